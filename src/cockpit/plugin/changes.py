@@ -1,0 +1,80 @@
+"""The one value behind every write: what a call wants to do to files, and what was done.
+
+`workspace/changes` plans a `ChangeSet` out of edits on a virtual tree and applies it all or
+nothing. Approvals, Work's Changes, checkpoints, rewind, rename and patches share it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cockpit.protocol.content import Hunk
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFile:
+    """Make `path` hold exactly `content`.
+
+    `before` is the sha256 (hex) of the bytes the writer saw; "" says the file must not exist yet,
+    None that anything may be there.
+    """
+
+    path: str
+    content: bytes
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFile:
+    """Remove the regular file at `path`."""
+
+    path: str
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFile:
+    """Rename `path` to `to`, which must not exist unless `replace`; `content` also rewrites it."""
+
+    path: str
+    to: str
+    content: bytes | None = None
+    replace: bool = False
+
+
+Edit: TypeAlias = WriteFile | DeleteFile | MoveFile
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What happens to one file, in `/`-separated paths relative to the root.
+
+    `before` and `after` are the whole bytes, None where there is no file. `before_hash` is the
+    sha256 of `before` ("" for none): a file that changed in between refuses the whole set. `mode`
+    are the permission bits the file will have.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    before_hash: str
+    hunks: tuple[Hunk, ...]
+    mode: int
+    moved_from: str = ""
+    binary: bool = False
+
+    @property
+    def change(self) -> Literal["created", "modified", "deleted", "moved"]:
+        if self.moved_from:
+            return "moved"
+        if self.before is None:
+            return "created"
+        return "deleted" if self.after is None else "modified"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """Every file of one transaction; a path stands in it once."""
+
+    files: tuple[FileChange, ...]
+    agent: str = "main"
+    call: str = ""

@@ -1,0 +1,132 @@
+"""What a tool is. A tool is one async function with a schema and the facts that judge it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cockpit.errors import CockpitError
+from cockpit.plugin.changes import ChangeSet
+from cockpit.protocol.content import Block
+from cockpit.protocol.messages import Json, Kind
+
+if TYPE_CHECKING:
+    from cockpit.plugin.context import Context
+
+Capability = Literal[
+    "fs.read",
+    "fs.write",
+    "fs.delete",
+    "fs.outside",
+    "secret.read",
+    "net.egress",
+    "code.exec",
+    "vcs.local",
+    "vcs.remote",
+    "proc.signal",
+    "ask.person",
+    "agent.self",
+    "none",
+]
+Arguments = Mapping[str, Json]
+Run = Callable[[Arguments, "Context"], Awaitable["Done"]]
+
+
+class ToolFailed(CockpitError):
+    """A tool could not do what it was asked: the message becomes the result, marked as an error."""
+
+
+class ArgumentsInvalid(ToolFailed):
+    """Arguments that do not fit the schema; the message names each one and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a tool brings back: `text` for the model, `blocks` for people (empty: the text).
+
+    `data` is the same as JSON for scripts. `keep` says how much of a text that is over its cap
+    stays in sight: its head, or head and tail.
+    """
+
+    text: str
+    blocks: tuple[Block, ...] = ()
+    data: Json = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing a call would do, as a person is shown it: a file, or one command."""
+
+    id: str
+    title: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, worked out before it is judged; nothing has happened yet.
+
+    `changes` is what will be applied, byte for byte. `argv` are the simple commands of a command
+    line. `paths` are the real paths the call touches. `destination` is where something would be
+    sent (a host, a remote). `lift` names what may be remembered, as a rule's pattern: `git status *`.
+    """
+
+    title: str
+    parts: tuple[Part, ...] = ()
+    changes: ChangeSet | None = None
+    argv: tuple[tuple[str, ...], ...] = ()
+    paths: tuple[str, ...] = ()
+    destination: str = ""
+    lift: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """How much of a result stays in the conversation; the rest is set aside, not lost.
+
+    `entries` bounds lines; `size` bytes of UTF-8. `shape` says which part is kept in sight.
+    """
+
+    size: int = 50_000
+    entries: int = 2_000
+    shape: Literal["head", "head and tail"] = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another agent's name for a tool, with its names for the arguments (theirs -> ours).
+
+    An argument that maps to "" is dropped. Accepted from a model, never sent.
+    """
+
+    name: str
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool and all that the core must know before it lets one run.
+
+    `parameters` is a JSON Schema object. `capabilities` must not be empty: a tool that does not
+    say what it can do is not exposed. `run` gets arguments that fit the schema. `preview` works out
+    what would happen; a tool that writes has one, and its `run` applies `context.call.preview`.
+    `is_concurrent(arguments)` says that this very call may run beside others and changes nothing.
+    `deferred` tools are not sent until `tool_search` names them. `polling` tools may be repeated.
+    `title(arguments)` is one line for people. `seconds` bounds a call.
+    """
+
+    name: str
+    kind: Kind
+    description: str
+    parameters: Mapping[str, Json]
+    capabilities: frozenset[Capability]
+    run: Run
+    title: Callable[[Arguments], str]
+    preview: Callable[[Arguments, "Context"], Awaitable[Preview]] | None = None
+    is_concurrent: Callable[[Arguments], bool] = lambda arguments: False
+    deferred: bool = False
+    polling: bool = False
+    cap: Cap = Cap()
+    aliases: tuple[Alias, ...] = ()
+    keywords: tuple[str, ...] = ()
+    seconds: float = 120.0

@@ -1,0 +1,326 @@
+"""Events: facts of a session, in the past tense.
+
+A *durable* event lies in the transcript; a *passing* one (`PASSING`) is coalesced per frontend and
+may be lost. What a passing event builds is written whole by a durable one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cockpit.protocol.content import Block, Diff
+from cockpit.protocol.messages import (
+    Decision,
+    Json,
+    Kind,
+    Limit,
+    Message,
+    Mode,
+    StopReason,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """A session was opened, or opened again (`resumed`)."""
+
+    root: str
+    model: str
+    mode: Mode
+    trusted: bool
+    resumed: bool = False
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChanged:
+    """Model, mode, trust or title are now these (docs/adr/0002)."""
+
+    model: str
+    mode: Mode
+    trusted: bool
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A prompt was taken. `op` is the id of the op that carried it."""
+
+    op: str
+    origin: str
+    content: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A model request is about to leave; `step` counts from 1 within the turn."""
+
+    step: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer `message`."""
+
+    message: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    """A piece of the thoughts of `message`."""
+
+    message: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFinished:
+    """A message is whole: an answer, or what a person said while a turn ran."""
+
+    id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """A call was taken up. `title` is one line for people: `read src/app.py`."""
+
+    call: ToolCall
+    kind: Kind
+    title: str
+    asked_by: Literal["model", "person"] = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallProgressed:
+    """A piece of a running call's output."""
+
+    call: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallFinished:
+    """The call's one result."""
+
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPart:
+    """One thing that is asked for: a file, or one command of a command line."""
+
+    id: str
+    title: str
+    detail: str = ""
+    diff: Diff | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never.
+
+    `shape` is what `allow_session` and `allow_always` would cover, in words; empty when the answer
+    cannot be remembered (then `options` lacks them).
+    """
+
+    id: str
+    agent: str
+    tool: str
+    title: str
+    reason: str
+    parts: tuple[ApprovalPart, ...]
+    destination: str
+    risk: int
+    shape: str
+    options: tuple[Decision, ...]
+    expires: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalResolved:
+    """How the asking ended; `by` says who answered."""
+
+    id: str
+    decision: Decision
+    by: Literal["person", "timeout", "closed", "nobody"]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The model (or a plugin) wants a word; free text unless `options` is not empty."""
+
+    id: str
+    question: str
+    options: tuple[str, ...] = ()
+    expires: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TodoRow:
+    """A line of the model's list."""
+
+    text: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoChanged:
+    """The model's list is now this."""
+
+    rows: tuple[TodoRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The plan that a person approves."""
+
+    text: str
+    state: Literal["planning", "pending", "approved", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanged:
+    """A file of the workspace was written by a call (or seen to change)."""
+
+    path: str
+    change: Literal["created", "modified", "deleted", "moved"]
+    added: int = 0
+    removed: int = 0
+    moved_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """Everything before the event `kept_from` is now `summary`; tokens before and after."""
+
+    summary: str
+    kept_from: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChanged:
+    """Sums of the session, and how full the context window is (tokens)."""
+
+    usage: Usage
+    context: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something a person should know. `hint` is what to do next."""
+
+    text: str
+    hint: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The turn's end. `limit` is set when `stop_reason` is `max_turn_requests`."""
+
+    stop_reason: StopReason
+    usage: Usage
+    seconds: float
+    limit: Limit | None = None
+    denied: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClosed:
+    """Nothing follows."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A plugin has something to show."""
+
+    plugin: str
+    kind: str
+    content: tuple[Block, ...]
+    data: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """A row of a panel: its text, a state word, and what Enter does (`plugin/action`)."""
+
+    text: str
+    state: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelChanged:
+    """The rows of a panel are now these."""
+
+    panel: str
+    rows: tuple[PanelRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An event (or op) of a newer version: kept as it came, shown as one line."""
+
+    kind: str
+    data: Mapping[str, Json]
+
+
+Event: TypeAlias = (
+    SessionStarted
+    | SessionChanged
+    | TurnStarted
+    | StepStarted
+    | TextDelta
+    | ThoughtDelta
+    | MessageFinished
+    | ToolCallStarted
+    | ToolCallProgressed
+    | ToolCallFinished
+    | ApprovalRequested
+    | ApprovalResolved
+    | QuestionAsked
+    | TodoChanged
+    | PlanChanged
+    | FileChanged
+    | ContextCompacted
+    | UsageChanged
+    | Warned
+    | TurnFinished
+    | SessionClosed
+    | Noticed
+    | PanelChanged
+    | Unknown
+)
+
+PASSING = (TextDelta, ThoughtDelta, ToolCallProgressed, PanelChanged)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An event on its way: version, order within the session, and where it happened.
+
+    `seq` rises by at least 1 from one envelope to the next; `time` is seconds since the epoch;
+    `agent` is `main` or a path like `main/review-2`; `turn` and `call` are empty outside of one.
+    """
+
+    v: int
+    seq: int
+    time: float
+    session: str
+    turn: str
+    agent: str
+    call: str
+    event: Event

@@ -1,0 +1,111 @@
+"""What a conversation is made of: messages, tool calls and their results, usage."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cockpit.protocol.content import Block
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+Kind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
+Mode = Literal["ask", "auto-edit", "plan", "full", "deny"]
+MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "full", "deny")
+Decision = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always"]
+StopReason = Literal[
+    "end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"
+]
+Limit = Literal["steps", "tool_calls", "seconds", "tokens", "money", "stop_file", "loop"]
+Finish = Literal["stop", "tool_calls", "length", "content_filter", "interrupted"]
+Outcome = Literal["ok", "error", "denied", "cancelled", "interrupted", "repeated"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's (or a person's) request to run a tool.
+
+    `problem` is empty, or says why the arguments could not be read; such a call is answered with
+    that text and never run.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Json]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The one answer to a call: `text` is what the model reads, `blocks` what people see.
+
+    `handle` names the whole output when it was set aside (`read_result` pages through it).
+    `outcome` is "interrupted" for a call that a crash left open: whether it ran is unknown.
+    """
+
+    call: str
+    name: str
+    outcome: Outcome
+    text: str
+    blocks: tuple[Block, ...] = ()
+    handle: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_error(self) -> bool:
+        return self.outcome != "ok"
+
+    @property
+    def status(self) -> Literal["completed", "failed"]:
+        return "completed" if self.outcome == "ok" else "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What a person said (or what a plugin said in their place)."""
+
+    content: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What a model answered. `thoughts` are shown folded and never sent as text."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    thoughts: str = ""
+    finish: Finish = "stop"
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """A result as the model reads it."""
+
+    call: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or many requests. `cost` is US dollars; None means the price is unknown."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    cost: float | None = 0.0
+    requests: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            cost,
+            self.requests + other.requests,
+        )

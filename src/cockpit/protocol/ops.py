@@ -1,0 +1,178 @@
+"""Ops: what a frontend asks of a session. Imperatives; each carries an id and its origin.
+
+A repeated id is dropped and that is said (a `Warned` event). `origin` is `tui`, `headless`, `acp`,
+`schedule:ID` or `channel:NAME/CHAT`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cockpit.protocol.content import Block
+from cockpit.protocol.messages import Decision, Json, Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Start a turn. While one runs, it waits like a `FollowUp`."""
+
+    id: str
+    origin: str
+    content: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """Say something to the running turn; it is taken at the next step."""
+
+    id: str
+    origin: str
+    content: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """Start a turn after the running one."""
+
+    id: str
+    origin: str
+    content: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """Stop the running turn and the children of its tools."""
+
+    id: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Answer an `ApprovalRequested`.
+
+    `note` is a word to the model with a rejection. `parts` narrows an allow to these parts (files)
+    of the request; empty means all of them.
+    """
+
+    id: str
+    origin: str
+    request: str
+    decision: Decision
+    note: str = ""
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer a `QuestionAsked`."""
+
+    id: str
+    origin: str
+    request: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallTool:
+    """Run a tool through the same order as a model's call, without a model."""
+
+    id: str
+    origin: str
+    name: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """Run a plugin's command or action: `plugin` may be empty when `action` is a command's name."""
+
+    id: str
+    origin: str
+    plugin: str
+    action: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectModel:
+    """Use another model, `provider:model` or a tier's name, from the next step on."""
+
+    id: str
+    origin: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelectMode:
+    """Use another permission mode from the next tool call on."""
+
+    id: str
+    origin: str
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class EditContext:
+    """Drop, pin, fold or restore messages (by the seq of their event)."""
+
+    id: str
+    origin: str
+    change: Literal["drop", "pin", "fold", "restore"]
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Summarise the older part of the context now; `focus` says what to keep."""
+
+    id: str
+    origin: str
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """Take files, or conversation, or both back to before `turn`."""
+
+    id: str
+    origin: str
+    turn: str
+    what: Literal["files", "conversation", "both"] = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Say whether the session's folder is trusted; `keep` stores it by real path."""
+
+    id: str
+    origin: str
+    trusted: bool
+    keep: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Finish: the turn is cancelled, the transcript synced, residents stopped."""
+
+    id: str
+    origin: str
+
+
+Op: TypeAlias = (
+    Prompt
+    | Steer
+    | FollowUp
+    | Interrupt
+    | Decide
+    | Answer
+    | CallTool
+    | Invoke
+    | SelectModel
+    | SelectMode
+    | EditContext
+    | Compact
+    | Rewind
+    | Trust
+    | Close
+)

@@ -1,0 +1,271 @@
+"""Queries: questions to a session that only read, can be cancelled, and leave no trace."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cockpit.protocol.content import Diff
+from cockpit.protocol.messages import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """What could stand at `cursor` (characters) of `text`; `trigger` is the sign that opened it."""
+
+    trigger: Literal["/", "@", "!"]
+    text: str
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Replace the characters `start` to `end` by `insert`."""
+
+    insert: str
+    label: str
+    detail: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    rows: tuple[Completion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Every slash command there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRow:
+    name: str
+    description: str
+    hint: str
+    plugin: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRows:
+    rows: tuple[CommandRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """Symbols whose name holds `query`, in `path` or (empty) in the workspace."""
+
+    query: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is at a place: `line` and `column` count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRow:
+    name: str
+    kind: str
+    path: str
+    line: int
+    column: int
+    text: str
+    source: Literal["lsp", "tree-sitter", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRows:
+    rows: tuple[SymbolRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """The sessions of the same root."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A stored session. `updated` is seconds since the epoch."""
+
+    id: str
+    root: str
+    title: str
+    updated: float
+    turns: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRows:
+    rows: tuple[SessionRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRows:
+    """What fills the context window."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRow:
+    """One part of the next request; `seq` 0 stands for the parts that are not messages."""
+
+    seq: int
+    label: str
+    tokens: int
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextTable:
+    rows: tuple[ContextRow, ...]
+    window: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The files this session has changed, against what they were when it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRows:
+    rows: tuple[Diff, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The places this session can go back to."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    turn: str
+    title: str
+    time: float
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRows:
+    rows: tuple[CheckpointRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The whole output behind a result's handle, from character `cursor` on."""
+
+    handle: str
+    cursor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPage:
+    """`cursor` is where the next page starts, or -1 after the last."""
+
+    text: str
+    cursor: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """Every plugin, loaded or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRow:
+    """A plugin; `milliseconds` is the time it took to load and register."""
+
+    name: str
+    distribution: str
+    version: str
+    state: Literal["loaded", "failed", "disabled"]
+    registers: tuple[str, ...]
+    reason: str
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRows:
+    rows: tuple[PluginRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings as they are in force, and what the session counts: tools, skills, models."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsTable:
+    """`values` by dotted key; `counts` of what is registered by name; `sources` are file paths."""
+
+    values: Mapping[str, Json]
+    counts: Mapping[str, int]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is registered of one kind: `tools`, `models`, `skills`, `roles`, `mcp_servers`, ..."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListingRow:
+    """One registered value; `shadows` names the layer it hides, or is empty."""
+
+    name: str
+    description: str
+    plugin: str
+    layer: Literal["built-in", "plugin", "user", "project"]
+    shadows: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingRows:
+    rows: tuple[ListingRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The question could not be answered; `reason` is for a person."""
+
+    reason: str
+
+
+Query: TypeAlias = (
+    Complete
+    | Commands
+    | Symbols
+    | Place
+    | Sessions
+    | ContextRows
+    | Changes
+    | Checkpoints
+    | Output
+    | Plugins
+    | Settings
+    | Listing
+)
+Reply: TypeAlias = (
+    Completions
+    | CommandRows
+    | SymbolRows
+    | SessionRows
+    | ContextTable
+    | ChangeRows
+    | CheckpointRows
+    | OutputPage
+    | PluginRows
+    | SettingsTable
+    | ListingRows
+    | Refused
+)
