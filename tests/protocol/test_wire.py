@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import DecodeFailed
-from cockpit.protocol import events, messages, ops, queries, wire
+from cockpit.protocol import events, ops, queries, wire
 from cockpit.protocol.content import Text
 
 JSON = st.recursive(
@@ -16,8 +16,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
-
-
 
 
 def _values(cls: type) -> st.SearchStrategy[Any]:
@@ -63,9 +61,7 @@ CLASSES = [
 @given(data=st.data())
 def test_a_value_comes_back_as_it_was(cls: type, data: st.DataObject) -> None:
     if cls is events.Envelope:
-        value: Any = events.Envelope(
-            1, 2, 3.5, "s", "t", "main", "", data.draw(_values(events.TurnStarted))
-        )
+        value: Any = events.Envelope(1, 2, 3.5, "s", "t", "main", "", data.draw(_values(events.TurnStarted)))
     else:
         value = data.draw(_values(cls))
     assert wire.loads(wire.dumps(value)) == value

@@ -95,9 +95,7 @@ class ModelFailed(CockpitError):
     `fault` decides what the core does; `retry_after` is seconds the server asked to wait, or None.
     """
 
-    def __init__(
-        self, fault: Fault, message: str, hint: str = "", retry_after: float | None = None
-    ) -> None:
+    def __init__(self, fault: Fault, message: str, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint)
         self.fault: Fault = fault
         self.retry_after = retry_after

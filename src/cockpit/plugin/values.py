@@ -21,7 +21,8 @@ class Scope:
     """Where registration happens: one root, and what belongs to this plugin alone.
 
     `settings` is the table `[plugins.NAME]`; `cache` and `state` are folders the plugin may make.
-    In a folder that is not `trusted` no file of it may be read by a plugin on its own.
+    `environment` is the process's, with the `.env` of a trusted folder beneath it. In a folder that
+    is not `trusted` no file of it may be read by a plugin on its own.
     """
 
     root: str
@@ -29,6 +30,7 @@ class Scope:
     settings: Mapping[str, Json]
     cache: str
     state: str
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Register(Protocol):
@@ -81,9 +83,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """A local command's answer: shown, never sent to a model."""
+    """A local command's answer: shown, never sent to a model. `data` is the same for a screen."""
 
     content: tuple[Block, ...]
+    data: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +108,26 @@ CommandAnswer: TypeAlias = Show | AsPrompt | Action
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A slash command. `run(text, context)` gets what stands after the name.
+class Invoked:
+    """How a command was called: `text` stands after its name; a screen may give `arguments`."""
 
-    `hint` shows what it takes: `[provider:model]`. `during_turn` commands run while a turn does.
+    text: str
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A slash command, or (`hidden`) an action that a screen or a panel's row invokes.
+
+    `hint` shows what it takes: `[provider:model]`. Its arguments never enter the transcript.
     """
 
     name: str
     description: str
-    run: Callable[[str, Context], Awaitable[CommandAnswer]]
+    run: Callable[[Invoked, Context], Awaitable[CommandAnswer]]
     hint: str = ""
     aliases: tuple[str, ...] = ()
-    during_turn: bool = True
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,4 +271,3 @@ NAME_OF: Mapping[type, str] = {Panel: "id", Renderer: "tool"}
 def name_of(value: object) -> str:
     """The name under which `value` is registered."""
     return str(getattr(value, NAME_OF.get(type(value), "name")))
-

@@ -6,15 +6,13 @@ from typing import Literal, TypeAlias
 
 from cockpit.protocol.content import Block
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 Kind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
 Mode = Literal["ask", "auto-edit", "plan", "full", "deny"]
 MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "full", "deny")
 Decision = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always"]
-StopReason = Literal[
-    "end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"
-]
+StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"]
 Limit = Literal["steps", "tool_calls", "seconds", "tokens", "money", "stop_file", "loop"]
 Finish = Literal["stop", "tool_calls", "length", "content_filter", "interrupted"]
 Outcome = Literal["ok", "error", "denied", "cancelled", "interrupted", "repeated"]

@@ -99,9 +99,7 @@ def _encode_fields(value: object) -> dict[str, Any]:
 @cache
 def _decoders(cls: type) -> tuple[tuple[str, bool, Decoder], ...]:
     hints = get_type_hints(cls)
-    return tuple(
-        (field.name, field.default is MISSING, _decoder(hints[field.name])) for field in fields(cls)
-    )
+    return tuple((field.name, field.default is MISSING, _decoder(hints[field.name])) for field in fields(cls))
 
 
 def _decode_fields(cls: type, raw: Mapping[str, Any]) -> Any:
