@@ -15,12 +15,13 @@ class WriteFile:
     """Make `path` hold exactly `content`.
 
     `before` is the sha256 (hex) of the bytes the writer saw; "" says the file must not exist yet,
-    None that anything may be there.
+    None that anything may be there. `mode` are its permission bits, None those it has (or 0644).
     """
 
     path: str
     content: bytes
     before: str | None = None
+    mode: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class MoveFile:
     to: str
     content: bytes | None = None
     replace: bool = False
+    mode: int | None = None
 
 
 Edit: TypeAlias = WriteFile | DeleteFile | MoveFile

@@ -96,11 +96,13 @@ class Cap:
 class Alias:
     """Another agent's name for a tool, with its names for the arguments (theirs -> ours).
 
-    An argument that maps to "" is dropped. Accepted from a model, never sent.
+    An argument that maps to "" is dropped. `fixed` are arguments of ours that the name itself says:
+    `git_log` is `git` with `what` = `log`. Accepted from a model, never sent.
     """
 
     name: str
     arguments: tuple[tuple[str, str], ...] = ()
+    fixed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

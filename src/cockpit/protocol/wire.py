@@ -81,13 +81,14 @@ def _kinds() -> dict[str, type]:
 
 
 @cache
-def _shape(cls: type) -> tuple[str, tuple[tuple[str, object], ...]]:
+def _shape(cls: Any) -> tuple[str, tuple[tuple[str, object], ...]]:
     shape = tuple((field.name, field.default) for field in fields(cls))
     return kind_of(cls), shape
 
 
 def _encode_fields(value: object) -> dict[str, Any]:
-    kind, shape = _shape(type(value))
+    cls: Any = type(value)
+    kind, shape = _shape(cls)
     out: dict[str, Any] = {"type": kind}
     for name, default in shape:
         one = getattr(value, name)

@@ -1,0 +1,110 @@
+"""What a turn works with: the session's shared parts (`Host`) and one agent's own (`Agent`)."""
+
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from cockpit.core.approval import Approvals
+from cockpit.core.budget import Budget, Limits
+from cockpit.core.catalog import Catalog
+from cockpit.core.history import History
+from cockpit.core.log import Log
+from cockpit.core.results import StoredResults
+from cockpit.core.router import Breaker, Choice, candidates
+from cockpit.core.rules import Rule
+from cockpit.core.toolbox import Toolbox
+from cockpit.plugin.context import Agents, Navigator, Workspace
+from cockpit.plugin.models import ModelFacts
+from cockpit.plugin.values import Role
+from cockpit.protocol.content import Block
+from cockpit.protocol.messages import Mode, Usage
+from cockpit.protocol.queries import Query, Reply
+from cockpit.settings.files import Settings
+
+DEFAULT_WINDOW = 128_000
+
+
+@dataclass(slots=True)
+class Host:
+    """What the agents of one session share. The session changes it; a turn only reads."""
+
+    session: str
+    root: str
+    log: Log
+    catalog: Catalog
+    settings: Settings
+    workspace: Workspace
+    navigator: Navigator
+    approvals: Approvals
+    results: StoredResults
+    breaker: Breaker
+    state: str
+    model: str
+    mode: Mode
+    trusted: bool
+    limits: Limits
+    rules: tuple[Rule, ...]
+    forbidden: tuple[Rule, ...] = ()
+    session_rules: list[Rule] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    answer: Callable[[Query], Awaitable[Reply]] | None = None
+    remember: Callable[[Rule], None] | None = None
+    origin: str = ""
+
+    def new_id(self) -> str:
+        return secrets.token_hex(6)
+
+    def all_rules(self) -> tuple[Rule, ...]:
+        return (*self.forbidden, *self.rules, *self.session_rules)
+
+
+@dataclass(slots=True)
+class Agent:
+    """One agent: its conversation, its tools, what it may spend. `path` is `main` or below it."""
+
+    path: str
+    host: Host
+    history: History
+    toolbox: Toolbox
+    budget: Budget
+    agents: Agents
+    role: Role | None = None
+    model: str = ""
+    depth: int = 0
+    steers: deque[tuple[str, tuple[Block, ...]]] = field(default_factory=deque)
+    context_tokens: int = 0
+    failed_compactions: int = 0
+    fixed_context: dict[str, str] = field(default_factory=dict)
+    late_context: dict[str, str] = field(default_factory=dict)
+    warned_context: set[str] = field(default_factory=set)
+
+    @property
+    def mode(self) -> Mode:
+        own = self.role.mode if self.role else None
+        return _stricter_mode(self.host.mode, own)
+
+    def choices(self) -> tuple[Choice, ...]:
+        """The models to ask, in order. Raises `ModelUnknown`."""
+        name = self.model or self.host.model
+        return candidates(self.host.catalog, self.host.settings, name)
+
+    def facts(self) -> ModelFacts:
+        return self.choices()[0].facts
+
+    def window(self) -> int:
+        """The context window of the model in tokens."""
+        known = self.host.settings.number("models.window")
+        return int(known) if known else self.facts().window or DEFAULT_WINDOW
+
+    def spend(self, usage: Usage) -> None:
+        self.budget.spend(usage)
+        self.host.usage += usage
+        if usage.input:
+            self.context_tokens = usage.input + usage.output
+
+
+def _stricter_mode(host: Mode, own: Mode | None) -> Mode:
+    """A role can tighten the session's mode, never loosen it."""
+    order: tuple[Mode, ...] = ("full", "auto-edit", "ask", "plan", "deny")
+    return host if own is None else max(host, own, key=order.index)

@@ -1,0 +1,100 @@
+"""Approvals and questions that wait for a person. Knows nothing of tools or screens."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cockpit.core.log import Log
+from cockpit.plugin.context import NobodyThere
+from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, QuestionAsked, Warned
+from cockpit.protocol.messages import Decision
+from cockpit.protocol.ops import Answer, Decide
+
+By = Literal["person", "timeout", "closed", "nobody"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a person answered."""
+
+    decision: Decision
+    note: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.decision.startswith("allow")
+
+
+@dataclass(slots=True)
+class Approvals:
+    """What waits in one session. `someone` says whether a person can be asked at all."""
+
+    log: Log
+    new_id: Callable[[], str]
+    someone: bool
+    seconds: float = 0.0
+    _approvals: dict[str, "asyncio.Future[Answered]"] = field(default_factory=dict)
+    _asked: dict[str, ApprovalRequested] = field(default_factory=dict)
+    _questions: dict[str, "asyncio.Future[str]"] = field(default_factory=dict)
+
+    async def ask(self, request: ApprovalRequested, agent: str, call: str) -> Answered:
+        """Put `request` to a person and wait. Nobody there, or too late, is a rejection."""
+        future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._approvals[request.id], self._asked[request.id] = future, request
+        self.log.emit(request, agent, call)
+        try:
+            if not self.someone:
+                return self._resolve(request.id, Answered("reject_once"), "nobody", agent, call)
+            async with asyncio.timeout(request.expires or None):
+                answer = await future
+            return self._resolve(request.id, answer, "person", agent, call)
+        except TimeoutError:
+            return self._resolve(request.id, Answered("reject_once"), "timeout", agent, call)
+        except asyncio.CancelledError:
+            self._resolve(request.id, Answered("reject_once"), "closed", agent, call)
+            raise
+        finally:
+            self._approvals.pop(request.id, None)
+            self._asked.pop(request.id, None)
+
+    def decide(self, op: Decide) -> None:
+        """A person's answer. One that nothing waits for is said, not obeyed."""
+        future = self._approvals.get(op.request)
+        if future is None or future.done():
+            self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
+            return
+        if op.decision not in self._asked[op.request].options:
+            self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))
+            return
+        known = {part.id for part in self._asked[op.request].parts}
+        parts = tuple(part for part in op.parts if part in known)
+        if op.parts and not parts:
+            self.log.emit(Warned("none of the named parts is in the request", "choose one that is shown"))
+            return
+        future.set_result(Answered(op.decision, op.note, parts))
+
+    async def question(self, text: str, options: tuple[str, ...], agent: str, call: str) -> str:
+        """A person's words. Raises `NobodyThere`."""
+        if not self.someone:
+            raise NobodyThere("nobody is there to answer", "go on with what is most likely and say so")
+        id = self.new_id()
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._questions[id] = future
+        self.log.emit(QuestionAsked(id, text, options), agent, call)
+        try:
+            return await future
+        finally:
+            self._questions.pop(id, None)
+
+    def answer(self, op: Answer) -> None:
+        future = self._questions.get(op.request)
+        if future is None or future.done():
+            self.log.emit(Warned("nothing waits for that answer any more"))
+            return
+        future.set_result(op.text)
+
+    def _resolve(self, id: str, answer: Answered, by: By, agent: str, call: str) -> Answered:
+        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note), agent, call)
+        return answer

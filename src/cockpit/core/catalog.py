@@ -1,0 +1,194 @@
+"""What is registered for one root: every plugin asked, one by one, layered and shadowed.
+
+Within one layer the same name twice is an error that names both plugins; a higher layer (built-in <
+plugin < user < project) hides a lower one. Plugins' code runs here in a worker thread.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar, cast
+
+import pluggy
+
+from cockpit import paths
+from cockpit.plugin.discovery import Found
+from cockpit.plugin.hookspecs import HOOKS
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import Layer, Scope, Source, name_of
+from cockpit.settings.files import Settings
+
+T = TypeVar("T")
+LAYERS: tuple[Layer, ...] = ("built-in", "plugin", "user", "project")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered value: who brought it, in which layer, and what it hides."""
+
+    hook: str
+    name: str
+    value: object
+    plugin: str
+    layer: Layer
+    shadows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginState:
+    """A plugin after registration: `found.state` turns to failed when a hook of it raised."""
+
+    found: Found
+    registers: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything registered for a root. Built whole, never changed: a reload builds another."""
+
+    entries: tuple[Entry, ...]
+    plugins: tuple[PluginState, ...]
+    warnings: tuple[str, ...]
+    by_hook: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+
+    def all(self, cls: type[T]) -> tuple[T, ...]:
+        """Every value of a class that no higher layer hides, in the order of registration."""
+        hook = _HOOK_OF[cls]
+        return tuple(cast("T", entry.value) for entry in self.by_hook.get(hook, {}).values())
+
+    def get(self, cls: type[T], name: str) -> T | None:
+        entry = self.by_hook.get(_HOOK_OF[cls], {}).get(name)
+        return None if entry is None else cast("T", entry.value)
+
+    def owner(self, cls: type, name: str) -> str:
+        """The plugin that registered `name`, or empty."""
+        entry = self.by_hook.get(_HOOK_OF[cls], {}).get(name)
+        return "" if entry is None else entry.plugin
+
+
+_HOOK_OF: dict[type, str] = {cls: hook for hook, cls in HOOKS.items()}
+
+
+@dataclass(slots=True)
+class _Collector:
+    """The `register` that one plugin's hook is given."""
+
+    hook: str
+    plugin: str
+    layer: Layer
+    scope: Scope
+    on_change: Callable[[], None]
+    entries: list[Entry]
+
+    def __call__(self, value: object) -> None:
+        if isinstance(value, Source):
+            for one in cast("Iterable[object]", value.find(self.scope)):
+                self._take(one, value.layer)
+            return
+        self._take(value, self.layer)
+
+    def changed(self) -> None:
+        self.on_change()
+
+    def _take(self, value: object, layer: Layer) -> None:
+        expected = HOOKS[self.hook]
+        if not isinstance(value, expected):
+            raise TypeError(f"{self.hook} takes a {expected.__name__}, not a {type(value).__name__}")
+        if isinstance(value, Tool) and not value.capabilities:
+            raise ValueError(f"tool {value.name} names no capabilities, so it is not exposed")
+        self.entries.append(Entry(self.hook, name_of(value), value, self.plugin, layer))
+
+
+def build(
+    manager: pluggy.PluginManager,
+    found: tuple[Found, ...],
+    root: str,
+    settings: Settings,
+    environment: Mapping[str, str],
+    trusted: bool,
+    on_change: Callable[[], None],
+) -> Catalog:
+    """Ask every loaded plugin what it registers for `root`. Runs foreign code: call it in a thread."""
+    entries: list[Entry] = []
+    states: list[PluginState] = []
+    warnings: list[str] = []
+    for plugin in found:
+        if plugin.state != "loaded":
+            states.append(PluginState(plugin, (), plugin.seconds))
+            if plugin.state == "failed":
+                warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
+            continue
+        scope = scope_of(plugin.name, root, settings, environment, trusted)
+        mine: list[Entry] = []
+        started = time.perf_counter()
+        failures = _ask(manager, plugin, scope, on_change, mine)
+        warnings += [f"plugin {plugin.name} ({plugin.distribution}): {one}" for one in failures]
+        state = replace(plugin, state="failed", reason="; ".join(failures)) if failures else plugin
+        names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in mine)
+        states.append(PluginState(state, names, plugin.seconds + time.perf_counter() - started))
+        entries += mine
+    kept = _layered(entries, warnings)
+    by_hook: dict[str, dict[str, Entry]] = {hook: {} for hook in HOOKS}
+    for entry in kept:
+        by_hook[entry.hook][entry.name] = entry
+    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook)
+
+
+def scope_of(
+    plugin: str, root: str, settings: Settings, environment: Mapping[str, str], trusted: bool
+) -> Scope:
+    """The scope of one plugin at one root."""
+    table = settings.table(f"plugins.{plugin}")
+    return Scope(
+        root=root,
+        trusted=trusted,
+        settings=cast("Mapping[str, None]", table),
+        cache=str(paths.cache() / "plugins" / plugin),
+        state=str(Path(paths.state()) / "plugins" / plugin),
+        environment=environment,
+    )
+
+
+def _ask(
+    manager: pluggy.PluginManager,
+    plugin: Found,
+    scope: Scope,
+    on_change: Callable[[], None],
+    entries: list[Entry],
+) -> list[str]:
+    module = manager.get_plugin(plugin.name)
+    layer: Layer = "built-in" if plugin.is_ours else "plugin"
+    failures: list[str] = []
+    for hook in HOOKS:
+        caller = getattr(manager.hook, hook)
+        for one in caller.get_hookimpls():
+            if one.plugin is not module:
+                continue
+            register = _Collector(hook, plugin.name, layer, scope, on_change, entries)
+            given = {"register": register, "scope": scope}
+            try:
+                one.function(*(given[name] for name in one.argnames))
+            # Foreign code: one hook that raises leaves the plugin's others and everybody else's.
+            except Exception as error:
+                failures.append(f"{hook}: {type(error).__name__}: {error}")
+    return failures
+
+
+def _layered(entries: list[Entry], warnings: list[str]) -> list[Entry]:
+    """The entries in force: the first of a layer, the highest of the layers."""
+    kept: dict[tuple[str, str], Entry] = {}
+    for entry in sorted(entries, key=lambda one: LAYERS.index(one.layer)):
+        key = entry.hook, entry.name
+        below = kept.get(key)
+        if below is not None and below.layer == entry.layer:
+            kind = entry.hook.removeprefix("register_")
+            warnings.append(
+                f"{kind}: {entry.name} is registered by both {below.plugin} and {entry.plugin}; "
+                f"the one of {below.plugin} is used; switch one of them off in settings"
+            )
+            continue
+        shadows = f"{below.layer} ({below.plugin})" if below else ""
+        kept[key] = replace(entry, shadows=shadows)
+    return list(kept.values())

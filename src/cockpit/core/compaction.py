@@ -1,0 +1,151 @@
+"""Making room in the context window: old tool bodies first, then a summary of the older part.
+
+A call is never parted from its result, and at least four messages stay as they are. Three failed
+summaries in a row end the trying (a person can still ask with /compact).
+"""
+
+from collections.abc import Callable
+
+from cockpit.core.agent import Agent
+from cockpit.core.guards import pass_through
+from cockpit.core.history import PREVIEW, Entry, text_of, tokens_of
+from cockpit.core.router import OFFLINE
+from cockpit.core.view import CompletingModels, context_of
+from cockpit.plugin.models import ModelFailed, ModelRequest
+from cockpit.plugin.safety import Guard, Guarded
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import ContextCompacted, Warned
+from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
+
+FULL = 0.8
+TAIL_TOKENS = (6_000, 20_000)
+TAIL_MESSAGES = 4
+FAILURES = 3
+INSTRUCTIONS = (
+    "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
+    "only your summary. Keep: what the person wants and decided, files and places (path:line) that matter, what "
+    "was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
+)
+
+
+def is_full(agent: Agent) -> bool:
+    """Whether the next request would fill more than four fifths of the window."""
+    return context_size(agent) > FULL * agent.window()
+
+
+def context_size(agent: Agent) -> int:
+    """Tokens of the context: the last request's real count, or an estimate before the first."""
+    estimate = sum(tokens_of(text_of(message)) for message in agent.history.messages())
+    return max(agent.context_tokens, estimate) if agent.context_tokens else estimate
+
+
+async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
+    """Make room. True when something was freed."""
+    before = context_size(agent)
+    if not asked and _prune(agent, before):
+        return True
+    if agent.failed_compactions >= FAILURES and not asked:
+        return False
+    kept_from = _cut(agent)
+    if kept_from is None:
+        return False
+    older = [entry for entry in agent.history.entries if entry.seq < kept_from and entry.state != "dropped"]
+    summary = await _summary(agent, older, focus)
+    if summary is None:
+        agent.failed_compactions += 1
+        return False
+    agent.failed_compactions = 0
+    agent.context_tokens = 0
+    freed = sum(tokens_of(text_of(entry.message)) for entry in older) - tokens_of(summary)
+    agent.host.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
+    return True
+
+
+def _prune(agent: Agent, before: int) -> bool:
+    """Cut the bodies of old tool results, where that alone frees a fifth of the window."""
+    entries = agent.history.entries
+    kept_from = _cut(agent)
+    if kept_from is None:
+        return False
+    long = [e for e in entries if e.seq < kept_from and isinstance(e.message, ToolMessage)]
+    sent = {e.seq: text_of(agent.history.as_sent(e)) for e in long}
+    freed = sum(max(0, tokens_of(text) - tokens_of(text[:PREVIEW])) for text in sent.values())
+    if freed < agent.window() // 5:
+        return False
+    agent.context_tokens = 0
+    agent.host.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
+    return True
+
+
+def _cut(agent: Agent) -> int | None:
+    """The seq where the kept tail begins: between whole exchanges, or None when all is tail."""
+    entries = agent.history.entries
+    least, most = TAIL_TOKENS
+    budget = min(most, max(least if agent.window() > 4 * least else 0, agent.window() // 8))
+    size = 0
+    cut: int | None = None
+    for at in range(len(entries) - 1, 0, -1):
+        size += tokens_of(text_of(entries[at].message))
+        if len(entries) - at < TAIL_MESSAGES:
+            continue
+        if cut is not None and size > budget:
+            break
+        if _may_begin(entries, at):
+            cut = entries[at].seq
+            if size > budget:
+                break
+    return cut
+
+
+def _may_begin(entries: list[Entry], at: int) -> bool:
+    """A tail may begin with what a person said or with an answer, never with a result."""
+    return isinstance(entries[at].message, UserMessage | AssistantMessage)
+
+
+async def _summary(agent: Agent, older: list[Entry], focus: str) -> str | None:
+    """The older part in words: a model's, or plain extracts where no model can."""
+    lines = [_line(entry) for entry in older]
+    if agent.history.summary:
+        lines.insert(0, f"Earlier summary: {agent.history.summary}")
+    budget = 4 * max(1_000, agent.window() // 2)
+    text = "\n\n".join(lines)[-budget:]
+    guarded = Guarded("compaction", text)
+    warn = _warn(agent)
+    passed = await pass_through(agent.host.catalog.all(Guard), guarded, context_of(agent), warn)
+    if passed.refusal:
+        warn(f"the summary was refused by {passed.refusal}")
+        return None
+    wanted = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
+    request = ModelRequest("", wanted, (UserMessage((Text(passed.guarded.text),)),), max_tokens=2_000)
+    if agent.choices()[0].provider.name == OFFLINE:
+        return _extract(older)
+    try:
+        return (await CompletingModels(agent).complete("default", request)).text.strip() or None
+    except ModelFailed as error:
+        warn(f"the conversation could not be summarised: {error.message}")
+        return None
+
+
+def _warn(agent: Agent) -> Callable[[str], None]:
+    def warn(text: str) -> None:
+        agent.host.log.emit(Warned(text), agent.path)
+
+    return warn
+
+
+def _line(entry: Entry) -> str:
+    match entry.message:
+        case UserMessage():
+            return f"Person: {text_of(entry.message)}"
+        case AssistantMessage():
+            return f"Agent: {text_of(entry.message)}"
+        case ToolMessage(name=name, text=text):
+            return f"Result of {name}: {text[: 2 * PREVIEW]}"
+
+
+def _extract(older: list[Entry]) -> str:
+    """What was asked and answered, a line each: no model is needed for that."""
+    lines = [
+        " ".join(_line(entry).split())[:200] for entry in older if not isinstance(entry.message, ToolMessage)
+    ]
+    return "\n".join(lines[-40:])

@@ -1,0 +1,177 @@
+"""The conversation as the model is told it, folded out of an agent's durable events.
+
+The live session and a resumed one fold the same events, so both tell a model the same. Every tool
+call in `messages()` has exactly one result, whatever happened (property-tested).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from cockpit.protocol.content import Text, plain
+from cockpit.protocol.events import (
+    ContextCompacted,
+    Envelope,
+    MessageFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnStarted,
+)
+from cockpit.protocol.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+
+PREVIEW = 600
+INTERRUPTED = "interrupted: cockpit ended before this call had a result; whether it ran is unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message and the seq of the event it came from. `state` is what a person did with it."""
+
+    seq: int
+    message: Message
+    state: Literal["", "dropped", "pinned", "folded"] = ""
+
+
+@dataclass(slots=True)
+class History:
+    """One agent's messages. `agent` is its path; events of others are not for it."""
+
+    agent: str = "main"
+    entries: list[Entry] = field(default_factory=list)
+    summary: str = ""
+    _asked: dict[str, ToolCall] = field(default_factory=dict)
+    _pruned_before: int = 0
+
+    def see(self, envelope: Envelope) -> None:
+        """Fold one envelope in."""
+        if envelope.agent != self.agent:
+            return
+        match envelope.event:
+            case TurnStarted(content=content):
+                self._add(envelope.seq, UserMessage(content))
+            case MessageFinished(message=message):
+                self._add(envelope.seq, message)
+            case ToolCallStarted(call=call, asked_by="person"):
+                self._asked[call.id] = call
+            case ToolCallFinished(result=result):
+                self._take_result(envelope.seq, result)
+            case ContextCompacted(summary=summary, kept_from=kept_from):
+                self._compact(summary, kept_from)
+            case _:
+                pass
+
+    def edit(self, change: Literal["drop", "pin", "fold", "restore"], seqs: Iterable[int]) -> None:
+        """What a person does to messages; the calls and results of a dropped message go with it."""
+        states: dict[str, Literal["", "dropped", "pinned", "folded"]]
+        states = {"drop": "dropped", "pin": "pinned", "fold": "folded", "restore": ""}
+        chosen = set(seqs)
+        self.entries = [
+            replace(entry, state=states[change]) if entry.seq in chosen else entry for entry in self.entries
+        ]
+
+    def messages(self) -> tuple[Message, ...]:
+        """What is sent: summary first, dropped messages left out, every call with one result."""
+        head: list[Message] = []
+        if self.summary:
+            head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
+        kept = [self.as_sent(entry) for entry in self.entries if entry.state != "dropped"]
+        return tuple(_paired([*head, *_joined(kept)]))
+
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Calls of the last answer that have no result yet."""
+        answered = {e.message.call for e in self.entries if isinstance(e.message, ToolMessage)}
+        for entry in reversed(self.entries):
+            if isinstance(entry.message, AssistantMessage):
+                return tuple(call for call in entry.message.calls if call.id not in answered)
+            if isinstance(entry.message, UserMessage):
+                return ()
+        return ()
+
+    def as_sent(self, entry: Entry) -> Message:
+        """The message of `entry` as the next request holds it: a pruned body is cut."""
+        message = entry.message
+        prunes = entry.state == "folded" or (entry.seq < self._pruned_before and entry.state != "pinned")
+        if prunes and isinstance(message, ToolMessage) and len(message.text) > PREVIEW:
+            return replace(message, text=message.text[:PREVIEW] + "\n[... pruned; call the tool again]")
+        return message
+
+    def _add(self, seq: int, message: Message) -> None:
+        # An answer that broke off and was asked for again is not told twice.
+        if isinstance(message, AssistantMessage) and self.entries:
+            last = self.entries[-1].message
+            if isinstance(last, AssistantMessage) and last.finish == "interrupted":
+                self.entries.pop()
+        if message == AssistantMessage("", finish="interrupted"):
+            return
+        self.entries.append(Entry(seq, message))
+
+    def _take_result(self, seq: int, result: ToolResult) -> None:
+        call = self._asked.pop(result.call, None)
+        if call is None:
+            message = ToolMessage(result.call, result.name, result.text, result.is_error)
+            self.entries.append(Entry(seq, message))
+            return
+        arguments = call.arguments.get("command") or dict(call.arguments)
+        text = f"[I ran {call.name}: {arguments}]\n{result.text}"
+        self.entries.append(Entry(seq, UserMessage((Text(text),))))
+
+    def _compact(self, summary: str, kept_from: int) -> None:
+        if not summary:
+            self._pruned_before = kept_from
+            return
+        self.summary = summary
+        self.entries = [e for e in self.entries if e.seq >= kept_from or e.state == "pinned"]
+
+
+def _joined(messages: list[Message]) -> Iterator[Message]:
+    """Neighbouring user messages as one: dialects want the roles to alternate."""
+    waiting: UserMessage | None = None
+    for message in messages:
+        if isinstance(message, UserMessage):
+            waiting = message if waiting is None else UserMessage((*waiting.content, *message.content))
+            continue
+        if waiting is not None:
+            yield waiting
+            waiting = None
+        yield message
+    if waiting is not None:
+        yield waiting
+
+
+def _paired(messages: list[Message]) -> Iterator[Message]:
+    """Results right behind their answer, in call order; a missing one made, an orphan left out."""
+    results: dict[str, ToolMessage] = {}
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            results.setdefault(message.call, message)
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            continue
+        yield message
+        if isinstance(message, AssistantMessage):
+            for call in message.calls:
+                yield results.get(call.id) or ToolMessage(call.id, call.name, INTERRUPTED, True)
+
+
+def text_of(message: Message) -> str:
+    """The text of a message, for counting and summaries."""
+    match message:
+        case UserMessage(content):
+            return plain(content)
+        case AssistantMessage():
+            calls = " ".join(f"{call.name}({dict(call.arguments)})" for call in message.calls)
+            return f"{message.text}\n{calls}" if calls else message.text
+        case ToolMessage(text=text):
+            return text
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens `text` is: a quarter of its bytes, which errs high for CJK."""
+    return (len(text.encode("utf-8", "replace")) + 3) // 4

@@ -1,0 +1,122 @@
+"""What becomes of a call: deciders, then (for an ask only) remembered rules, mode and who is there.
+
+Asks nobody: an `ask` that comes out of here goes to the approvals.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from cockpit.core.rules import Rule, covering
+from cockpit.plugin.safety import Decider, Judged, Level, Verdict
+from cockpit.protocol.messages import Mode
+
+ORDER: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
+CHANGING = frozenset(
+    {
+        "fs.write",
+        "fs.delete",
+        "code.exec",
+        "vcs.local",
+        "vcs.remote",
+        "net.egress",
+        "proc.signal",
+        "agent.self",
+    }
+)
+LOOKING = frozenset({"read", "search", "think"})
+EDITING = frozenset({"edit", "move"})
+DECIDER_SECONDS = 5.0
+
+
+async def judge(
+    judged: Judged, deciders: tuple[Decider, ...], rules: tuple[Rule, ...], mode: Mode, typed: bool
+) -> Verdict:
+    """The verdict on a call. `typed` says that a person at the screen wrote this very call."""
+    verdict = await _decided(judged, deciders)
+    if verdict.level != "deny" and mode == "plan" and judged.tool.capabilities & CHANGING:
+        return replace(
+            verdict,
+            level="deny",
+            reason="plan mode changes nothing",
+            rules=(*verdict.rules, "mode plan"),
+            alternative="describe the change; a person leaves plan mode with /do",
+        )
+    rule = covering(rules, judged)
+    if rule is not None and rule.level == "deny":
+        return replace(verdict, level="deny", reason=f"the rule {rule} ({rule.source}) forbids it")
+    if rule is not None and rule.level == "ask" and verdict.level == "allow":
+        verdict = replace(verdict, level="ask", reason=f"the rule {rule} ({rule.source}) asks")
+        rule = None
+    if verdict.level != "ask" or verdict.person_only:
+        return verdict
+    return _answered(verdict, judged, rule, mode, typed)
+
+
+def _answered(verdict: Verdict, judged: Judged, rule: Rule | None, mode: Mode, typed: bool) -> Verdict:
+    """An ask after rules and mode had their say."""
+    if rule is not None and rule.level == "allow" and verdict.may_remember:
+        return replace(verdict, level="allow", rules=(*verdict.rules, f"{rule} ({rule.source})"))
+    match mode:
+        case "full":
+            return replace(verdict, level="allow", rules=(*verdict.rules, "mode full"))
+        case "deny":
+            return replace(verdict, level="deny", reason=f"mode deny: {verdict.reason}")
+        case "auto-edit" if judged.tool.kind in EDITING and _is_inside(judged):
+            return replace(verdict, level="allow", rules=(*verdict.rules, "mode auto-edit"))
+        case "ask" | "auto-edit" | "plan":
+            pass
+    if typed:
+        return replace(verdict, level="allow", rules=(*verdict.rules, "typed by a person"))
+    return verdict
+
+
+async def _decided(judged: Judged, deciders: tuple[Decider, ...]) -> Verdict:
+    strictest: Verdict | None = None
+    for decider in deciders:
+        try:
+            async with asyncio.timeout(DECIDER_SECONDS):
+                verdict = await decider.decide(judged)
+        # Foreign code: a decider that failed has not agreed, so only a person can.
+        except Exception as error:
+            reason = f"the decider {decider.name} failed: {type(error).__name__}: {error}"
+            verdict = Verdict("ask", reason, 50, rules=(decider.name,), may_remember=False, person_only=True)
+        if verdict is not None:
+            strictest = _stricter(strictest, verdict)
+    return strictest or _unsaid(judged)
+
+
+def _stricter(one: Verdict | None, other: Verdict) -> Verdict:
+    """The stricter of two; what each knows about risk and remembering is kept."""
+    if one is None:
+        return other
+    first, second = (one, other) if ORDER[one.level] >= ORDER[other.level] else (other, one)
+    return replace(
+        first,
+        risk=max(one.risk, other.risk),
+        capabilities=one.capabilities | other.capabilities,
+        rules=(*first.rules, *second.rules),
+        may_remember=one.may_remember and other.may_remember,
+        person_only=one.person_only or other.person_only,
+    )
+
+
+def _unsaid(judged: Judged) -> Verdict:
+    """All deciders were silent."""
+    tool = judged.tool
+    if tool.kind in LOOKING and not tool.capabilities & CHANGING and _is_inside(judged):
+        return Verdict("allow", capabilities=tool.capabilities)
+    words = {
+        "edit": "it changes files",
+        "delete": "it deletes files",
+        "move": "it moves files",
+        "execute": "it runs a program",
+        "fetch": "it goes over the network",
+    }
+    risk = {"edit": 20, "move": 20, "delete": 40, "execute": 40, "fetch": 40}.get(tool.kind, 30)
+    reason = words.get(tool.kind, f"no rule covers {tool.name}")
+    return Verdict("ask", reason, risk, tool.capabilities)
+
+
+def _is_inside(judged: Judged) -> bool:
+    paths = judged.preview.paths if judged.preview is not None else ()
+    return all(judged.context.workspace.is_inside(path) for path in paths)

@@ -1,0 +1,85 @@
+"""The session's events: numbered, written, folded into the history, and handed to every reader."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+
+from cockpit.core import fault
+from cockpit.core.subscription import Subscription
+from cockpit.core.transcript import Accepted, Draft, Mark, Record, Transcript
+from cockpit.protocol.events import PASSING, Envelope, Event
+from cockpit.protocol.ops import Op
+from cockpit.protocol.wire import VERSION
+
+
+class Log:
+    """Where every event of a session passes. `see` is called with each before the readers are."""
+
+    def __init__(self, session: str, transcript: Transcript, past: tuple[Envelope, ...]) -> None:
+        self._session = session
+        self._transcript = transcript
+        self._durable: list[Envelope] = list(past)
+        self._readers: list[Subscription] = []
+        self._watchers: list[Callable[[Envelope], None]] = []
+        self.seq = past[-1].seq if past else 0
+        self.turn = ""
+
+    def watch(self, see: Callable[[Envelope], None]) -> None:
+        """Call `see` with every envelope from now on; it must not block."""
+        self._watchers.append(see)
+
+    def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
+        """Number, write (a durable one), and hand out. Raises OSError when it cannot be written."""
+        self.seq += 1
+        envelope = Envelope(VERSION, self.seq, time.time(), self._session, self.turn, agent, call, event)
+        if not isinstance(event, PASSING):
+            self._transcript.write(envelope)
+            self._durable.append(envelope)
+        for see in self._watchers:
+            see(envelope)
+        for reader in self._readers:
+            reader.put(envelope)
+        return envelope
+
+    def accept(self, op: Op) -> None:
+        """Write an op before it is acted on."""
+        self._transcript.write(Accepted(op, self.seq))
+
+    def draft(self, draft: Draft) -> None:
+        self._transcript.write(draft)
+
+    def mark(self, call: str) -> None:
+        """Write that `call` is about to run."""
+        self._transcript.write(Mark(call))
+        fault.point("marked")
+
+    async def sync(self) -> None:
+        """Wait until the disk has everything."""
+        import asyncio
+
+        await asyncio.to_thread(self._transcript.sync)
+
+    async def read(self, after: int) -> AsyncIterator[Envelope]:
+        """Durable envelopes of the past with `seq > after`, then everything live."""
+        reader = Subscription()
+        for envelope in self._durable:
+            if envelope.seq > after:
+                reader.put(envelope)
+        self._readers.append(reader)
+        try:
+            async for envelope in reader.read():
+                yield envelope
+        finally:
+            self._readers.remove(reader)
+
+    def durable(self) -> tuple[Envelope, ...]:
+        return tuple(self._durable)
+
+    def close(self) -> None:
+        """No more events; readers end when they have read what waits."""
+        for reader in self._readers:
+            reader.close()
+        self._transcript.close()
+
+
+def envelopes(records: tuple[Record, ...]) -> tuple[Envelope, ...]:
+    return tuple(one for one in records if isinstance(one, Envelope))

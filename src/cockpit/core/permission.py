@@ -1,0 +1,161 @@
+"""From a previewed call to a yes or a no: verdict, then a person, then what is remembered."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from cockpit.core.agent import Agent
+from cockpit.core.approval import Answered
+from cockpit.core.judgement import judge
+from cockpit.core.rules import Rule
+from cockpit.plugin.changes import ChangeSet
+from cockpit.plugin.context import Context
+from cockpit.plugin.safety import Decider, Judged, Verdict
+from cockpit.plugin.tools import Preview, Tool
+from cockpit.protocol.content import Diff, Hunk
+from cockpit.protocol.events import ApprovalPart, ApprovalRequested
+from cockpit.protocol.messages import Decision, ToolCall
+
+RISK_OF_AN_ASK = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """The outcome. `preview` is what may run: a person may have taken parts out of it."""
+
+    allowed: bool
+    preview: Preview | None
+    reason: str = ""
+    note: str = ""
+
+
+async def permit(
+    agent: Agent,
+    tool: Tool,
+    call: ToolCall,
+    preview: Preview | None,
+    context: Context,
+    guard_asks: str,
+    asked_by: str,
+) -> Permitted:
+    """Whether `call` may run."""
+    host = agent.host
+    judged = Judged(call, tool, preview, context)
+    typed = asked_by == "person" and host.origin == "tui"
+    deciders = host.catalog.all(Decider)
+    verdict = await judge(judged, deciders, host.all_rules(), agent.mode, typed)
+    if guard_asks and verdict.level == "allow":
+        verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
+    match verdict.level:
+        case "allow":
+            return Permitted(True, preview)
+        case "deny":
+            return Permitted(False, preview, _denied(verdict))
+        case "ask":
+            pass
+    request = _request(agent, tool, call, preview, verdict)
+    answer = await host.approvals.ask(request, agent.path, call.id)
+    if not answer.is_allowed:
+        _remember(agent, tool, preview, answer)
+        return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
+    _remember(agent, tool, preview, answer)
+    narrowed, left_out = _narrowed(preview, answer.parts)
+    note = f"[A person left out: {', '.join(left_out)}]" if left_out else ""
+    return Permitted(True, narrowed, note=note)
+
+
+def _request(
+    agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None, verdict: Verdict
+) -> ApprovalRequested:
+    shape = preview.lift if preview is not None and verdict.may_remember and not verdict.person_only else ""
+    options: tuple[Decision, ...] = ("allow_once", "reject_once")
+    if shape:
+        options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
+    title = preview.title if preview is not None else _title(tool, call)
+    return ApprovalRequested(
+        id=agent.host.new_id(),
+        agent=agent.path,
+        tool=tool.name,
+        title=title,
+        reason=verdict.reason,
+        parts=_parts(preview, call),
+        destination=preview.destination if preview is not None else "",
+        risk=verdict.risk,
+        shape=f"{tool.name}({shape})" if shape else "",
+        options=options,
+        expires=agent.host.approvals.seconds,
+    )
+
+
+def _title(tool: Tool, call: ToolCall) -> str:
+    return f"{tool.name} {dict(call.arguments)}"[:200]
+
+
+def _parts(preview: Preview | None, call: ToolCall) -> tuple[ApprovalPart, ...]:
+    if preview is None:
+        return (ApprovalPart("call", call.name, str(dict(call.arguments))),)
+    if preview.changes is not None:
+        return tuple(
+            ApprovalPart(diff.path, diff.path, diff.note, diff) for diff in diffs_of(preview.changes)
+        )
+    return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
+
+
+def diffs_of(changes: ChangeSet) -> tuple[Diff, ...]:
+    """The change set as people read it: a diff per file."""
+    return tuple(
+        Diff(
+            path=one.path,
+            hunks=one.hunks,
+            added=_count(one.hunks, "+"),
+            removed=_count(one.hunks, "-"),
+            moved_from=one.moved_from,
+            note="binary" if one.binary else one.change if one.change != "modified" else "",
+        )
+        for one in changes.files
+    )
+
+
+def _count(hunks: tuple[Hunk, ...], sign: str) -> int:
+    return sum(line.startswith(sign) for hunk in hunks for line in hunk.lines)
+
+
+def _narrowed(preview: Preview | None, parts: tuple[str, ...]) -> tuple[Preview | None, tuple[str, ...]]:
+    """The preview with only the files a person allowed, and the paths that were left out."""
+    if preview is None or preview.changes is None or not parts:
+        return preview, ()
+    kept = tuple(one for one in preview.changes.files if one.path in parts)
+    left_out = tuple(one.path for one in preview.changes.files if one.path not in parts)
+    return replace(preview, changes=replace(preview.changes, files=kept)), left_out
+
+
+def _remember(agent: Agent, tool: Tool, preview: Preview | None, answer: Answered) -> None:
+    if preview is None or not preview.lift:
+        return
+    host = agent.host
+    match answer.decision:
+        case "allow_session":
+            host.session_rules.append(Rule("allow", tool.name, preview.lift, "this session"))
+        case "allow_always" | "reject_always":
+            level: Literal["allow", "deny"] = "allow" if answer.decision == "allow_always" else "deny"
+            rule = Rule(level, tool.name, preview.lift, f"your settings for {Path(host.root).name}")
+            host.session_rules.append(rule)
+            if host.remember is not None:
+                host.remember(rule)
+        case "allow_once" | "reject_once":
+            pass
+
+
+def _denied(verdict: Verdict) -> str:
+    text = f"denied: {verdict.reason or 'a rule forbids it'}"
+    return f"{text}; instead: {verdict.alternative}" if verdict.alternative else text
+
+
+def _rejected(answer: Answered, verdict: Verdict, someone: bool) -> str:
+    if not someone:
+        return (
+            f"denied: {verdict.reason}, and nobody is there to ask; allow it with --allow or another --mode"
+        )
+    if answer.note:
+        return f"the person rejected this call and says: {answer.note}"
+    return "the person rejected this call; do not repeat it, ask what they want instead"

@@ -1,0 +1,123 @@
+"""Permission rules as people write them: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`.
+
+Reads rules and says which one covers a call. A deny or ask rule bites when any part of the call
+fits; an allow rule only when every part does. Knows no person and no mode.
+"""
+
+import fnmatch
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Literal
+
+from cockpit.errors import SettingsInvalid
+from cockpit.plugin.safety import Judged
+
+FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
+SHELL = frozenset({"Bash", "bash", "Shell", "PowerShell"})
+READING = frozenset({"Read", "Grep", "Glob", "LS"})
+WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a rules list. `source` says where it stands, for people."""
+
+    level: Literal["allow", "ask", "deny"]
+    tool: str
+    pattern: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+
+def parse(level: Literal["allow", "ask", "deny"], text: str, source: str) -> Rule:
+    """A rule from `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
+    found = FORM.match(text)
+    if found is None:
+        raise SettingsInvalid(
+            f"{source}: {text!r} is no permission rule", "write Tool or Tool(pattern), as Bash(git *)"
+        )
+    return Rule(level, found[1], (found[2] or "").strip(), source)
+
+
+def covering(rules: tuple[Rule, ...], judged: Judged) -> Rule | None:
+    """The rule that decides: the first deny, else the first ask, else the first allow that fits."""
+    for level in ("deny", "ask", "allow"):
+        for rule in rules:
+            if rule.level == level and _fits(rule, judged):
+                return rule
+    return None
+
+
+def _fits(rule: Rule, judged: Judged) -> bool:
+    if not _names(rule.tool, judged):
+        return False
+    pattern = rule.pattern
+    if pattern in ("", "*", "**"):
+        return True
+    preview = judged.preview
+    if preview is None:
+        return False
+    every = all if rule.level == "allow" else any
+    if judged.tool.kind == "execute":
+        commands = [" ".join(argv) for argv in preview.argv]
+        return bool(commands) and every(_command_fits(pattern, command) for command in commands)
+    if preview.paths:
+        root = judged.context.workspace.root
+        return every(_path_fits(pattern, path, root) for path in preview.paths)
+    return bool(preview.destination) and fnmatch.fnmatchcase(preview.destination, pattern)
+
+
+def _names(name: str, judged: Judged) -> bool:
+    tool = judged.tool
+    if name == tool.name or any(alias.name == name for alias in tool.aliases):
+        return True
+    if name in SHELL:
+        return tool.kind == "execute"
+    if name in READING:
+        return tool.kind in ("read", "search")
+    if name in WRITING:
+        return tool.kind in ("edit", "delete", "move")
+    return "*" in name and fnmatch.fnmatchcase(tool.name, name)
+
+
+def _command_fits(pattern: str, command: str) -> bool:
+    """`git *` and `git:*` cover `git` alone and with anything behind it, but not `gitk`."""
+    if pattern.endswith(":*"):
+        pattern = f"{pattern[:-2]} *"
+    if pattern.endswith(" *") and command == pattern[:-2]:
+        return True
+    return fnmatch.fnmatchcase(command, pattern)
+
+
+def _path_fits(pattern: str, path: str, root: str) -> bool:
+    if pattern.startswith("~/"):
+        from pathlib import Path
+
+        pattern = str(Path.home()) + pattern[1:]
+    elif pattern.startswith("//"):
+        pattern = pattern[1:]
+    elif not pattern.startswith("/"):
+        pattern = f"{root}/{pattern.removeprefix('./')}"
+    return _glob(pattern).match(str(PurePosixPath(path))) is not None
+
+
+@cache
+def _glob(pattern: str) -> re.Pattern[str]:
+    """`**` crosses folders, `*` and `?` do not; a bare folder covers what is below it."""
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            out.append("(?:.*/)?")
+            at += 3
+        elif pattern.startswith("**", at):
+            out.append(".*")
+            at += 2
+        else:
+            out.append({"*": "[^/]*", "?": "[^/]"}.get(pattern[at], re.escape(pattern[at])))
+            at += 1
+    return re.compile("".join(out) + r"(?:/.*)?\Z", re.DOTALL)

@@ -1,0 +1,221 @@
+"""The calls of one answer, from intake to their results: each call has exactly one.
+
+Consecutive calls that are safe beside each other run together, results in call order; all others
+run alone. The order for one call is the house's: guards, arguments, preview, deciders, rules and
+mode, approval, mark, run, redact, cap, result.
+"""
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Literal
+
+from cockpit.core.agent import Agent
+from cockpit.core.arguments import check
+from cockpit.core.budget import LimitReached
+from cockpit.core.guards import pass_through
+from cockpit.core.loop_guard import LoopGuard
+from cockpit.core.permission import Permitted, permit
+from cockpit.core.results import capped
+from cockpit.core.view import context_of
+from cockpit.errors import CockpitError
+from cockpit.plugin.context import Context, Running
+from cockpit.plugin.safety import Guard, Guarded
+from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Tool
+from cockpit.plugin.values import Renderer
+from cockpit.protocol.content import Block
+from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
+from cockpit.protocol.messages import Outcome, ToolCall, ToolResult
+
+Finish = Callable[[ToolResult], None]
+Say = Callable[[str], None]
+AskedBy = Literal["model", "person"]
+CANCELLED = "cancelled by the person; what it had done by then stays done"
+
+
+async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard) -> list[ToolResult]:
+    """Run `calls` and emit a result for each, also when this is cancelled in the middle."""
+    open_calls = {call.id: call for call in calls}
+    results: list[ToolResult] = []
+
+    def finish(result: ToolResult) -> None:
+        if open_calls.pop(result.call, None) is None:
+            return
+        results.append(result)
+        agent.host.log.emit(ToolCallFinished(result), agent.path, result.call)
+
+    try:
+        for batch in _batches(agent, calls):
+            await _run_batch(agent, batch, guard, finish)
+            await agent.host.log.sync()
+    finally:
+        for call in tuple(open_calls.values()):
+            finish(ToolResult(call.id, call.name, "cancelled", CANCELLED))
+    return results
+
+
+async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, finish: Finish) -> None:
+    if len(batch) == 1:
+        finish(await run_call(agent, batch[0], guard))
+        return
+    tasks = [asyncio.create_task(run_call(agent, call, guard)) for call in batch]
+    try:
+        for task in tasks:
+            finish(await task)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _batches(agent: Agent, calls: tuple[ToolCall, ...]) -> Iterator[list[ToolCall]]:
+    """Neighbours that may run together; every other call alone."""
+    together: list[ToolCall] = []
+    for call in calls:
+        found = agent.toolbox.find(call.name, call.arguments)
+        if found is not None and not call.problem and _is_concurrent(*found):
+            together.append(call)
+            continue
+        if together:
+            yield together
+            together = []
+        yield [call]
+    if together:
+        yield together
+
+
+def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
+    try:
+        return tool.is_concurrent(arguments)
+    # Foreign code, asked before the arguments were checked.
+    except Exception:
+        return False
+
+
+async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: AskedBy = "model") -> ToolResult:
+    """One call through the whole order. Raises nothing but cancellation."""
+    started = time.monotonic()
+    found = agent.toolbox.find(call.name, call.arguments)
+    if found is None or call.problem:
+        agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
+        return _result(call, "error", call.problem or _unknown(agent, call.name))
+    tool, arguments = found
+    call = replace(call, name=tool.name, arguments=arguments)
+    agent.host.log.emit(ToolCallStarted(call, tool.kind, _title(tool, call), asked_by), agent.path, call.id)
+    try:
+        result = await _in_order(agent, tool, call, guard, asked_by)
+    except ArgumentsInvalid as error:
+        result = _result(call, "error", f"the arguments do not fit: {error}")
+    except LimitReached as error:
+        result = _result(call, "error", f"not run: {error.message}")
+    except CockpitError as error:
+        result = _result(call, "error", str(error))
+    except TimeoutError:
+        result = _result(call, "error", f"stopped after {tool.seconds:g} s, its time limit")
+    # Foreign code: a tool that raises anything becomes a result; the traceback goes to the log.
+    except Exception as error:
+        text = f"{tool.name} failed: {type(error).__name__}: {error}"
+        agent.host.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
+        result = _result(call, "error", text)
+    return replace(result, seconds=round(time.monotonic() - started, 3))
+
+
+async def _in_order(
+    agent: Agent, tool: Tool, call: ToolCall, guard: LoopGuard, asked_by: AskedBy
+) -> ToolResult:
+    context = context_of(agent, agent.host.catalog.owner(Tool, tool.name))
+    guards = agent.host.catalog.all(Guard)
+    warn = _warner(agent)
+    passed = await pass_through(guards, Guarded("tool_call", call=call, tool=tool.name), context, warn)
+    if passed.refusal:
+        return _result(call, "denied", f"refused by {passed.refusal}")
+    call = passed.guarded.call or call
+    check(tool, call.arguments)
+    if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
+        return _result(call, "repeated", repeated)
+    running = Running(call, None, _progress(agent, call))
+    preview = await tool.preview(call.arguments, replace(context, call=running)) if tool.preview else None
+    permitted = await permit(agent, tool, call, preview, context, passed.asks, asked_by)
+    if not permitted.allowed:
+        return _result(call, "denied", permitted.reason)
+    agent.budget.spend_call()
+    done = await _run(agent, tool, call, permitted, context)
+    done = _annotated(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
+    return await _guarded_result(agent, tool, call, done, guard)
+
+
+async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, context: Context) -> Done:
+    """The tool's own function, marked on disk first when it can change something."""
+    if not tool.is_concurrent(call.arguments):
+        agent.host.log.mark(call.id)
+        await agent.host.log.sync()
+    left = agent.budget.seconds_left()
+    seconds = tool.seconds if left is None else min(tool.seconds, left)
+    running = Running(call, permitted.preview, _progress(agent, call))
+    async with asyncio.timeout(seconds):
+        return await tool.run(call.arguments, replace(context, call=running))
+
+
+async def _guarded_result(
+    agent: Agent, tool: Tool, call: ToolCall, done: Done, guard: LoopGuard
+) -> ToolResult:
+    host = agent.host
+    text, handle = capped(done.text, tool.cap, agent.window(), host.results)
+    guarded = Guarded("tool_result", text, call, tool.name)
+    passed = await pass_through(host.catalog.all(Guard), guarded, context_of(agent), _warner(agent))
+    text = "\n\n".join((passed.guarded.text, *passed.added)) + guard.nudge(tool)
+    if passed.refusal:
+        return _result(call, "denied", f"the result is held back by {passed.refusal}")
+    outcome: Outcome = "error" if done.is_error else "ok"
+    result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle)
+    return replace(result, blocks=_rendered(agent, tool, call, result))
+
+
+def _rendered(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
+    renderer = agent.host.catalog.get(Renderer, tool.name)
+    if renderer is None:
+        return result.blocks
+    try:
+        return renderer.render(call, result)
+    # Foreign code: a renderer that raises leaves the tool's own blocks.
+    except Exception as error:
+        agent.host.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
+        return result.blocks
+
+
+def _annotated(done: Done, notes: tuple[str, ...]) -> Done:
+    return replace(done, text="\n\n".join((done.text, *notes))) if notes else done
+
+
+def _title(tool: Tool, call: ToolCall) -> str:
+    try:
+        return tool.title(call.arguments)
+    # Foreign code, given arguments that are not checked yet.
+    except Exception:
+        return tool.name
+
+
+def _unknown(agent: Agent, name: str) -> str:
+    near = agent.toolbox.near(name)
+    hint = f"did you mean {' or '.join(near)}?" if near else "tool_search finds the tools there are"
+    return f"there is no tool called {name}; {hint}"
+
+
+def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
+    return ToolResult(call.id, call.name, outcome, text)
+
+
+def _progress(agent: Agent, call: ToolCall) -> Say:
+    def progress(text: str) -> None:
+        agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
+
+    return progress
+
+
+def _warner(agent: Agent) -> Say:
+    def warn(text: str) -> None:
+        agent.host.log.emit(Warned(text), agent.path)
+
+    return warn

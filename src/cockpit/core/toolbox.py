@@ -1,0 +1,114 @@
+"""The tools one agent has: which are sent, which wait to be searched, and what others call them.
+
+The tools that are sent keep their order and bytes from turn to turn; a deferred one that was found
+is appended behind them.
+"""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from cockpit.core.catalog import Catalog
+from cockpit.plugin.models import ToolSchema
+from cockpit.plugin.tools import Alias, Arguments, Tool
+from cockpit.protocol.messages import Json
+
+
+class Toolbox:
+    """The tools of one agent. `allowed` None means all; the list is enforced when a call runs."""
+
+    def __init__(self, catalog: Catalog, allowed: tuple[str, ...] | None = None) -> None:
+        self._allowed = allowed
+        self._found: list[str] = []
+        self.use(catalog)
+
+    def use(self, catalog: Catalog) -> None:
+        """Take another catalog (after a reload); what was found stays found."""
+        tools = catalog.all(Tool)
+        named = {tool.name: tool for tool in tools}
+        self._aliases: dict[str, tuple[Tool, Alias]] = {}
+        for tool in tools:
+            for alias in tool.aliases:
+                self._aliases.setdefault(alias.name, (tool, alias))
+        allowed = self._allowed
+        if allowed is not None:
+            names = {self._name(one, named) for one in allowed}
+            named = {name: tool for name, tool in named.items() if name in names}
+        self._tools = named
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Every tool there is for this agent, sent or not."""
+        return tuple(self._tools.values())
+
+    def sent(self) -> tuple[Tool, ...]:
+        always = sorted((t for t in self._tools.values() if not t.deferred), key=lambda one: one.name)
+        found = (self._tools[name] for name in self._found if name in self._tools)
+        return (*always, *found)
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        return tuple(ToolSchema(one.name, one.description, one.parameters) for one in self.sent())
+
+    def fingerprint(self) -> str:
+        """Twelve hex digits over the bytes of the tool list."""
+        rows = [[one.name, one.description, dict(one.parameters)] for one in self.schemas()]
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
+
+    def find(self, name: str, arguments: Arguments) -> tuple[Tool, Arguments] | None:
+        """The tool that `name` means, and the arguments in our words."""
+        if (tool := self._tools.get(name)) is not None:
+            return tool, arguments
+        for known, (tool, alias) in self._aliases.items():
+            if known == name and tool.name in self._tools:
+                return tool, _translated(arguments, alias, tool)
+        same = [tool for own, tool in self._tools.items() if own.lower() == name.lower()]
+        return (same[0], arguments) if len(same) == 1 else None
+
+    def near(self, name: str) -> tuple[str, ...]:
+        """Names that `name` may have meant."""
+        return tuple(difflib.get_close_matches(name, [*self._tools, *self._aliases], 3, 0.5))
+
+    def search(self, query: str) -> tuple[Tool, ...]:
+        """Deferred tools by `select:a,b` or by words, the best first; they are sent from now on."""
+        deferred = [tool for tool in self._tools.values() if tool.deferred]
+        if query.startswith("select:"):
+            wanted = [name.strip() for name in query.removeprefix("select:").split(",")]
+            hits = [tool for tool in deferred if tool.name in wanted]
+        else:
+            words = [word for word in query.lower().replace("_", " ").split() if word]
+            scored = [(_score(tool, words), tool) for tool in deferred]
+            hits = [tool for score, tool in sorted(scored, key=lambda one: -one[0]) if score][:8]
+        for tool in hits:
+            if tool.name not in self._found:
+                self._found.append(tool.name)
+        return tuple(hits)
+
+    def _name(self, name: str, named: Mapping[str, Tool]) -> str:
+        if name in named:
+            return name
+        return self._aliases[name][0].name if name in self._aliases else name
+
+
+def _translated(arguments: Arguments, alias: Alias, tool: Tool) -> Arguments:
+    """Their argument names as ours. One that we do not have is dropped where the alias says so."""
+    ours = dict(alias.arguments)
+    out: dict[str, Json] = {}
+    for name, value in arguments.items():
+        own = ours.get(name, name)
+        if own:
+            out[own] = value
+    for name, fixed in getattr(alias, "fixed", ()):
+        out[name] = fixed
+    properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
+    known = {name.lower().replace("_", ""): name for name in properties}
+    return {
+        name if name in properties else known.get(name.lower().replace("_", ""), name): value
+        for name, value in out.items()
+    }
+
+
+def _score(tool: Tool, words: list[str]) -> int:
+    name = tool.name.lower().replace("_", " ")
+    rest = f"{tool.description} {' '.join(tool.keywords)}".lower()
+    return sum(3 * (word in name) + (word in rest) for word in words)

@@ -1,0 +1,147 @@
+"""What a plugin's function is given of the running session: the contracts, bound to one agent."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+from cockpit import paths
+from cockpit.core.agent import Agent
+from cockpit.core.router import Choice, candidates
+from cockpit.core.step import Streaming, ask
+from cockpit.core.transcript import Draft
+from cockpit.plugin.context import Context, Models, Results, Running, SessionView, Store, Toolbox
+from cockpit.plugin.models import Completed, ModelRequest
+from cockpit.protocol.events import Event
+from cockpit.protocol.messages import Json, Mode, Usage
+from cockpit.protocol.queries import Query, Refused, Reply
+from cockpit.settings.atomic import write_atomically
+
+
+def context_of(agent: Agent, plugin: str = "", running: Running | None = None) -> Context:
+    """The context of a function of `plugin` that works for `agent`."""
+    host = agent.host
+    session: SessionView = View(agent, running.call.id if running else "", plugin)
+    models: Models = CompletingModels(agent)
+    table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
+    return Context(host.workspace, host.navigator, session, agent.agents, models, table, running)
+
+
+class View:
+    """The session as a plugin sees it."""
+
+    def __init__(self, agent: Agent, call: str, plugin: str) -> None:
+        self._agent = agent
+        self._call = call
+        self._plugin = plugin or "core"
+
+    @property
+    def id(self) -> str:
+        return self._agent.host.session
+
+    @property
+    def root(self) -> str:
+        return self._agent.host.root
+
+    @property
+    def agent(self) -> str:
+        return self._agent.path
+
+    @property
+    def mode(self) -> Mode:
+        return self._agent.mode
+
+    @property
+    def trusted(self) -> bool:
+        return self._agent.host.trusted
+
+    @property
+    def results(self) -> Results:
+        return self._agent.host.results
+
+    @property
+    def toolbox(self) -> Toolbox:
+        return self._agent.toolbox
+
+    def store(self, scope: Literal["user", "project", "session"]) -> Store:
+        host = self._agent.host
+        match scope:
+            case "user":
+                folder = paths.state() / "plugins" / self._plugin / "user"
+            case "project":
+                digest = hashlib.sha256(host.root.encode("utf-8", "replace")).hexdigest()[:16]
+                folder = paths.state() / "plugins" / self._plugin / digest
+            case "session":
+                folder = Path(host.state) / "plugins" / self._plugin
+        return JsonStore(folder)
+
+    def emit(self, event: Event) -> None:
+        self._agent.host.log.emit(event, self._agent.path, self._call)
+
+    async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
+        approvals = self._agent.host.approvals
+        return await approvals.question(question, options, self._agent.path, self._call)
+
+    async def ask(self, query: Query) -> Reply:
+        answer = self._agent.host.answer
+        return Refused("this session answers no queries") if answer is None else await answer(query)
+
+
+class JsonStore:
+    """Documents of one plugin, one file each, written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, name: str) -> Json:
+        try:
+            return cast("Json", json.loads(self._path(name).read_bytes()))
+        except FileNotFoundError:
+            return None
+
+    def save(self, name: str, value: Json) -> None:
+        write_atomically(self._path(name), json.dumps(value, ensure_ascii=False).encode(), private=True)
+
+    def _path(self, name: str) -> Path:
+        if not name.replace("-", "").replace("_", "").isalnum():
+            raise ValueError(f"{name!r} is no name for a document: letters, digits, - and _ only")
+        return self._folder / f"{name}.json"
+
+
+class CompletingModels:
+    """Asking a model for a plugin, on the budget of the agent it works for."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    async def complete(
+        self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
+    ) -> Completed:
+        agent, host = self._agent, self._agent.host
+        agent.budget.check()
+        name = "" if tier == "default" else tier
+        choices = candidates(host.catalog, host.settings, name or agent.model or host.model)
+        spent: list[Usage] = []
+
+        def spend(usage: Usage) -> None:
+            spent.append(usage)
+            agent.spend(usage)
+
+        def build(choice: Choice) -> ModelRequest:
+            return replace(request, model=choice.id, root=host.root)
+
+        quiet = QuietLog()
+        streaming = Streaming(quiet, agent.path, host.breaker, spend, host.new_id)
+        message = await ask(choices, build, streaming)
+        return Completed(message.text, sum(spent, Usage()), message.model)
+
+
+class QuietLog:
+    """A log for answers that are no part of the conversation."""
+
+    def emit(self, event: Event, agent: str = "main", call: str = "") -> object:
+        """Nobody is told."""
+
+    def draft(self, draft: Draft) -> None:
+        """Nothing is kept."""

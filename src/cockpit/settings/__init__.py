@@ -1,0 +1,1 @@
+"""Settings, trust and keys: files of the person's own. Standard library, tomlkit, platformdirs."""

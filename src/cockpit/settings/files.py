@@ -1,0 +1,205 @@
+"""Settings files, layered: managed > flags > local project > shared project > user > defaults.
+
+A project's files are read only in a trusted folder, and they can only tighten: what would loosen
+permissions there is left out and said. Refuses keys it cannot read, naming file and key.
+"""
+
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from cockpit import paths
+from cockpit.errors import SettingsInvalid
+from cockpit.settings.atomic import write_atomically
+
+DEFAULTS: Mapping[str, object] = {
+    "mode": "ask",
+    "models": {"default": "", "fallback": [], "tiers": {}},
+    "limits": {"steps": 200},
+    "permissions": {"allow": [], "ask": [], "deny": []},
+    "plugins": {"disabled": []},
+    "tui": {"theme": "cockpit-night"},
+}
+MANAGED = {
+    "linux": "/etc/cockpit/settings.toml",
+    "darwin": "/Library/Application Support/cockpit/settings.toml",
+}
+TIGHTER_MODES = ("ask", "plan", "deny")
+LOOSENING = (("permissions", "allow"), ("models",), ("plugins",), ("projects",))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is in force for one root.
+
+    `values` is a tree of tables. `sources` are the files that were read; `left_out` says, a
+    sentence each, what a project's file asked for and did not get.
+    """
+
+    values: Mapping[str, object]
+    sources: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def table(self, key: str) -> Mapping[str, object]:
+        """The table at dotted `key`, empty where there is none."""
+        value = self._at(key)
+        return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+    def text(self, key: str, default: str = "") -> str:
+        value = self._at(key)
+        return value if isinstance(value, str) else default
+
+    def number(self, key: str) -> float | None:
+        value = self._at(key)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """The list of strings at `key`."""
+        value = self._at(key)
+        return tuple(str(one) for one in value) if isinstance(value, list) else ()
+
+    def _at(self, key: str) -> object:
+        value: object = self.values
+        for part in key.split("."):
+            if not isinstance(value, Mapping):
+                return None
+            value = value.get(part)
+        return value
+
+
+def user_file() -> Path:
+    return paths.config() / "settings.toml"
+
+
+def load(root: str, trusted: bool, flags: Mapping[str, object] | None = None) -> Settings:
+    """The settings in force for `root`. Raises `SettingsInvalid`."""
+    merged: dict[str, object] = _copy(DEFAULTS)
+    sources: list[str] = []
+    left_out: list[str] = []
+    project = Path(root) / ".cockpit"
+    layers: list[tuple[Path, bool]] = [(user_file(), False)]
+    if trusted:
+        layers += [(project / "settings.toml", True), (project / "settings.local.toml", True)]
+    managed = Path(MANAGED.get(sys.platform, ""))
+    for path, is_project in layers:
+        table = _read(path)
+        if table is None:
+            continue
+        sources.append(str(path))
+        _merge(merged, _tightened(table, path, left_out) if is_project else table)
+    _merge(merged, flags or {})
+    if managed.is_absolute() and (table := _read(managed)) is not None:
+        sources.append(str(managed))
+        _merge(merged, table)
+    return Settings(merged, tuple(sources), tuple(left_out))
+
+
+def set_user_value(key: str, value: object) -> None:
+    """Write `value` at dotted `key` of the user's file, keeping its comments and order.
+
+    Raises `SettingsInvalid` when the file there is no TOML.
+    """
+    _edit_user_file(key.split("."), lambda old: value)
+
+
+def add_user_word(parts: tuple[str, ...], word: str) -> None:
+    """Add `word` to the list at `parts` (a path of keys) of the user's file, once."""
+
+    def added(old: object) -> object:
+        words = list(old) if isinstance(old, list) else []
+        return words if word in words else [*words, word]
+
+    _edit_user_file(list(parts), added)
+
+
+def _edit_user_file(parts: list[str], change: Callable[[object], object]) -> None:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    path = user_file()
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
+    except TOMLKitError as error:
+        raise SettingsInvalid(f"{path} is no TOML: {error}", "mend or remove it") from error
+    table = cast("dict[str, object]", document)
+    for part in parts[:-1]:
+        inner = table.get(part)
+        if not isinstance(inner, dict):
+            inner = tomlkit.table()
+            table[part] = inner
+            inner = table[part]
+        table = cast("dict[str, object]", inner)
+    table[parts[-1]] = change(table.get(parts[-1]))
+    write_atomically(path, tomlkit.dumps(document).encode(), private=True)
+
+
+def environment(root: str, trusted: bool) -> Mapping[str, str]:
+    """The process's environment, with a trusted folder's `.env` beneath it."""
+    found: dict[str, str] = {}
+    if trusted:
+        found.update(_dotenv(Path(root) / ".env"))
+    found.update(os.environ)
+    return found
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if not equals or name.startswith("#"):
+            continue
+        value = value.strip()
+        if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
+            value = value[1:-1]
+        else:
+            value = value.partition(" #")[0].rstrip()
+        found[name.strip()] = value
+    return found
+
+
+def _read(path: Path) -> dict[str, object] | None:
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return None
+    try:
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
+
+
+def _tightened(table: dict[str, object], path: Path, left_out: list[str]) -> dict[str, object]:
+    kept = _copy(table)
+    if "mode" in kept and kept["mode"] not in TIGHTER_MODES:
+        left_out.append(f"{path}: `mode = {kept.pop('mode')!r}` left out; a project can only tighten")
+    for keys in LOOSENING:
+        inner: object = kept
+        for key in keys[:-1]:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if isinstance(inner, dict) and keys[-1] in inner:
+            del inner[keys[-1]]
+            left_out.append(f"{path}: `{'.'.join(keys)}` left out; set it in {user_file()}")
+    return kept
+
+
+def _copy(table: Mapping[str, object]) -> dict[str, object]:
+    return {key: _copy(one) if isinstance(one, Mapping) else one for key, one in table.items()}
+
+
+def _merge(into: dict[str, object], table: Mapping[str, object]) -> None:
+    for key, value in table.items():
+        inner = into.get(key)
+        if isinstance(value, Mapping) and isinstance(inner, dict):
+            _merge(inner, value)
+        elif isinstance(value, list) and isinstance(inner, list) and key in ("ask", "deny", "disabled"):
+            into[key] = [*inner, *(one for one in value if one not in inner)]
+        else:
+            into[key] = _copy(value) if isinstance(value, Mapping) else value
