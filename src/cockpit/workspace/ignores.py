@@ -1,0 +1,224 @@
+"""Which files count: .gitignore, .git/info/exclude, .ignore and .cockpitignore, and one walker over
+what is left. Follows no link and reads no file but these.
+
+Within a folder a later file of that list wins over an earlier one, and a deeper folder over the one
+above it; an ignored folder is not entered, so nothing in it can be taken back (gitignore(5)).
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cockpit.plugin.context import FileEntry
+from cockpit.workspace.words import words
+
+RULE_FILES = (".gitignore", ".ignore", ".cockpitignore")
+NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+CACHES = words(
+    """
+    node_modules bower_components .venv venv __pycache__ .mypy_cache .pytest_cache .ruff_cache
+    .hypothesis .tox .nox .gradle .terraform .eggs .parcel-cache .turbo .next .nuxt .svelte-kit .direnv
+    .cache
+    """
+)
+NAMED_GROUP = re.compile(r"\(\?P<\w+>")
+
+
+@dataclass(slots=True)
+class Rules:
+    """The rules of one folder: runs of patterns of one sign, the last that matches decides.
+
+    `names` match a name alone, `paths` the whole path below the folder. Answers for names are
+    remembered: a tree of thirty thousand files has few different endings and many equal names.
+    """
+
+    runs: tuple[tuple[bool, re.Pattern[str] | None, re.Pattern[str] | None], ...]
+    seen: dict[str, tuple[bool, ...]] = field(default_factory=dict)
+
+    def verdict(self, name: str, path: str) -> bool | None:
+        """True for ignored, False for taken back, None for not named. Folders end in `/`."""
+        hits = self.seen.get(name)
+        if hits is None:
+            hits = tuple(names is not None and names.match(name) is not None for _, names, _ in self.runs)
+            self.seen[name] = hits
+        for (ignores, _, paths), hit in zip(reversed(self.runs), reversed(hits), strict=True):
+            if hit or (paths is not None and paths.match(path)):
+                return ignores
+        return None
+
+
+def compiled(text: str) -> Rules | None:
+    """The rules in an ignore file's text, or None where it has none."""
+    from pathspec.patterns.gitignore.base import GitIgnorePatternError
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    runs: list[tuple[bool, list[str], list[str]]] = []
+    for line in text.removeprefix("\ufeff").split("\n"):
+        try:
+            regex, ignores = GitIgnoreSpecPattern.pattern_to_regex(line.rstrip("\r"))
+        except GitIgnorePatternError:
+            continue
+        if regex is None or ignores is None:
+            continue
+        if not runs or runs[-1][0] != ignores:
+            runs.append((ignores, [], []))
+        _, names, paths = runs[-1]
+        only_name = "/" not in line.strip().rstrip("/")
+        (names if only_name else paths).append(NAMED_GROUP.sub("(?:", regex))
+    if not runs:
+        return None
+    return Rules(tuple((ignores, _any(names), _any(paths)) for ignores, names, paths in runs))
+
+
+def _any(regexes: list[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(regexes)) if regexes else None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A folder on the way down: its rules and how much of a path is its own."""
+
+    rules: Rules
+    cut: int
+
+
+Levels = tuple[Level, ...]
+
+
+def walk_files(root: str, start: str = ".", hidden: bool = False) -> Iterator[FileEntry]:
+    """Every file and link below `start` that no rule names, sorted by path part by part.
+
+    For worker threads: it blocks. `root` and `start` are real paths (`start` may be relative to the
+    root). `hidden` brings in names with a leading dot. A folder that cannot be read is left out.
+    """
+    folder = os.path.normpath(os.path.join(root, start))
+    yield from _walk(folder, prefix_of(folder, root), levels_above(root, folder), hidden)
+
+
+def prefix_of(folder: str, root: str) -> str:
+    """What stands before the names in `folder`: relative to the root, absolute outside of it."""
+    if folder == root:
+        return ""
+    if folder.startswith(root.rstrip(os.sep) + os.sep):
+        return os.path.relpath(folder, root).replace(os.sep, "/") + "/"
+    return folder.replace(os.sep, "/").rstrip("/") + "/"
+
+
+def _walk(folder: str, prefix: str, levels: Levels, hidden: bool) -> Iterator[FileEntry]:
+    found, levels = children(folder, levels, hidden)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(entry.path, f"{prefix}{entry.name}/", levels, hidden)
+        elif (file := entry_of(entry, prefix)) is not None:
+            yield file
+
+
+def children(folder: str, above: Levels, hidden: bool) -> tuple[list[os.DirEntry[str]], Levels]:
+    """What is in `folder`, by name, without what is ignored; and the rules in force in it."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return [], above
+    names = {entry.name for entry in entries}
+    levels = above + _level(folder, tuple(name for name in RULE_FILES if name in names))
+    return [entry for entry in entries if not _is_left_out(entry, levels, hidden)], levels
+
+
+def _is_left_out(entry: os.DirEntry[str], levels: Levels, hidden: bool) -> bool:
+    name = entry.name
+    if name in NEVER or (name[0] == "." and not hidden):
+        return True
+    is_folder = entry.is_dir(follow_symlinks=False)
+    if is_folder and name in CACHES:
+        return True
+    if not levels:
+        return False
+    sign = "/" if is_folder else ""
+    return _is_named(name + sign, entry.path.replace(os.sep, "/") + sign, levels)
+
+
+def _is_named(name: str, path: str, levels: Levels) -> bool:
+    for level in reversed(levels):
+        verdict = level.rules.verdict(name, path[level.cut :])
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def is_ignored(root: str, path: str, is_folder: bool = False) -> bool:
+    """Whether a rule names `path` (relative to the root) or a folder between it and the root."""
+    real = os.path.normpath(os.path.join(root, path))
+    steps = os.path.relpath(real, root).replace(os.sep, "/").split("/")
+    here, levels = root, levels_above(root, root)
+    for at, name in enumerate(steps):
+        levels += _level(here, RULE_FILES)
+        here = os.path.join(here, name)
+        sign = "/" if is_folder or at < len(steps) - 1 else ""
+        if name in NEVER or (sign and name in CACHES):
+            return True
+        if _is_named(name + sign, here.replace(os.sep, "/") + sign, levels):
+            return True
+    return False
+
+
+def levels_above(root: str, folder: str) -> Levels:
+    """The rules that reach into `folder` from above: from the top of the repository downwards.
+
+    None do when they ignore `folder` itself: whoever names it wants to see what is in it.
+    """
+    top = _repository(root) or root
+    if folder != root and not folder.startswith(root.rstrip(os.sep) + os.sep):
+        return ()
+    levels = _level(top, (os.path.join(".git", "info", "exclude"),))
+    if folder == top:
+        return levels
+    here = top
+    for part in os.path.relpath(folder, top).split(os.sep):
+        levels += _level(here, RULE_FILES)
+        here = os.path.join(here, part)
+        if _is_named(part + "/", here.replace(os.sep, "/") + "/", levels):
+            return ()
+    return levels
+
+
+def _level(folder: str, files: tuple[str, ...]) -> Levels:
+    text = "\n".join(filter(None, (_text(os.path.join(folder, name)) for name in files)))
+    rules = compiled(text) if text else None
+    return (Level(rules, len(folder.rstrip(os.sep)) + 1),) if rules else ()
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1_000_000)
+    except OSError:
+        return ""
+
+
+def _repository(root: str) -> str:
+    """The nearest folder from `root` upwards that has a `.git`, or ""."""
+    here = root
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            return ""
+        here = above
+
+
+def entry_of(entry: os.DirEntry[str], prefix: str) -> FileEntry | None:
+    """`entry` as a value, or None when it is gone meanwhile."""
+    try:
+        facts = entry.stat(follow_symlinks=False)
+        path = prefix + entry.name
+        if entry.is_symlink():
+            return FileEntry(path, "link", facts.st_size, facts.st_mtime)
+        if entry.is_dir(follow_symlinks=False):
+            return FileEntry(path, "folder", 0, facts.st_mtime)
+        kind = entry.is_file(follow_symlinks=False)
+        return FileEntry(path, "file" if kind else "other", facts.st_size, facts.st_mtime)
+    except OSError:
+        return None
