@@ -1,0 +1,54 @@
+"""Git as these tools start it: by argument list, as `workspace.git` makes harmless, with git's own
+words as the fault. Plain `git status` or `git diff` would run what a repository's settings name.
+"""
+
+from cockpit.errors import CockpitError
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import ToolFailed
+from cockpit.workspace.git import ENVIRONMENT, reading
+
+SECONDS = 60.0
+
+
+def ref(name: str) -> str:
+    """`name` as an argument. Raises `ToolFailed` for what git would read as an option."""
+    if name.startswith("-"):
+        raise ToolFailed(f"{name!r} starts with a dash and would be an option; name a commit or branch")
+    if any(ord(character) < 32 for character in name):
+        raise ToolFailed(f"{name!r} holds a control character; name a commit or branch")
+    return name
+
+
+def pathspec(path: str) -> str:
+    """`path` taken literally: `*` and `:(...)` mean nothing in it."""
+    return f":(literal){path}"
+
+
+async def git(context: Context, *arguments: str) -> str:
+    """What git wrote, run in the root. Raises `ToolFailed` with git's own words when it fails."""
+    root, pieces = context.workspace.root, list[str]()
+    try:
+        ended = await context.workspace.processes.run(
+            reading(root, *arguments), seconds=SECONDS, environment=ENVIRONMENT, on_output=pieces.append
+        )
+    except CockpitError as error:
+        raise ToolFailed("git could not be started; install it or work without version control") from error
+    if ended.timed_out:
+        raise ToolFailed(
+            f"git took longer than {SECONDS:.0f} s and was stopped; name a `path` to ask for less"
+        )
+    output = "".join(pieces) or ended.output
+    if ended.code != 0:
+        raise ToolFailed(_fault(output, ended.code))
+    return output
+
+
+def _fault(output: str, code: int) -> str:
+    said = "\n".join(output.strip().splitlines()[:8]) or f"git ended with code {code}"
+    if "not a git repository" in said:
+        return "this folder is no git repository; `git init` makes one"
+    if "dubious ownership" in said:
+        return f"{said}\nthe folder belongs to another user: git refuses it until its owner is trusted"
+    if "does not have any commits yet" in said or "ambiguous argument 'HEAD'" in said:
+        return "there is no commit yet"
+    return said

@@ -1,0 +1,53 @@
+"""`tool_search`: finds the tools whose schemas are not sent by themselves."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import schema, typed
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Done, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+NAMES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSearch:
+    query: Annotated[str, "words, or select:name,name"]
+
+
+async def find(arguments: ToolSearch, context: Context) -> Done:
+    if not arguments.query.strip():
+        raise ToolFailed("`query` is empty; write what the tool should do, or select:name")
+    found = context.session.toolbox.search(arguments.query)
+    if not found:
+        return Done(f"no tool fits; the others are: {_others(context)}")
+    blocks = [
+        f"{tool.name}: {tool.description}\n{json.dumps(tool.parameters, ensure_ascii=False)}"
+        for tool in found
+    ]
+    return Done("\n\n".join(["these can be called from now on:", *blocks]))
+
+
+def _others(context: Context) -> str:
+    deferred = sorted(tool.name for tool in context.session.toolbox.tools() if tool.deferred)
+    more = f" and {len(deferred) - NAMES} more" if len(deferred) > NAMES else ""
+    return (", ".join(deferred[:NAMES]) or "none") + more
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="tool_search",
+            kind="think",
+            description="Find more tools: git changes, code navigation, web, MCP servers and others.",
+            parameters=schema(ToolSearch),
+            capabilities=frozenset({"none"}),
+            run=typed(ToolSearch, find),
+            title=lambda arguments: f"find a tool: {arguments.get('query', '')}",
+            aliases=(Alias("ToolSearch", (("max_results", ""),)),),
+        )
+    )
