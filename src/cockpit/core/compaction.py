@@ -23,8 +23,8 @@ TAIL_MESSAGES = 4
 FAILURES = 3
 INSTRUCTIONS = (
     "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
-    "only your summary. Keep: what the person wants and decided, files and places (path:line) that matter, what "
-    "was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
+    "only your summary. Keep: what the person wants and decided, files and places (path:line) that matter, "
+    "what was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
 )
 
 

@@ -1,5 +1,6 @@
 """The session's events: numbered, written, folded into the history, and handed to every reader."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 
@@ -23,9 +24,10 @@ class Log:
         self.seq = past[-1].seq if past else 0
         self.turn = ""
 
-    def watch(self, see: Callable[[Envelope], None]) -> None:
-        """Call `see` with every envelope from now on; it must not block."""
+    def watch(self, see: Callable[[Envelope], None]) -> Callable[[], None]:
+        """Call `see` with every envelope from now on; it must not block. What is returned ends it."""
         self._watchers.append(see)
+        return lambda: self._watchers.remove(see)
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
         """Number, write (a durable one), and hand out. Raises OSError when it cannot be written."""
@@ -34,7 +36,7 @@ class Log:
         if not isinstance(event, PASSING):
             self._transcript.write(envelope)
             self._durable.append(envelope)
-        for see in self._watchers:
+        for see in tuple(self._watchers):
             see(envelope)
         for reader in self._readers:
             reader.put(envelope)
@@ -54,8 +56,6 @@ class Log:
 
     async def sync(self) -> None:
         """Wait until the disk has everything."""
-        import asyncio
-
         await asyncio.to_thread(self._transcript.sync)
 
     async def read(self, after: int) -> AsyncIterator[Envelope]:

@@ -12,9 +12,10 @@ from cockpit.plugin.changes import ChangeSet
 from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Decider, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
-from cockpit.protocol.content import Diff, Hunk
+from cockpit.protocol.content import Diff
 from cockpit.protocol.events import ApprovalPart, ApprovalRequested
 from cockpit.protocol.messages import Decision, ToolCall
+from cockpit.workspace.changes import diff_of
 
 RISK_OF_AN_ASK = 30
 
@@ -103,21 +104,7 @@ def _parts(preview: Preview | None, call: ToolCall) -> tuple[ApprovalPart, ...]:
 
 def diffs_of(changes: ChangeSet) -> tuple[Diff, ...]:
     """The change set as people read it: a diff per file."""
-    return tuple(
-        Diff(
-            path=one.path,
-            hunks=one.hunks,
-            added=_count(one.hunks, "+"),
-            removed=_count(one.hunks, "-"),
-            moved_from=one.moved_from,
-            note="binary" if one.binary else one.change if one.change != "modified" else "",
-        )
-        for one in changes.files
-    )
-
-
-def _count(hunks: tuple[Hunk, ...], sign: str) -> int:
-    return sum(line.startswith(sign) for hunk in hunks for line in hunk.lines)
+    return tuple(diff_of(one) for one in changes.files)
 
 
 def _narrowed(preview: Preview | None, parts: tuple[str, ...]) -> tuple[Preview | None, tuple[str, ...]]:

@@ -34,7 +34,9 @@ from cockpit.protocol.messages import AssistantMessage, Limit, StopReason, Usage
 CONTINUED = 3
 OVERFLOWS = 2
 STOPS = 3
-GO_ON = "[Your answer was cut off by the output limit. Go on exactly where it stopped; send cut calls again, smaller.]"
+GO_ON = (
+    "[Your answer was cut off by the output limit. Go on where it stopped; send cut calls again, smaller.]"
+)
 SUM_UP = "[{reason}. Do not call tools: say what was done, what is left, and what to do next.]"
 
 

@@ -1,0 +1,1 @@
+"""The command line: a table from names to modules, imported late. Joins everything, does nothing."""

@@ -1,0 +1,192 @@
+"""`cockpit` itself: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cockpit.cli.main import COMMANDS
+
+if TYPE_CHECKING:
+    from cockpit.core.options import Options
+    from cockpit.protocol.channel import Deck
+
+MODES = ("ask", "auto-edit", "plan", "full", "deny")
+# Other agents' names for the same modes.
+OTHER_MODES = {
+    "default": "ask",
+    "manual": "ask",
+    "acceptedits": "auto-edit",
+    "accept-edits": "auto-edit",
+    "auto": "auto-edit",
+    "accept-all": "full",
+    "bypasspermissions": "full",
+    "yolo": "full",
+    "deny-all": "deny",
+    "dontask": "deny",
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    given = _parser().parse_args(list(argv))
+    root = str(Path(given.cwd or ".").expanduser().absolute())
+    prompt = _prompt(given)
+    if prompt is not None:
+        return _headless(given, root, prompt)
+    if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _lines(given, root)
+    return _screen(given, root)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cockpit",
+        description="A terminal IDE companion.",
+        epilog=f"commands: {', '.join(sorted(COMMANDS))}; each has --help",
+    )
+    add = parser.add_argument
+    add(
+        "-p",
+        "--prompt",
+        "--print",
+        nargs="?",
+        const="",
+        metavar="PROMPT",
+        help="run one prompt; - or nothing: stdin",
+    )
+    add("--output-format", "--output", choices=("text", "json", "stream-json"), default="text")
+    add("--model", metavar="PROVIDER:MODEL", help="or a tier: fast, default, medium, strong")
+    add("--mode", "--permission-mode", type=_mode, metavar="MODE", help=", ".join(MODES))
+    add("--max-steps", "--max-turns", type=_positive, metavar="N", help="model requests of the turn")
+    add("--max-tool-calls", type=_positive, metavar="N")
+    add("--max-seconds", type=float, metavar="S")
+    add("--max-tokens", type=_positive, metavar="N", help="tokens in and out together")
+    add("--max-cost", type=float, metavar="USD")
+    add(
+        "--allow",
+        "--allowedTools",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="as 'Bash(git *)'; repeatable",
+    )
+    add("--deny", "--disallowedTools", action="append", default=[], metavar="RULE")
+    add("--trust", action="store_true", help="trust this folder, from now on")
+    add("--cwd", metavar="DIR", help="the project's folder")
+    add(
+        "-c",
+        "--continue",
+        dest="last",
+        action="store_true",
+        help="go on with the last session of this folder",
+    )
+    add("-r", "--resume", metavar="ID", help="go on with a session")
+    add("--plain", action="store_true", help="line by line, without the full screen")
+    add("--record", metavar="FILE", help="write every event, deltas too, to FILE")
+    add("--version", "-V", action="store_true", help="print the version")
+    return parser
+
+
+def _mode(name: str) -> str:
+    mode = OTHER_MODES.get(name.lower(), name)
+    if mode not in MODES:
+        raise argparse.ArgumentTypeError(f"no mode {name!r}; one of {', '.join(MODES)}")
+    return mode
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _prompt(given: argparse.Namespace) -> str | None:
+    """The prompt of `-p`, from stdin where it is `-` or left out. Exits with 2 when it is empty."""
+    if given.prompt is None:
+        return None
+    text = str(given.prompt)
+    if text in ("", "-"):
+        text = "" if sys.stdin.isatty() else sys.stdin.read()
+    if not text.strip():
+        print("cockpit: the prompt is empty; cockpit -p 'what to do', or pipe it in", file=sys.stderr)
+        raise SystemExit(2)
+    return text
+
+
+def options_of(given: argparse.Namespace, someone: bool, origin: str) -> "Options":
+    from cockpit.core.budget import Limits
+    from cockpit.core.options import Options
+
+    limits = Limits(
+        steps=given.max_steps or Limits().steps,
+        tool_calls=given.max_tool_calls,
+        seconds=given.max_seconds,
+        tokens=given.max_tokens,
+        money=given.max_cost,
+        stop_file=os.environ.get("COCKPIT_STOP_FILE", ""),
+    )
+    return Options(
+        someone=someone,
+        origin=origin,
+        model=given.model,
+        mode=given.mode,
+        allow=tuple(given.allow),
+        deny=tuple(given.deny),
+        trust=True if given.trust else None,
+        keep_trust=given.trust,
+        limits=limits,
+        record=given.record or "",
+    )
+
+
+def _resumed(given: argparse.Namespace, root: str) -> str | None:
+    if given.resume:
+        return str(given.resume)
+    if not given.last:
+        return None
+    from cockpit.core.store import latest
+    from cockpit.errors import SessionUnknown
+
+    found = latest(root)
+    if found is None:
+        raise SessionUnknown("there is no session of this folder yet", "start one without --continue")
+    return found
+
+
+def _headless(given: argparse.Namespace, root: str, prompt: str) -> int:
+    import asyncio
+
+    from cockpit.core.deck import LocalDeck
+    from cockpit.headless.one import run_prompt
+
+    deck = LocalDeck(options_of(given, someone=False, origin="headless"))
+    return asyncio.run(run_prompt(deck, root, _resumed(given, root), prompt, given.output_format))
+
+
+def _lines(given: argparse.Namespace, root: str) -> int:
+    import asyncio
+
+    from cockpit.core.deck import LocalDeck
+    from cockpit.headless.lines import run_lines
+
+    deck = LocalDeck(options_of(given, someone=True, origin="tui"))
+    return asyncio.run(run_lines(deck, root, _resumed(given, root)))
+
+
+def _screen(given: argparse.Namespace, root: str) -> int:
+    from cockpit.tui.run import run
+
+    async def make_deck() -> "Deck":
+        import asyncio
+
+        def make() -> "Deck":
+            from cockpit.core.deck import LocalDeck
+
+            return LocalDeck(options_of(given, someone=True, origin="tui"))
+
+        return await asyncio.to_thread(make)
+
+    return run(make_deck, root, _resumed(given, root) if given.resume or given.last else None)

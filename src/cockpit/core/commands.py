@@ -1,0 +1,46 @@
+"""Slash commands and plugin actions: found, run, and answered as an event or a prompt."""
+
+from cockpit.core.agent import Agent
+from cockpit.core.view import context_of
+from cockpit.errors import CockpitError
+from cockpit.plugin.values import Action, AsPrompt, Command, Invoked, Show
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import Noticed
+from cockpit.protocol.messages import Json
+from cockpit.protocol.ops import Invoke
+
+
+async def invoke(agent: Agent, op: Invoke) -> str:
+    """Run the command `op.action`.
+
+    Emits a `Noticed` with kind `show` (content to draw) or `action` (one of the frontend's own
+    actions); its data holds the op's id under `op`. Returns the prompt a command makes, or "".
+    Raises `CockpitError` for an unknown command.
+    """
+    host = agent.host
+    command = _find(agent, op.action)
+    plugin = host.catalog.owner(Command, command.name)
+    text = str(op.arguments.get("text", ""))
+    answer = await command.run(Invoked(text, op.arguments), context_of(agent, plugin))
+    told: dict[str, Json] = {"op": op.id, "command": command.name}
+    match answer:
+        case Show(content, data):
+            host.log.emit(Noticed(plugin, "show", content, {**data, **told}))
+        case Action(action, arguments):
+            told |= {"action": action, "arguments": dict(arguments)}
+            host.log.emit(Noticed(plugin, "action", (Text(action),), told))
+        case AsPrompt(text):
+            return text
+    return ""
+
+
+def _find(agent: Agent, name: str) -> Command:
+    commands = agent.host.catalog.all(Command)
+    for command in commands:
+        if name == command.name or name in command.aliases:
+            return command
+    near = [one.name for one in commands if not one.hidden and (one.name.startswith(name[:2]))]
+    raise CockpitError(
+        f"there is no command /{name}",
+        f"near it: {', '.join(f'/{one}' for one in near[:4])}" if near else "/help lists them",
+    )

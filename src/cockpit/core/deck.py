@@ -1,0 +1,190 @@
+"""The deck in this process: its sessions, and what they share (plugins, workspaces, the breaker)."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pluggy
+
+from cockpit import __version__, paths
+from cockpit.core import store
+from cockpit.core.assembly import Ground, assemble, rules_of
+from cockpit.core.catalog import Catalog, build
+from cockpit.core.opening import Past, begin, read
+from cockpit.core.options import Options
+from cockpit.core.router import Breaker
+from cockpit.core.session import Session
+from cockpit.core.transcript import Header, Loaded, Transcript, load
+from cockpit.errors import CockpitError, SessionUnknown
+from cockpit.plugin.discovery import Found
+from cockpit.plugin.discovery import load as load_plugins
+from cockpit.plugin.values import Observer, Resident
+from cockpit.protocol.channel import Channel
+from cockpit.protocol.events import Envelope, TurnFinished, Warned
+from cockpit.protocol.queries import SessionRow
+from cockpit.settings import files as settings_files
+from cockpit.settings import trust
+from cockpit.settings.files import Settings
+from cockpit.workspace.local import LocalWorkspace
+
+
+class LocalDeck:
+    """Sessions whose core runs on this loop."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self._options = options or Options()
+        self._sessions: dict[str, Session] = {}
+        self._workspaces: dict[str, LocalWorkspace] = {}
+        self._breaker = Breaker()
+        self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
+        self._loading = asyncio.Lock()
+        self._reloading: dict[str, asyncio.Task[None]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def open(self, root: str, resume: str | None = None) -> Channel:
+        """A new session on `root`, or the stored one `resume`. Raises `SessionUnknown`, `SessionBusy`,
+        `SettingsInvalid`, and `CockpitError` for a root that is no folder."""
+        self._loop = asyncio.get_running_loop()
+        root = await asyncio.to_thread(_checked_root, root)
+        if resume is None:
+            return await self._open(root, store.new_id(), None)
+        path = store.file_of(resume, root)
+        if path.stem in self._sessions:
+            return self._sessions[path.stem]
+        root = await asyncio.to_thread(_stored_root, path)
+        return await self._open(root, path.stem, path)
+
+    async def list(self, root: str | None = None) -> tuple[SessionRow, ...]:
+        return await asyncio.to_thread(store.sessions_of, root)
+
+    async def fork(self, session: str, turn: str) -> Channel:
+        """A new session with the history of `session` up to the end of `turn`."""
+        loaded = await asyncio.to_thread(load, store.file_of(session))
+        id = store.new_id()
+        header = Header(id, loaded.header.root, time.time(), __version__, f"{session}/{turn}")
+        copy = Transcript(store.folder_of(header.root) / f"{id}.jsonl", header)
+        for record in loaded.records[: _end_of(loaded, turn)]:
+            copy.write(record)
+        copy.close()
+        return await self.open(header.root, id)
+
+    async def close(self) -> None:
+        for session in tuple(self._sessions.values()):
+            await session.close("the deck was closed")
+        for workspace in self._workspaces.values():
+            await workspace.close()
+        self._workspaces.clear()
+
+    async def _open(self, root: str, id: str, path: Path | None) -> Session:
+        trusted = await asyncio.to_thread(self._trusted, root)
+        settings, catalog = await self._registered(root, trusted)
+        file = path or store.folder_of(root) / f"{id}.jsonl"
+        transcript = Transcript(file, Header(id, root, time.time(), __version__))
+        # Read only now that this process is the writer, and cut what is torn.
+        loaded = await asyncio.to_thread(load, file, True) if path is not None else None
+        past = read(loaded) if loaded is not None else Past()
+        workspace, recovered = await self._workspace(root)
+        ground = Ground(
+            root, id, file, transcript, settings, catalog, trusted, workspace, self._breaker, self._options
+        )
+        session = assemble(ground, past, self._reload, lambda: self._forget(id))
+        self._sessions[id] = session
+        reports = (*recovered, *(loaded.reports if loaded is not None else ()))
+        begin(session, past, reports)
+        return session
+
+    async def _workspace(self, root: str) -> tuple[LocalWorkspace, tuple[str, ...]]:
+        """The workspace of a root, one for all its sessions, and what was mended when it was made."""
+        if root in self._workspaces:
+            return self._workspaces[root], ()
+        workspace = self._workspaces[root] = LocalWorkspace(root, str(paths.state()))
+        return workspace, tuple(str(one) for one in await workspace.recover())
+
+    async def _registered(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
+        """Settings and catalog of a root, worked out in a thread: plugins are foreign code."""
+        async with self._loading:
+            return await asyncio.to_thread(self._build, root, trusted)
+
+    def _build(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
+        settings = settings_files.load(root, trusted)
+        if self._plugins is None:
+            self._plugins = load_plugins(settings.words("plugins.disabled"))
+        manager, found = self._plugins
+        environment: Mapping[str, str] = settings_files.environment(root, trusted)
+        catalog = build(manager, found, root, settings, environment, trusted, lambda: self._changed(root))
+        return settings, catalog
+
+    def _trusted(self, root: str) -> bool:
+        if self._options.trust is None:
+            return trust.is_trusted(root) is True
+        if self._options.keep_trust:
+            trust.keep(root, self._options.trust)
+        return self._options.trust
+
+    def _changed(self, root: str) -> None:
+        """A plugin says (from any thread) that it registers something else now."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._reload_root, root)
+
+    def _reload_root(self, root: str) -> None:
+        waiting = self._reloading.get(root)
+        if waiting is None or waiting.done():
+            self._reloading[root] = asyncio.create_task(self._rebuild(root))
+
+    async def _rebuild(self, root: str) -> None:
+        sessions = [one for one in self._sessions.values() if one.host.root == root]
+        for trusted in {one.host.trusted for one in sessions}:
+            settings, catalog = await self._registered(root, trusted)
+            for session in sessions:
+                if session.host.trusted == trusted:
+                    _use(session, settings, catalog)
+
+    async def _reload(self, session: Session, trusted: bool, keep: bool) -> None:
+        """Trust was given or taken: what a folder's files bring comes or goes."""
+        root = session.host.root
+        if keep:
+            await asyncio.to_thread(trust.keep, root, trusted)
+        settings, catalog = await self._registered(root, trusted)
+        session.host.trusted = trusted
+        _use(session, settings, catalog)
+
+    def _forget(self, id: str) -> None:
+        self._sessions.pop(id, None)
+
+
+def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
+    """Take what was rebuilt, from the next step on; residents that run go on running."""
+    host = session.host
+    known = set(host.catalog.warnings)
+    host.settings, host.catalog, host.rules = settings, catalog, rules_of(settings, host.root)
+    session.main.toolbox.use(catalog)
+    session.main.fixed_context.clear()
+    session.observers.keep(catalog.all(Observer))
+    session.residents.keep(catalog.all(Resident))
+    for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):
+        host.log.emit(Warned(text, source="plugins"))
+
+
+def _checked_root(root: str) -> str:
+    real = os.path.realpath(root)
+    if not Path(real).is_dir():
+        raise CockpitError(f"{root} is no folder", "name the folder of a project")
+    return real
+
+
+def _stored_root(path: Path) -> str:
+    root = load(path).header.root
+    if not Path(root).is_dir():
+        raise CockpitError(f"the folder of that session is gone: {root}", "restore it, or start anew")
+    return root
+
+
+def _end_of(loaded: Loaded, turn: str) -> int:
+    for at, record in enumerate(loaded.records):
+        if isinstance(record, Envelope) and isinstance(record.event, TurnFinished) and record.turn == turn:
+            return at + 1
+    raise SessionUnknown(
+        f"session {loaded.header.session} has no finished turn {turn}", "/history lists them"
+    )

@@ -1,0 +1,166 @@
+"""Opening a session: a new one, a stored one as it was, a fork of one.
+
+A stored one is folded out of its file: history, rules of the session, what was accepted and never
+begun. What a crash left open is closed as interrupted, unless it only waited for a person.
+"""
+
+from dataclasses import dataclass, field
+
+from cockpit import __version__
+from cockpit.core.history import INTERRUPTED, History
+from cockpit.core.log import Log
+from cockpit.core.rules import Rule, parse
+from cockpit.core.session import Session
+from cockpit.core.transcript import Accepted, Draft, Loaded, Mark
+from cockpit.core.turns import Waiting
+from cockpit.plugin.values import Observer, Resident
+from cockpit.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Envelope,
+    MessageFinished,
+    SessionChanged,
+    SessionStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageChanged,
+    Warned,
+)
+from cockpit.protocol.messages import AssistantMessage, Mode, ToolCall, ToolResult, Usage
+from cockpit.protocol.ops import EditContext, FollowUp, Prompt, Steer
+
+
+@dataclass(slots=True)
+class Past:
+    """What a file says of its session."""
+
+    envelopes: list[Envelope] = field(default_factory=list)
+    history: History = field(default_factory=History)
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    drafts: dict[str, list[Draft]] = field(default_factory=dict)
+    asked: dict[str, tuple[str, ApprovalRequested]] = field(default_factory=dict)
+    started: dict[str, tuple[str, ToolCall]] = field(default_factory=dict)
+    marked: set[str] = field(default_factory=set)
+    turn: str = ""
+    model: str = ""
+    mode: Mode | None = None
+    title: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def last_seq(self) -> int:
+        return self.envelopes[-1].seq if self.envelopes else 0
+
+
+def read(loaded: Loaded) -> Past:
+    """Fold a file's records."""
+    past = Past()
+    for record in loaded.records:
+        match record:
+            case Envelope():
+                past.envelopes.append(record)
+                past.history.see(record)
+                _see(past, record)
+            case Accepted(op):
+                past.ids.append(op.id)
+                if isinstance(op, Prompt | FollowUp | Steer):
+                    past.waiting[op.id] = Waiting(op.id, op.origin, op.content)
+                elif isinstance(op, EditContext):
+                    past.history.edit(op.change, op.seqs)
+            case Draft():
+                past.drafts.setdefault(record.message, []).append(record)
+            case Mark(call):
+                past.marked.add(call)
+            case _:
+                pass
+    return past
+
+
+def _see(past: Past, envelope: Envelope) -> None:
+    match envelope.event:
+        case SessionStarted(model=model, mode=mode):
+            past.model, past.mode = model, mode
+        case SessionChanged(model=model, mode=mode, title=title):
+            past.model, past.mode, past.title = model, mode, title or past.title
+        case TurnStarted(op=op) if envelope.agent == "main":
+            past.turn = op
+            past.waiting.pop(op, None)
+        case TurnFinished() if envelope.agent == "main":
+            past.turn = ""
+        case MessageFinished(id=id):
+            past.waiting.pop(id, None)
+            past.drafts.pop(id, None)
+        case ToolCallStarted(call=call):
+            past.started[call.id] = (envelope.agent, call)
+        case ToolCallFinished(result=result):
+            past.started.pop(result.call, None)
+        case ApprovalRequested() as request:
+            past.asked[request.id] = (envelope.call, request)
+        case ApprovalResolved(id=id, decision=decision):
+            _see_answer(past, id, decision)
+        case UsageChanged(usage=usage):
+            past.usage = usage
+        case _:
+            pass
+
+
+def _see_answer(past: Past, id: str, decision: str) -> None:
+    _, request = past.asked.pop(id, ("", None))
+    if request is not None and decision == "allow_session" and request.shape:
+        past.rules.append(parse("allow", request.shape, "this session"))
+
+
+def mend(past: Past, log: Log) -> tuple[ToolCall, ...]:
+    """Close what a crash left open and say so. Calls that may be taken up again are returned: those
+    of the main agent whose turn broke off while a person was asked, none of which had begun."""
+    for pieces in past.drafts.values():
+        text = "".join(piece.text for piece in pieces)
+        thoughts = "".join(piece.thoughts for piece in pieces)
+        message = AssistantMessage(text, (), thoughts, "interrupted")
+        log.emit(MessageFinished(pieces[0].message, message), pieces[0].agent)
+    resumable = _resumable(past)
+    keep = {call.id for call in resumable}
+    for agent, call in tuple(past.started.values()):
+        if call.id not in keep:
+            result = ToolResult(call.id, call.name, "interrupted", INTERRUPTED)
+            log.emit(ToolCallFinished(result), agent, call.id)
+            if call.id in past.marked:
+                log.emit(Warned(f"{call.name} was running when cockpit ended", "look whether it was done"))
+    for id in past.asked:
+        log.emit(ApprovalResolved(id, "reject_once", "closed"))
+    if past.turn and not resumable:
+        log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted: cockpit ended in this turn"))
+    return resumable
+
+
+def _resumable(past: Past) -> tuple[ToolCall, ...]:
+    if not past.turn or not past.asked:
+        return ()
+    calls = past.history.open_calls()
+    waiting = {call for call, _ in past.asked.values()}
+    if any(call.id in past.marked for call in calls) or not any(call.id in waiting for call in calls):
+        return ()
+    return calls
+
+
+def begin(session: Session, past: Past, reports: tuple[str, ...]) -> None:
+    """Say what was opened, close what a crash left open, take up what waits."""
+    host, log = session.host, session.host.log
+    resumed = bool(past.envelopes)
+    log.emit(SessionStarted(host.root, host.model, host.mode, host.trusted, resumed, __version__))
+    for text in reports:
+        log.emit(Warned(text, source="transcript"))
+    for text in (*host.catalog.warnings, *host.settings.left_out):
+        log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
+    calls = mend(past, log)
+    session.observers.keep(host.catalog.all(Observer))
+    session.residents.keep(host.catalog.all(Resident))
+    if calls:
+        session.turns.take_up(past.turn, calls)
+    for prompt in past.waiting.values():
+        log.emit(Warned("a prompt that was accepted before the crash is taken up now"))
+        session.turns.add(prompt)

@@ -1,0 +1,25 @@
+"""How a process was asked to run: what the command line says, for every session of its deck."""
+
+from dataclasses import dataclass, field
+
+from cockpit.core.budget import Limits
+from cockpit.protocol.messages import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
+    them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
+    choice to settings. `approval_seconds` 0 waits for ever."""
+
+    someone: bool = True
+    origin: str = "tui"
+    model: str | None = None
+    mode: Mode | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    trust: bool | None = None
+    keep_trust: bool = False
+    limits: Limits = field(default_factory=Limits)
+    approval_seconds: float = 0.0
+    record: str = ""

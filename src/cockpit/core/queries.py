@@ -1,0 +1,181 @@
+"""Answers to queries. Only reads; what it tells is what the running session has."""
+
+from typing import assert_never
+
+from cockpit.core.agent import Agent
+from cockpit.core.catalog import Entry
+from cockpit.core.context import table
+from cockpit.core.store import sessions_of
+from cockpit.core.view import context_of
+from cockpit.plugin.hookspecs import HOOKS
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import Command, Mention
+from cockpit.protocol.content import Diff
+from cockpit.protocol.events import ToolCallFinished
+from cockpit.protocol.messages import Json
+from cockpit.protocol.queries import (
+    ChangeRows,
+    Changes,
+    CheckpointRows,
+    Checkpoints,
+    CommandRow,
+    CommandRows,
+    Commands,
+    Complete,
+    Completion,
+    Completions,
+    ContextRows,
+    Listing,
+    ListingRow,
+    ListingRows,
+    Output,
+    OutputPage,
+    Place,
+    PluginRow,
+    PluginRows,
+    Plugins,
+    Query,
+    Refused,
+    Reply,
+    SessionRows,
+    Sessions,
+    Settings,
+    SettingsTable,
+    SymbolRows,
+    Symbols,
+)
+
+PAGE = 20_000
+COMPLETIONS = 50
+
+
+async def answer(agent: Agent, query: Query) -> Reply:
+    """The reply to `query`, or `Refused` with the reason."""
+    match query:
+        case Complete():
+            return await _complete(agent, query)
+        case Commands():
+            return _commands(agent)
+        case Symbols(text, path):
+            return SymbolRows(await agent.host.navigator.symbols(text, path))
+        case Place(path, line, _):
+            rows = await agent.host.navigator.symbols("", path)
+            before = [row for row in rows if row.line <= line]
+            return SymbolRows(tuple(before[-1:]))
+        case Sessions():
+            return SessionRows(sessions_of(agent.host.root))
+        case ContextRows():
+            return await table(agent)
+        case Changes():
+            return _changes(agent)
+        case Checkpoints():
+            return CheckpointRows(())
+        case Output(handle, cursor):
+            return _output(agent, handle, cursor)
+        case Plugins():
+            return _plugins(agent)
+        case Settings():
+            return _settings(agent)
+        case Listing(kind):
+            return _listing(agent, kind)
+        case _:
+            assert_never(query)
+
+
+async def _complete(agent: Agent, query: Complete) -> Reply:
+    typed = query.text[: query.cursor]
+    start = max(typed.rfind(query.trigger), 0)
+    word = typed[start + 1 :]
+    if query.trigger == "/":
+        rows = [one for one in _commands(agent).rows if _matches(word, one.name)]
+        rows.sort(key=lambda one: (not one.name.startswith(word), one.name))
+        found = [
+            Completion(f"/{one.name} ", f"/{one.name}", one.description, start, query.cursor) for one in rows
+        ]
+        return Completions(tuple(found[:COMPLETIONS]))
+    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == query.trigger]
+    rows_of: list[Completion] = []
+    for mention in mentions:
+        context = context_of(agent, agent.host.catalog.owner(Mention, mention.name))
+        for row in await mention.complete(word, context):
+            rows_of.append(Completion(row.insert, row.label, row.detail, start, query.cursor))
+    return Completions(tuple(rows_of[:COMPLETIONS]))
+
+
+def _matches(word: str, name: str) -> bool:
+    letters = iter(name)
+    return all(letter in letters for letter in word)
+
+
+def _commands(agent: Agent) -> CommandRows:
+    catalog = agent.host.catalog
+    rows = [
+        CommandRow(one.name, one.description, one.hint, catalog.owner(Command, one.name))
+        for one in catalog.all(Command)
+        if not one.hidden
+    ]
+    return CommandRows(tuple(sorted(rows, key=lambda one: one.name)))
+
+
+def _changes(agent: Agent) -> ChangeRows:
+    """Every diff a call of this session has made, in order."""
+    results = (
+        one.event.result for one in agent.host.log.durable() if isinstance(one.event, ToolCallFinished)
+    )
+    return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
+
+
+def _output(agent: Agent, handle: str, cursor: int) -> Reply:
+    try:
+        text, following, total = agent.host.results.page(handle, cursor, PAGE)
+    except KeyError:
+        return Refused(f"there is no output {handle} in this session")
+    return OutputPage(text, following, total)
+
+
+def _plugins(agent: Agent) -> PluginRows:
+    rows = [
+        PluginRow(
+            one.found.name,
+            one.found.distribution,
+            one.found.version,
+            one.found.state,
+            one.registers,
+            one.found.reason,
+            round(one.seconds * 1000, 1),
+        )
+        for one in agent.host.catalog.plugins
+    ]
+    return PluginRows(tuple(rows))
+
+
+def _settings(agent: Agent) -> SettingsTable:
+    host = agent.host
+    values: dict[str, Json] = {
+        "model": host.model,
+        "mode": host.mode,
+        "trusted": host.trusted,
+        "root": host.root,
+        "window": agent.window(),
+        "rules": [f"{one.level} {one} ({one.source})" for one in host.all_rules()],
+    }
+    counts = {hook.removeprefix("register_"): len(found) for hook, found in host.catalog.by_hook.items()}
+    return SettingsTable(values, counts, host.settings.sources)
+
+
+def _listing(agent: Agent, kind: str) -> Reply:
+    hook = f"register_{kind}"
+    if hook not in HOOKS:
+        return Refused(
+            f"nothing is called {kind}; there are {', '.join(h.removeprefix('register_') for h in HOOKS)}"
+        )
+    entries = agent.host.catalog.by_hook[hook].values()
+    return ListingRows(tuple(_row(agent, entry) for entry in sorted(entries, key=lambda one: one.name)))
+
+
+def _row(agent: Agent, entry: Entry) -> ListingRow:
+    description = str(getattr(entry.value, "description", "") or getattr(entry.value, "label", ""))
+    state = ""
+    if isinstance(entry.value, Tool):
+        state = "deferred" if entry.value.deferred else "sent"
+    return ListingRow(entry.name, description, entry.plugin, entry.layer, entry.shadows, state)

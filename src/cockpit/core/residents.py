@@ -1,0 +1,79 @@
+"""What lives beside the turns: started after the first paint, stopped within 2 s, started again
+with backoff when it fails. Their states go to Work as the panel `residents`."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from cockpit.plugin.values import Resident, ResidentContext
+from cockpit.protocol.events import Event, PanelChanged, PanelRow
+
+STOP_SECONDS = 2.0
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 30.0
+
+
+class Residents:
+    """The residents of one process, root or session."""
+
+    def __init__(self, root: str, session: str, emit: Callable[[Event], object]) -> None:
+        self._root = root
+        self._session = session
+        self._emit = emit
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._states: dict[str, str] = {}
+
+    def keep(self, residents: tuple[Resident, ...]) -> None:
+        """Run exactly these: one that runs already goes on, whatever was reloaded around it."""
+        wanted = {one.name: one for one in residents}
+        for name in [name for name in self._tasks if name not in wanted]:
+            self._tasks.pop(name).cancel()
+            self._say(name, "stopped")
+        for name, resident in wanted.items():
+            if name not in self._tasks:
+                self._tasks[name] = asyncio.create_task(self._live(resident))
+
+    async def stop(self) -> None:
+        """Stop them all; one that does not leave within 2 s is left behind."""
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+
+    async def _live(self, resident: Resident) -> None:
+        wait = FIRST_WAIT
+        context = ResidentContext(
+            self._root, self._session, lambda text: self._say(resident.name, text), self._emit_foreign
+        )
+        while True:
+            self._say(resident.name, "starting")
+            started = asyncio.get_running_loop().time()
+            try:
+                async with resident.run(context):
+                    self._say(resident.name, "running")
+                    await asyncio.Event().wait()
+            # Foreign code: a resident that fails is started again, with backoff.
+            except Exception as error:
+                self._say(resident.name, f"failed: {type(error).__name__}: {error}")
+            if asyncio.get_running_loop().time() - started > LONGEST_WAIT:
+                wait = FIRST_WAIT
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    def _say(self, name: str, state: str) -> None:
+        self._states[name] = state
+        rows = tuple(PanelRow(one, its) for one, its in sorted(self._states.items()))
+        self._emit(PanelChanged("residents", rows))
+
+    def _emit_foreign(self, event: object) -> None:
+        if not isinstance(event, PanelChanged):
+            raise TypeError(f"a resident emits PanelChanged, not {type(event).__name__}")
+        self._emit(event)
+
+
+def living(
+    residents: tuple[Resident, ...], per: Literal["process", "root", "session"]
+) -> tuple[Resident, ...]:
+    return tuple(one for one in residents if one.per == per)

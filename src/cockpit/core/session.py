@@ -1,0 +1,213 @@
+"""A session: the `Channel` that takes ops and answers queries. Each op is written before it is
+acted on, a repeated one dropped. Owns no turn (`core/turns`) and no file (`core/log`)."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from cockpit.core import fault
+from cockpit.core.agent import Agent, Host
+from cockpit.core.commands import invoke
+from cockpit.core.compaction import compact
+from cockpit.core.loop_guard import LoopGuard
+from cockpit.core.observers import Observers
+from cockpit.core.queries import answer
+from cockpit.core.residents import Residents
+from cockpit.core.router import choose
+from cockpit.core.tool_calls import run_call
+from cockpit.core.turns import Turns, Waiting
+from cockpit.errors import CockpitError
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import Envelope, SessionChanged, SessionClosed, ToolCallFinished, Warned
+from cockpit.protocol.messages import Mode, ToolCall, ToolResult
+from cockpit.protocol.ops import (
+    Answer,
+    CallTool,
+    Close,
+    Compact,
+    Decide,
+    EditContext,
+    FollowUp,
+    Interrupt,
+    Invoke,
+    Op,
+    Prompt,
+    Rewind,
+    SelectMode,
+    SelectModel,
+    Steer,
+    Trust,
+)
+from cockpit.protocol.queries import Query, Reply
+
+REMEMBERED_IDS = 1_000
+SAME_TEXT_SECONDS = 2.0
+
+Reload = Callable[["Session", bool, bool], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Session:
+    """One session. `reload(session, trusted, keep)` rebuilds what plugins register."""
+
+    host: Host
+    main: Agent
+    turns: Turns
+    residents: Residents
+    observers: Observers
+    reload: Reload
+    on_close: Callable[[], None]
+    seen: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED_IDS))
+    _beside: "set[asyncio.Task[None]]" = field(default_factory=set)
+    _recent: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _closed: bool = False
+
+    @property
+    def session(self) -> str:
+        return self.host.session
+
+    async def submit(self, op: Op) -> None:
+        """Take an op. Raises `CockpitError` when the session is closed, OSError when it cannot be
+        written."""
+        if self._closed:
+            raise CockpitError(f"session {self.session} is closed", "open it again with --resume")
+        if self._is_repeated(op):
+            self.warn(f"an op came twice ({op.id}); the second is dropped")
+            return
+        self.seen.append(op.id)
+        # A command's arguments may hold a key: they never lie in the transcript.
+        if not isinstance(op, Invoke):
+            self.host.log.accept(op)
+            fault.point("accepted")
+        await self._dispatch(op)
+
+    def events(self, after: int = 0) -> AsyncIterator[Envelope]:
+        return self.host.log.read(after)
+
+    async def ask(self, query: Query) -> Reply:
+        return await answer(self.main, query)
+
+    async def close(self, reason: str = "closed") -> None:
+        """Cancel what runs, tell the readers, sync. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        await self.turns.close()
+        await self._cancel_beside()
+        await self.residents.stop()
+        self.host.log.emit(SessionClosed(reason))
+        await self.observers.stop()
+        self.host.log.close()
+        self.on_close()
+
+    def warn(self, text: str, hint: str = "") -> None:
+        if not self._closed:
+            self.host.log.emit(Warned(text, hint))
+
+    async def _dispatch(self, op: Op) -> None:
+        match op:
+            case Prompt() | FollowUp():
+                self.turns.add(Waiting(op.id, op.origin, op.content))
+            case Steer():
+                self.turns.steer(Waiting(op.id, op.origin, op.content))
+            case Interrupt():
+                await self.turns.cancel()
+                await self._cancel_beside()
+            case Decide():
+                self.host.approvals.decide(op)
+            case Answer():
+                self.host.approvals.answer(op)
+            case CallTool():
+                self._start(self._call_tool(op))
+            case Invoke():
+                self._start(self._invoke(op))
+            case SelectModel():
+                self._select_model(op.model)
+            case SelectMode():
+                self._changed(op.mode)
+            case EditContext():
+                self.main.history.edit(op.change, op.seqs)
+            case Compact():
+                self._start(self._compact(op.focus))
+            case Rewind():
+                self.warn("rewind is not there yet", "git can take files back; /new starts afresh")
+            case Trust():
+                await self.reload(self, op.trusted, op.keep)
+                self._changed(self.host.mode)
+            case Close():
+                await self.close()
+            case _:
+                assert_never(op)
+
+    async def _invoke(self, op: Invoke) -> None:
+        if text := await invoke(self.main, op):
+            self.turns.add(Waiting(op.id, op.origin, (Text(text),)))
+
+    async def _call_tool(self, op: CallTool) -> None:
+        call = ToolCall(op.id, op.name, op.arguments)
+        result = ToolResult(call.id, call.name, "cancelled", "cancelled by the person")
+        if not self.turns.is_busy():
+            self.host.origin = op.origin
+        try:
+            result = await run_call(self.main, call, LoopGuard(False), "person")
+        finally:
+            self.host.log.emit(ToolCallFinished(result), call=call.id)
+
+    async def _compact(self, focus: str) -> None:
+        if self.turns.is_busy():
+            self.warn("a turn is running", "compact when it has ended")
+        elif not await compact(self.main, focus, asked=True):
+            self.warn("there is nothing to compact yet")
+
+    def _select_model(self, name: str) -> None:
+        try:
+            choice = choose(self.host.catalog, self.host.settings, name)
+        except CockpitError as error:
+            self.warn(error.message, error.hint)
+            return
+        self.host.breaker.forgive()
+        self.host.model = choice.name
+        self.main.context_tokens = 0
+        if missing := choice.provider.ready():
+            self.warn(missing)
+        self._changed(self.host.mode)
+
+    def _changed(self, mode: Mode) -> None:
+        host = self.host
+        host.mode = mode
+        host.log.emit(SessionChanged(host.model, host.mode, host.trusted, self.turns.title))
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        """Run something beside the turn; what it raises is said."""
+        task = asyncio.create_task(self._said(work))
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    async def _said(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except CockpitError as error:
+            self.warn(error.message, error.hint)
+        # A command is foreign code: what it raises must not end the session.
+        except Exception as error:
+            self.warn(f"{type(error).__name__}: {error}")
+
+    async def _cancel_beside(self) -> None:
+        tasks = [task for task in self._beside if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=2.0)
+
+    def _is_repeated(self, op: Op) -> bool:
+        """The same id again; or the same text from a chat within 2 s (a typed prompt never)."""
+        if op.id in self.seen:
+            return True
+        if not isinstance(op, Prompt) or not op.origin.startswith("channel:"):
+            return False
+        now = asyncio.get_running_loop().time()
+        text, at = self._recent.get(op.origin, ("", -SAME_TEXT_SECONDS))
+        self._recent[op.origin] = (repr(op.content), now)
+        return text == repr(op.content) and now - at < SAME_TEXT_SECONDS

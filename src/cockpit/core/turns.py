@@ -1,0 +1,121 @@
+"""The queue of prompts and the one turn that runs. What a turn does is `core/turn`'s part."""
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+
+from cockpit.core.agent import Agent
+from cockpit.core.budget import Budget
+from cockpit.core.tool_calls import run_calls
+from cockpit.core.turn import begin, go_on, run_turn
+from cockpit.protocol.content import Block, plain
+from cockpit.protocol.events import TurnFinished, Warned
+from cockpit.protocol.messages import ToolCall
+
+CANCEL_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A prompt that is accepted and not begun."""
+
+    op: str
+    origin: str
+    content: tuple[Block, ...]
+
+
+@dataclass(slots=True)
+class Turns:
+    """The turns of one session, one at a time. `budget` is the session's own."""
+
+    main: Agent
+    budget: Budget
+    title: str = ""
+    waiting: deque[Waiting] = field(default_factory=deque)
+    _running: "asyncio.Task[None] | None" = None
+    _closed: bool = False
+
+    def is_busy(self) -> bool:
+        return self._running is not None and not self._running.done()
+
+    def add(self, prompt: Waiting) -> None:
+        """Queue a prompt; it begins at once when nothing runs."""
+        self.waiting.append(prompt)
+        self._start_next()
+
+    def steer(self, prompt: Waiting) -> None:
+        """Say something to the running turn, or begin one with it."""
+        if self.is_busy():
+            self.main.steers.append((prompt.op, prompt.content))
+        else:
+            self.add(prompt)
+
+    def take_up(self, turn: str, calls: tuple[ToolCall, ...]) -> None:
+        """Go on with a turn that a crash left while these calls waited for an approval."""
+        self.main.host.log.turn = turn
+        self._running = asyncio.create_task(self._guarded(self._rest_of_turn(calls)))
+
+    async def cancel(self) -> None:
+        """Cancel the running turn and wait (at most 2 s) until its result is written."""
+        if self._running is not None and self._running is not asyncio.current_task():
+            self._running.cancel()
+            await asyncio.wait((self._running,), timeout=CANCEL_SECONDS)
+
+    async def close(self) -> None:
+        self._closed = True
+        await self.cancel()
+
+    def _start_next(self) -> None:
+        if self.waiting and not self.is_busy() and not self._closed:
+            self._running = asyncio.create_task(self._guarded(self._turn(self.waiting.popleft())))
+
+    async def _turn(self, prompt: Waiting) -> None:
+        host = self.main.host
+        host.log.turn = prompt.op
+        host.origin = prompt.origin
+        self.main.budget = self.budget.child(host.limits)
+        self.title = self.title or " ".join(plain(prompt.content).split())[:80]
+        await run_turn(self.main, prompt.op, prompt.origin, prompt.content)
+
+    async def _rest_of_turn(self, calls: tuple[ToolCall, ...]) -> None:
+        self.main.budget = self.budget.child(self.main.host.limits)
+        turn = begin(self.main)
+        ended: TurnFinished | None = None
+        try:
+            await run_calls(self.main, calls, turn.guard)
+            ended = await go_on(turn)
+        finally:
+            self.main.host.log.emit(ended or turn.finished("cancelled"))
+
+    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+        """The session's task: whatever a turn raises is said, and the session goes on."""
+        try:
+            await work
+        except asyncio.CancelledError:
+            pass
+        except OSError as error:
+            self._warn(f"the session cannot be written: {error}", "free space or mend the folder, then go on")
+        # The one place around the session's task: a defect of ours must not end the session.
+        except Exception as error:
+            self._warn(
+                f"the turn failed inside cockpit: {type(error).__name__}: {error}", "please report this"
+            )
+        await self._settle()
+
+    async def _settle(self) -> None:
+        """After a turn: what was said too late for it becomes the next prompt."""
+        host = self.main.host
+        while self.main.steers:
+            id, content = self.main.steers.pop()
+            self.waiting.appendleft(Waiting(id, host.origin, content))
+        if self._closed:
+            return
+        await host.log.sync()
+        host.log.turn = ""
+        self._running = None
+        self._start_next()
+
+    def _warn(self, text: str, hint: str) -> None:
+        if not self._closed:
+            self.main.host.log.emit(Warned(text, hint))

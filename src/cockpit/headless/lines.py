@@ -1,0 +1,183 @@
+"""The same Channel line by line: for pipes, dumb terminals and screen readers.
+
+Prompts and answers to questions come from stdin, a line each; everything is printed as it happens.
+"""
+
+import asyncio
+import sys
+import uuid
+from dataclasses import dataclass
+from typing import TextIO
+
+from cockpit.protocol.channel import Channel, Deck
+from cockpit.protocol.content import Diff, Text, plain
+from cockpit.protocol.events import (
+    ApprovalRequested,
+    Envelope,
+    MessageFinished,
+    Noticed,
+    QuestionAsked,
+    SessionClosed,
+    SessionStarted,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    Warned,
+)
+from cockpit.protocol.messages import AssistantMessage, Decision
+from cockpit.protocol.ops import Answer, Decide, Invoke, Op, Prompt, Steer, Trust
+
+ORIGIN = "tui"
+DECISIONS: dict[str, Decision] = {
+    "y": "allow_once",
+    "a": "allow_session",
+    "p": "allow_always",
+    "n": "reject_once",
+}
+
+
+@dataclass(slots=True)
+class Screen:
+    """What is on the last line, and what the next line of input answers."""
+
+    out: TextIO
+    channel: Channel
+    approval: ApprovalRequested | None = None
+    question: QuestionAsked | None = None
+    trust: bool = False
+    busy: bool = False
+    ended: bool = False
+    mid_line: bool = False
+    streamed: str = ""
+
+
+async def run_lines(
+    deck: Deck, root: str, resume: str | None, source: TextIO = sys.stdin, out: TextIO = sys.stdout
+) -> int:
+    """Serve a session until the input ends. Returns the exit code."""
+    channel = await deck.open(root, resume)
+    screen = Screen(out, channel)
+    showing = asyncio.create_task(_show(screen))
+    loop = asyncio.get_running_loop()
+    try:
+        while line := await loop.run_in_executor(None, source.readline):
+            if line.strip():
+                await channel.submit(_op(screen, line.rstrip("\n")))
+            if line.strip() in ("/exit", "/quit"):
+                break
+        while not screen.ended and (screen.busy or screen.approval or screen.question):
+            await _next_change(screen)
+            if screen.approval is not None:
+                # The input is over: nobody will answer any more.
+                await channel.submit(_decide(screen, "n"))
+    finally:
+        await deck.close()
+        await showing
+    return 0
+
+
+async def _next_change(screen: Screen) -> None:
+    await asyncio.sleep(0.02)
+
+
+def _op(screen: Screen, line: str) -> Op:
+    id = uuid.uuid4().hex[:12]
+    if screen.trust:
+        screen.trust = False
+        return Trust(id, ORIGIN, line.strip().lower() in ("y", "yes"))
+    if screen.approval is not None:
+        return _decide(screen, line)
+    if screen.question is not None:
+        request, screen.question = screen.question.id, None
+        return Answer(id, ORIGIN, request, line)
+    if line.startswith("/") and len(line) > 1:
+        name, _, rest = line[1:].partition(" ")
+        return Invoke(id, ORIGIN, "", name, {"text": rest})
+    content = (Text(line),)
+    if screen.busy:
+        return Steer(id, ORIGIN, content)
+    screen.busy = True
+    return Prompt(id, ORIGIN, content)
+
+
+def _decide(screen: Screen, line: str) -> Op:
+    assert screen.approval is not None
+    request, screen.approval = screen.approval, None
+    sign, _, note = line.strip().partition(" ")
+    decision = DECISIONS.get(sign.lower()[:1], "reject_once")
+    if decision not in request.options:
+        decision = "allow_once" if decision.startswith("allow") else "reject_once"
+    return Decide(uuid.uuid4().hex[:12], ORIGIN, request.id, decision, note)
+
+
+async def _show(screen: Screen) -> None:
+    async for envelope in screen.channel.events():
+        _draw(screen, envelope)
+        screen.out.flush()
+    screen.ended = True
+
+
+def _draw(screen: Screen, envelope: Envelope) -> None:
+    match envelope.event:
+        case SessionStarted() as started:
+            _line(screen, f"cockpit in {started.root}, model {started.model}, mode {started.mode}")
+            if not started.trusted:
+                screen.trust = screen.out.isatty()
+                _line(screen, "This folder is not trusted: its settings and instructions are ignored.")
+                if screen.trust:
+                    _line(screen, "Trust it? y or n")
+        case TextDelta(text=text):
+            screen.out.write(text)
+            screen.streamed += text
+            screen.mid_line = not text.endswith("\n")
+        case MessageFinished(message=AssistantMessage(text=text)):
+            if text and not screen.streamed:
+                _line(screen, text)
+            screen.streamed = ""
+            _line(screen, "")
+        case ToolCallStarted(title=title):
+            _line(screen, f"> {title}")
+        case ToolCallFinished(result=result):
+            _line(screen, f"< {result.name}: {result.outcome}")
+            _lines(screen, plain(result.blocks) or result.text)
+        case ApprovalRequested() as request:
+            screen.approval = request
+            _ask(screen, request)
+        case QuestionAsked() as question:
+            screen.question = question
+            _line(screen, f"? {question.question} {' | '.join(question.options)}")
+        case Noticed(content=content):
+            _lines(screen, plain(content))
+        case Warned(text, hint):
+            _line(screen, f"! {text}" + (f" ({hint})" if hint else ""))
+        case TurnFinished(stop_reason=reason, message=message):
+            screen.busy = False
+            _line(screen, f"[{reason}]" + (f" {message}" if message else ""))
+        case SessionClosed():
+            screen.busy = False
+        case _:
+            pass
+
+
+def _ask(screen: Screen, request: ApprovalRequested) -> None:
+    _line(screen, f"? {request.title}: {request.reason} (risk {request.risk})")
+    for part in request.parts:
+        _lines(
+            screen, plain((part.diff,)) if isinstance(part.diff, Diff) else f"  {part.title} {part.detail}"
+        )
+    shape = f", a this session {request.shape}, p for ever" if request.shape else ""
+    _line(screen, f"y once{shape}, n no")
+
+
+def _line(screen: Screen, text: str) -> None:
+    if screen.mid_line:
+        screen.out.write("\n")
+        screen.mid_line = False
+    if text:
+        screen.out.write(text + "\n")
+
+
+def _lines(screen: Screen, text: str) -> None:
+    for line in text.rstrip("\n").split("\n")[:60]:
+        _line(screen, f"  {line}")

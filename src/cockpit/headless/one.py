@@ -1,0 +1,188 @@
+"""One prompt to its end: results on stdout, everything else on stderr, the outcome as exit code."""
+
+import asyncio
+import json
+import signal
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TextIO
+
+from cockpit.protocol import wire
+from cockpit.protocol.channel import Channel, Deck
+from cockpit.protocol.content import Text, plain
+from cockpit.protocol.events import (
+    Envelope,
+    MessageFinished,
+    Noticed,
+    SessionClosed,
+    SessionStarted,
+    ToolCallFinished,
+    TurnFinished,
+    Warned,
+)
+from cockpit.protocol.messages import AssistantMessage, StopReason
+from cockpit.protocol.ops import Interrupt, Invoke, Op, Prompt
+
+Format = Literal["text", "json", "stream-json"]
+ORIGIN = "headless"
+
+OK, ERROR, USAGE, LIMIT, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one prompt came to."""
+
+    text: str = ""
+    session: str = ""
+    finished: TurnFinished | None = None
+    denied: list[str] = field(default_factory=list)
+    closed: bool = False
+
+
+async def run_prompt(
+    deck: Deck,
+    root: str,
+    resume: str | None,
+    prompt: str,
+    output: Format = "text",
+    out: TextIO = sys.stdout,
+    err: TextIO = sys.stderr,
+) -> int:
+    """Run `prompt` in a session and print what it brings. Returns the exit code.
+
+    0 end of turn, 1 error, 3 a limit, 4 the turn ended and a call was denied, 130 interrupted.
+    A prompt that begins with `/` runs that command.
+    """
+    channel = await deck.open(root, resume)
+    op = _op(prompt)
+    outcome = Outcome(session=channel.session)
+    stop = _interrupt_on_signals(channel)
+    try:
+        # The reader begins first, so that it misses nothing.
+        reading = asyncio.create_task(_read(channel, op, output, outcome, out, err))
+        await asyncio.sleep(0)
+        await channel.submit(op)
+        await reading
+    finally:
+        stop()
+        await deck.close()
+    _print(outcome, output, out)
+    return _code(outcome)
+
+
+def _op(prompt: str) -> Op:
+    id = uuid.uuid4().hex[:12]
+    if prompt.startswith("/") and (words := prompt[1:].split(maxsplit=1)) and words[0].isidentifier():
+        rest = words[1] if len(words) > 1 else ""
+        return Invoke(id, ORIGIN, "", words[0], {"text": rest})
+    return Prompt(id, ORIGIN, (Text(prompt),))
+
+
+def _interrupt_on_signals(channel: Channel) -> Callable[[], None]:
+    """Ctrl+C (and SIGTERM) interrupt the turn once; the second time the process ends as usual."""
+    loop = asyncio.get_running_loop()
+    signals = [signal.SIGINT, signal.SIGTERM]
+
+    def forget() -> None:
+        for one in signals:
+            loop.remove_signal_handler(one)
+
+    def interrupt() -> None:
+        forget()
+        op = Interrupt(uuid.uuid4().hex[:12], ORIGIN)
+        tasks.add(loop.create_task(channel.submit(op)))
+
+    tasks: set[asyncio.Task[None]] = set()
+    try:
+        for one in signals:
+            loop.add_signal_handler(one, interrupt)
+    except (NotImplementedError, RuntimeError):
+        # Windows, or not the main thread: Ctrl+C ends the process by itself there.
+        return lambda: None
+    return forget
+
+
+async def _read(channel: Channel, op: Op, output: Format, outcome: Outcome, out: TextIO, err: TextIO) -> None:
+    async for envelope in channel.events():
+        if output == "stream-json":
+            out.write(wire.dumps(envelope) + "\n")
+            out.flush()
+        if _take(envelope, op, outcome, err):
+            return
+
+
+def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
+    """Note what an envelope says; True when nothing more is awaited."""
+    is_ours = envelope.turn == op.id and envelope.agent == "main"
+    match envelope.event:
+        case SessionStarted(trusted=False):
+            err.write("cockpit: folder not trusted: its settings and instructions are ignored (--trust)\n")
+        case Warned(text, hint):
+            err.write(f"cockpit: {text}{f' ({hint})' if hint and chr(10) not in hint else ''}\n")
+            return isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
+        case MessageFinished(message=AssistantMessage(text=text)) if is_ours and text:
+            outcome.text = text
+        case ToolCallFinished(result=result) if result.outcome == "denied":
+            outcome.denied.append(result.name)
+            err.write(f"cockpit: {result.name} was not run: {result.text}\n")
+        case Noticed(kind="show", content=content, data=data) if data.get("op") == op.id:
+            outcome.text = plain(content)
+            return True
+        case Noticed(kind="action", data=data) if data.get("op") == op.id:
+            err.write(f"cockpit: /{data.get('command')} needs the screen\n")
+            return True
+        case TurnFinished() as finished if is_ours:
+            outcome.finished = finished
+            return True
+        case SessionClosed():
+            outcome.closed = True
+            return True
+        case _:
+            pass
+    return False
+
+
+def _print(outcome: Outcome, output: Format, out: TextIO) -> None:
+    if output == "text" and outcome.text:
+        out.write(outcome.text.rstrip("\n") + "\n")
+    elif output == "json":
+        out.write(json.dumps(_summary(outcome), ensure_ascii=False) + "\n")
+    out.flush()
+
+
+def _summary(outcome: Outcome) -> dict[str, object]:
+    finished = outcome.finished
+    summary: dict[str, object] = {
+        "type": "result",
+        "result": outcome.text,
+        "session": outcome.session,
+        "is_error": _code(outcome) not in (OK, DENIED),
+        "denied": outcome.denied,
+    }
+    if finished is not None:
+        summary |= {
+            "stop_reason": finished.stop_reason,
+            "limit": finished.limit,
+            "message": finished.message,
+            "seconds": finished.seconds,
+            "usage": wire.encode(finished.usage),
+            "cost": finished.usage.cost,
+        }
+    return summary
+
+
+def _code(outcome: Outcome) -> int:
+    if outcome.finished is None:
+        return ERROR if outcome.closed else OK
+    by_reason: dict[StopReason, int] = {
+        "end_turn": DENIED if outcome.finished.denied else OK,
+        "max_tokens": LIMIT,
+        "max_turn_requests": LIMIT,
+        "refusal": ERROR,
+        "cancelled": INTERRUPTED,
+        "error": ERROR,
+    }
+    return by_reason[outcome.finished.stop_reason]
