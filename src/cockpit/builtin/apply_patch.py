@@ -1,0 +1,51 @@
+"""`apply_patch`: several edits in several files at once, all of them or none."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.builtin import changing
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.values import Register, Scope
+from cockpit.workspace.patches import planning
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPatch:
+    patch: Annotated[str, "a unified diff, or *** Begin Patch ... *** End Patch"]
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    files = planning.parsed(parse(ApplyPatch, arguments).patch)
+    present: dict[str, bytes | None] = {}
+    for path in planning.sources(files):
+        context.workspace.resolve(path, "write")
+        present[path] = await changing.present(context, path)
+    planned = planning.planned(files, present)
+    title = f"patch {files[0].path}" if len(files) == 1 else f"patch {len(files)} files"
+    return await changing.previewed(context, title, planned.edits, "; ".join(planned.notes))
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    return await changing.applied(arguments, context, preview)
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("input", "patch"), ("diff", "patch"), ("patchText", "patch"))
+    register(
+        Tool(
+            name="apply_patch",
+            kind="edit",
+            description="Change, add, delete or rename several files at once, all or nothing.",
+            parameters=schema(ApplyPatch),
+            capabilities=frozenset({"fs.write", "fs.delete"}),
+            run=run,
+            title=lambda arguments: "apply_patch",
+            preview=preview,
+            aliases=tuple(Alias(name, renamed) for name in ("ApplyPatch", "applyPatch", "patch")),
+            keywords=("diff", "patch", "multi-file"),
+        )
+    )

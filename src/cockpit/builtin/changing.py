@@ -1,0 +1,92 @@
+"""What every tool that writes shares: a preview made of a plan, and the plan put on disk. A built-in
+tool says only which edits it wants."""
+
+import posixpath
+from collections.abc import Awaitable, Callable
+
+from cockpit.errors import CockpitError
+from cockpit.plugin.changes import ChangeSet, Edit, FileChange
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Arguments, Done, Part, Preview, ToolFailed
+from cockpit.protocol.events import FileChanged
+from cockpit.protocol.messages import Json
+from cockpit.workspace.changes import diff_of
+
+Previewer = Callable[[Arguments, Context], Awaitable[Preview]]
+
+
+async def previewed(context: Context, title: str, edits: tuple[Edit, ...], note: str = "") -> Preview:
+    """What `edits` would do. Raises `ToolFailed` when they would change nothing, and what planning raises."""
+    running = context.call
+    try:
+        changes = await context.workspace.plan(
+            edits, context.session.agent, running.call.id if running else ""
+        )
+    except OSError as error:
+        raise ToolFailed(f"{title}: {error.strerror or error}") from error
+    if not changes.files:
+        raise ToolFailed(f"{title} changes nothing: the file already holds exactly this")
+    parts = tuple(Part(change.path, _summary(change), note) for change in changes.files)
+    root = context.workspace.root
+    touched = [path for change in changes.files for path in (change.moved_from, change.path) if path]
+    paths = tuple(dict.fromkeys(posixpath.join(root, path) for path in touched))
+    return Preview(title, parts, changes, paths=paths, lift=_lift(touched))
+
+
+def _lift(paths: list[str]) -> str:
+    """The folder all paths share, as a rule's pattern; a single file at the top is its own."""
+    if any(path.startswith("/") or ":" in path[:2] for path in paths):
+        return ""
+    folders = {posixpath.dirname(path) for path in paths}
+    if folders == {""}:
+        return paths[0] if len(set(paths)) == 1 else ""
+    common = posixpath.commonpath(list(folders)) if "" not in folders else ""
+    return f"{common}/**" if common else ""
+
+
+def _summary(change: FileChange) -> str:
+    diff = diff_of(change)
+    what = f"{change.moved_from} -> {change.path}" if change.moved_from else change.path
+    size = diff.note if change.binary else f"+{diff.added} -{diff.removed}"
+    return f"{change.change} {what} ({size})"
+
+
+async def applied(arguments: Arguments, context: Context, preview: Previewer) -> Done:
+    """Write what was previewed and approved, or plan it here when nobody did."""
+    running = context.call
+    shown = running.preview if running and running.preview else await preview(arguments, context)
+    changes = shown.changes
+    if changes is None:
+        raise ToolFailed("nothing was planned; call the tool again")
+    try:
+        await context.workspace.apply(changes)
+    except OSError as error:
+        raise ToolFailed(f"nothing was written: {error.strerror or error}") from error
+    announce(changes, context)
+    lines = [_summary(change) for change in changes.files]
+    lines += sorted({f"note: {part.detail}" for part in shown.parts if part.detail})
+    rows: list[Json] = [{"path": change.path, "change": change.change} for change in changes.files]
+    return Done("\n".join(lines), tuple(map(diff_of, changes.files)), {"files": rows})
+
+
+def announce(changes: ChangeSet, context: Context) -> None:
+    """Tell the session which files are different now."""
+    for change in changes.files:
+        diff = diff_of(change)
+        context.session.emit(
+            FileChanged(change.path, change.change, diff.added, diff.removed, change.moved_from)
+        )
+
+
+async def present(context: Context, path: str) -> bytes | None:
+    """The bytes of a file that is to be changed, None where there is none. Raises `ToolFailed`."""
+    try:
+        return await context.workspace.files.read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except IsADirectoryError as error:
+        raise ToolFailed(f"{path} is a folder; name a file in it") from error
+    except CockpitError:
+        raise
+    except OSError as error:
+        raise ToolFailed(f"{path} cannot be read: {error.strerror or error}") from error

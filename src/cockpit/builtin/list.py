@@ -1,0 +1,90 @@
+"""`list`: what is in a folder."""
+
+from dataclasses import dataclass
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context, FileEntry
+from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+MOST = 500
+SIGNS = {"folder": "/", "link": "@", "file": "", "other": "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    path: str = "."
+    depth: int = 1
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Listing:
+    """Rows on their way: `left` is how many more may be shown, `more` how many were not."""
+
+    rows: list[tuple[int, FileEntry]]
+    left: int = MOST
+    more: int = 0
+
+
+async def list_folder(arguments: List, context: Context) -> Done:
+    path = arguments.path.strip() or "."
+    listing = Listing([])
+    try:
+        await _into(listing, path, 0, arguments, context)
+    except FileNotFoundError as error:
+        raise ToolFailed(f"{path} does not exist; `list` the folder above it") from error
+    except OSError as error:
+        raise ToolFailed(f"{path} cannot be listed: {error.strerror or error}") from error
+    if not listing.rows:
+        return Done(
+            f"{path} is empty" if arguments.hidden else f"{path} is empty (hidden and ignored files apart)"
+        )
+    lines = [f"{'  ' * level}{_name(entry)}" for level, entry in listing.rows]
+    if listing.more:
+        lines.append(f"[{listing.more} more entries; list a folder in it, or use glob]")
+    return Done("\n".join(lines), data={"paths": [entry.path for _, entry in listing.rows]})
+
+
+async def _into(listing: Listing, path: str, level: int, wanted: List, context: Context) -> None:
+    for entry in await context.workspace.files.entries(path, wanted.hidden):
+        if listing.left == 0:
+            listing.more += 1
+            continue
+        listing.left -= 1
+        listing.rows.append((level, entry))
+        if entry.kind == "folder" and level + 1 < min(wanted.depth, 20):
+            await _into(listing, entry.path, level + 1, wanted, context)
+
+
+def _name(entry: FileEntry) -> str:
+    name = entry.path.rsplit("/", 1)[-1].encode("utf-8", "replace").decode()
+    return name + SIGNS[entry.kind]
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    path = parse(List, arguments).path.strip() or "."
+    return Preview(title=f"list {path}", paths=(context.workspace.resolve(path, "read"),))
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("dir_path", "path"), ("directory", "path"), ("ignore", ""), ("recursive", ""))
+    names = ("LS", "list_dir", "ls", "list_directory", "ListDir")
+    register(
+        Tool(
+            name="list",
+            kind="read",
+            description="List a folder, ignored files left out.",
+            parameters=schema(List),
+            capabilities=frozenset({"fs.read"}),
+            run=typed(List, list_folder),
+            title=lambda arguments: f"list {arguments.get('path', '.')}",
+            preview=preview,
+            is_concurrent=lambda arguments: True,
+            cap=Cap(entries=MOST + 2),
+            aliases=tuple(Alias(name, renamed) for name in names),
+            keywords=("directory", "folder", "files", "ls"),
+        )
+    )

@@ -1,0 +1,177 @@
+"""`shell` and `job`: command lines in the foreground, and the jobs that go on in the background."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context, JobView
+from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Part, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.messages import Json
+from cockpit.workspace.shells import plain_argv, shape
+
+LONGEST = 600.0
+# More seconds than anybody means are milliseconds: other agents' shells take those.
+MILLISECONDS = 3600.0
+HEAD_START = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    command: str
+    seconds: Annotated[float, "time limit, at most 600"] = 30.0
+    background: Annotated[bool, "start a job; see `job`"] = False
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    action: Literal["wait", "output", "write", "cancel", "list"]
+    id: str = ""
+    text: Annotated[str, "for write, with its newline"] = ""
+    seconds: Annotated[float, "for wait"] = 30.0
+    cursor: Annotated[int, "for output: where to go on"] = 0
+
+
+async def shell(arguments: Shell, context: Context) -> Done:
+    if not arguments.command.strip():
+        raise ToolFailed("`command` is empty; write what to run")
+    processes = context.workspace.processes
+    argv = processes.shell(arguments.command)
+    folder = _folder(arguments.cwd, context)
+    if arguments.background:
+        job = await processes.start(argv, cwd=folder, label=arguments.command)
+        view = await processes.wait(job, HEAD_START)
+        output, _ = await processes.output(job)
+        return Done(f"{_told(view)}\n{output}".rstrip(), data={"job": job})
+    seconds = _bounded(arguments.seconds)
+    progress = context.call.progress if context.call else None
+    ended = await processes.run(argv, cwd=folder, seconds=seconds, on_output=progress)
+    if ended.timed_out:
+        hint = "give more seconds, or run it with background=true"
+        text = f"{_lines(ended.output)}[stopped after {seconds:g} s: {hint}]"
+        return Done(text, data={"exit_code": None, "timed_out": True}, is_error=True)
+    text = f"{_lines(ended.output)}[exit code {ended.code}]"
+    return Done(text, data={"exit_code": ended.code, "timed_out": False}, is_error=ended.code != 0)
+
+
+def _lines(output: str) -> str:
+    return output if not output or output.endswith("\n") else output + "\n"
+
+
+def _bounded(seconds: float) -> float:
+    if seconds > MILLISECONDS:
+        seconds /= 1000
+    return min(max(seconds, 1.0), LONGEST)
+
+
+def _folder(cwd: str, context: Context) -> str:
+    return context.workspace.resolve(cwd, "read") if cwd.strip() else context.workspace.root
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(Shell, arguments)
+    folder = _folder(wanted.cwd, context)
+    argv = plain_argv(wanted.command)
+    where = "" if folder == context.workspace.root else f"in {folder}"
+    first = wanted.command.strip().split("\n", 1)[0]
+    return Preview(
+        title=f"$ {first}",
+        parts=(Part("command", wanted.command, where),),
+        argv=(argv,) if argv else (),
+        paths=(folder,) if wanted.cwd.strip() else (),
+        lift=shape(argv),
+    )
+
+
+async def job(arguments: Job, context: Context) -> Done:
+    processes = context.workspace.processes
+    if arguments.action != "list" and not arguments.id:
+        raise ToolFailed("`id` is missing; action=list shows the jobs")
+    match arguments.action:
+        case "list":
+            rows = [f"{_told(view)}  $ {view.command}" for view in processes.jobs()]
+            return Done("\n".join(rows) or "no job was started")
+        case "wait":
+            view = await processes.wait(arguments.id, _bounded(arguments.seconds))
+            return await _seen(view, arguments.cursor, context)
+        case "output":
+            return await _seen(await processes.wait(arguments.id, 0.0), arguments.cursor, context)
+        case "write":
+            await processes.write(arguments.id, arguments.text)
+            return await _seen(await processes.wait(arguments.id, HEAD_START), arguments.cursor, context)
+        case "cancel":
+            return Done(_told(await processes.cancel(arguments.id)))
+
+
+async def _seen(view: JobView, cursor: int, context: Context) -> Done:
+    output, following = await context.workspace.processes.output(view.id, max(cursor, 0))
+    more = f"[{_told(view)}; go on with cursor={following}]" if view.running else f"[{_told(view)}]"
+    data: Json = {"job": view.id, "running": view.running, "exit_code": view.code, "cursor": following}
+    return Done(_lines(output) + more, data=data)
+
+
+def _told(view: JobView) -> str:
+    return f"{view.id} runs" if view.running else f"{view.id} ended with exit code {view.code}"
+
+
+def _job_title(arguments: Arguments) -> str:
+    return f"job {arguments.get('action', '')} {arguments.get('id', '')}".strip()
+
+
+def _shell_title(arguments: Arguments) -> str:
+    return f"$ {arguments.get('command', '')}".split("\n", 1)[0]
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (
+        ("cmd", "command"),
+        ("timeout", "seconds"),
+        ("timeout_ms", "seconds"),
+        ("run_in_background", "background"),
+        ("is_background", "background"),
+        ("workdir", "cwd"),
+        ("working_directory", "cwd"),
+        ("description", ""),
+        ("explanation", ""),
+    )
+    names = ("Bash", "bash", "run_command", "exec_shell", "run_shell_command", "execute_command", "Shell")
+    register(
+        Tool(
+            name="shell",
+            kind="execute",
+            description="Run a command line. No terminal: nothing interactive.",
+            parameters=schema(Shell),
+            capabilities=frozenset({"code.exec"}),
+            run=typed(Shell, shell),
+            title=_shell_title,
+            preview=preview,
+            cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
+            aliases=tuple(Alias(name, renamed) for name in names),
+            keywords=("run", "command", "bash", "terminal", "execute"),
+            seconds=LONGEST + 30,
+        )
+    )
+    register(
+        Tool(
+            name="job",
+            kind="execute",
+            description="Wait for, read, write to or cancel a background job of `shell`.",
+            parameters=schema(Job),
+            capabilities=frozenset({"proc.signal"}),
+            run=typed(Job, job),
+            title=_job_title,
+            deferred=True,
+            polling=True,
+            cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
+            aliases=(
+                Alias("BashOutput", (("bash_id", "id"), ("filter", "")), (("action", "output"),)),
+                Alias("KillShell", (("shell_id", "id"),), (("action", "cancel"),)),
+                Alias("KillBash", (("shell_id", "id"),), (("action", "cancel"),)),
+            ),
+            keywords=("background", "process", "kill", "wait", "output"),
+            seconds=LONGEST + 30,
+        )
+    )

@@ -1,0 +1,48 @@
+"""`write`: create a file, or replace all of one."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.builtin import changing
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.changes import WriteFile
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.values import Register, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    path: str
+    content: Annotated[str, "the whole file"]
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(Write, arguments)
+    real = context.workspace.resolve(wanted.path, "write")
+    content = wanted.content.encode("utf-8", "surrogatepass")
+    return await changing.previewed(context, f"write {wanted.path}", (WriteFile(real, content),))
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    return await changing.applied(arguments, context, preview)
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("file_path", "path"), ("filename", "path"), ("contents", "content"), ("file_text", "content"))
+    register(
+        Tool(
+            name="write",
+            kind="edit",
+            description="Create a file or replace all of it; to change a part use `edit`.",
+            parameters=schema(Write),
+            capabilities=frozenset({"fs.write"}),
+            run=run,
+            title=lambda arguments: f"write {arguments.get('path', '')}",
+            preview=preview,
+            aliases=tuple(Alias(name, renamed) for name in ("Write", "write_file", "create_file")),
+            keywords=("create", "overwrite", "new file"),
+        )
+    )
