@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from cockpit.core import fault
 from cockpit.core.subscription import Subscription
 from cockpit.core.transcript import Accepted, Draft, Mark, Record, Transcript
-from cockpit.protocol.events import PASSING, Envelope, Event
+from cockpit.protocol.events import PASSING, Envelope, Event, PanelChanged
 from cockpit.protocol.ops import Op
 from cockpit.protocol.wire import VERSION
 
@@ -21,6 +21,7 @@ class Log:
         self._durable: list[Envelope] = list(past)
         self._readers: list[Subscription] = []
         self._watchers: list[Callable[[Envelope], None]] = []
+        self._panels: dict[str, Envelope] = {}
         self.seq = past[-1].seq if past else 0
         self.turn = ""
 
@@ -36,6 +37,8 @@ class Log:
         if not isinstance(event, PASSING):
             self._transcript.write(envelope)
             self._durable.append(envelope)
+        elif isinstance(event, PanelChanged):
+            self._panels[event.panel] = envelope
         for see in tuple(self._watchers):
             see(envelope)
         for reader in self._readers:
@@ -64,6 +67,9 @@ class Log:
         for envelope in self._durable:
             if envelope.seq > after:
                 reader.put(envelope)
+        # Panels are passing, but one who comes late still has to see what they show.
+        for envelope in self._panels.values():
+            reader.put(envelope)
         self._readers.append(reader)
         try:
             async for envelope in reader.read():

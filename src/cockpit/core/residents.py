@@ -2,6 +2,7 @@
 with backoff when it fails. Their states go to Work as the panel `residents`."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Literal
 
@@ -20,46 +21,52 @@ class Residents:
         self._root = root
         self._session = session
         self._emit = emit
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
         self._states: dict[str, str] = {}
 
     def keep(self, residents: tuple[Resident, ...]) -> None:
         """Run exactly these: one that runs already goes on, whatever was reloaded around it."""
         wanted = {one.name: one for one in residents}
         for name in [name for name in self._tasks if name not in wanted]:
-            self._tasks.pop(name).cancel()
-            self._say(name, "stopped")
+            self._leaving.add(asyncio.create_task(self._end(name, *self._tasks.pop(name))))
         for name, resident in wanted.items():
             if name not in self._tasks:
-                self._tasks[name] = asyncio.create_task(self._live(resident))
+                stop = asyncio.Event()
+                self._tasks[name] = asyncio.create_task(self._live(resident, stop)), stop
 
     async def stop(self) -> None:
-        """Stop them all; one that does not leave within 2 s is left behind."""
-        tasks = list(self._tasks.values())
-        self._tasks.clear()
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+        """Let them all leave; one that has not left after 2 s is cancelled."""
+        running, self._tasks = self._tasks, {}
+        ends = [self._end(name, *one) for name, one in running.items()]
+        await asyncio.gather(*ends, *self._leaving)
 
-    async def _live(self, resident: Resident) -> None:
+    async def _end(self, name: str, task: "asyncio.Task[None]", stop: asyncio.Event) -> None:
+        stop.set()
+        _, late = await asyncio.wait((task,), timeout=STOP_SECONDS)
+        if late:
+            task.cancel()
+        self._say(name, "stopped")
+
+    async def _live(self, resident: Resident, stop: asyncio.Event) -> None:
         wait = FIRST_WAIT
         context = ResidentContext(
             self._root, self._session, lambda text: self._say(resident.name, text), self._emit_foreign
         )
-        while True:
+        while not stop.is_set():
             self._say(resident.name, "starting")
             started = asyncio.get_running_loop().time()
             try:
                 async with resident.run(context):
                     self._say(resident.name, "running")
-                    await asyncio.Event().wait()
+                    await stop.wait()
             # Foreign code: a resident that fails is started again, with backoff.
             except Exception as error:
                 self._say(resident.name, f"failed: {type(error).__name__}: {error}")
             if asyncio.get_running_loop().time() - started > LONGEST_WAIT:
                 wait = FIRST_WAIT
-            await asyncio.sleep(wait)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), wait)
             wait = min(2 * wait, LONGEST_WAIT)
 
     def _say(self, name: str, state: str) -> None:

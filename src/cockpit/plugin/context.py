@@ -3,148 +3,25 @@
 A new field needs an ADR. Whatever implements a Protocol here lives in a lower or higher room.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.tools import Preview, Tool
+from cockpit.plugin.workspace import Applied as Applied
+from cockpit.plugin.workspace import ChangeRefused as ChangeRefused
+from cockpit.plugin.workspace import Ended as Ended
+from cockpit.plugin.workspace import FileEntry as FileEntry
+from cockpit.plugin.workspace import Files as Files
+from cockpit.plugin.workspace import JobView as JobView
+from cockpit.plugin.workspace import PathRefused as PathRefused
+from cockpit.plugin.workspace import Processes as Processes
+from cockpit.plugin.workspace import Workspace as Workspace
 from cockpit.protocol.events import Event
 from cockpit.protocol.messages import Json, Mode, StopReason, ToolCall, Usage
 from cockpit.protocol.queries import Query, Reply, SymbolRow
-
-
-class PathRefused(CockpitError):
-    """A path no tool may touch; the message says why and what to use instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """A file or folder: `path` is relative to the root with `/`; `size` in bytes."""
-
-    path: str
-    kind: Literal["file", "folder", "link", "other"]
-    size: int
-    modified: float
-
-
-class Files(Protocol):
-    """Reading the workspace. Paths are absolute, or relative to the root.
-
-    Every method raises `PathRefused`, and `OSError` as the platform does.
-    """
-
-    async def read(self, path: str) -> bytes: ...
-    async def stat(self, path: str) -> FileEntry: ...
-    async def entries(self, path: str, hidden: bool = False) -> tuple[FileEntry, ...]:
-        """The direct children, folders first, by name; ignored ones are left out."""
-        ...
-
-    def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
-        """Every file below `path` that no ignore file names, in sorted order."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a process ended. `code` is its exit code, negative for a signal; `output` is stdout and
-    stderr in the order they came, `dropped` the bytes that were over the limit in the middle."""
-
-    code: int
-    output: str
-    seconds: float
-    dropped: int = 0
-    timed_out: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class JobView:
-    """A background job: `cursor` is where the next read of its output starts."""
-
-    id: str
-    command: str
-    running: bool
-    code: int | None
-    started: float
-    cursor: int
-
-
-class Processes(Protocol):
-    """Child processes, each in a group of its own that dies with its call."""
-
-    async def run(
-        self,
-        argv: tuple[str, ...],
-        *,
-        cwd: str = "",
-        stdin: bytes = b"",
-        seconds: float = 30.0,
-        on_output: Callable[[str], None] | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> Ended:
-        """Run to the end. Cancelling kills the whole group within a second."""
-        ...
-
-    def shell(self, command: str) -> tuple[str, ...]:
-        """The argv that runs `command` in the platform's shell."""
-        ...
-
-    async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
-        """Start in the background; the id of the job."""
-        ...
-
-    async def output(self, job: str, cursor: int = 0) -> tuple[str, int]:
-        """What the job wrote from character `cursor` on, and the next cursor."""
-        ...
-
-    async def wait(self, job: str, seconds: float) -> JobView: ...
-    async def write(self, job: str, text: str) -> None: ...
-    async def cancel(self, job: str) -> JobView: ...
-    def jobs(self) -> tuple[JobView, ...]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A change set that is on disk; `undo` takes it back."""
-
-    changes: ChangeSet
-    undo: ChangeSet
-
-
-class Workspace(Protocol):
-    """The files and processes of one root: local, in memory, a worktree, another host."""
-
-    @property
-    def root(self) -> str:
-        """The real path of the root."""
-        ...
-
-    @property
-    def files(self) -> Files: ...
-    @property
-    def processes(self) -> Processes: ...
-
-    def resolve(self, path: str, access: Literal["read", "write"]) -> str:
-        """The real path behind `path`. Raises `PathRefused`: outside, sensitive, protected."""
-        ...
-
-    def is_inside(self, path: str) -> bool:
-        """Whether the real path of `path` lies in the root."""
-        ...
-
-    async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
-        """What `edits`, in order, would change. Nothing is written. Raises `ChangeRefused`."""
-        ...
-
-    async def apply(self, changes: ChangeSet) -> Applied:
-        """Write all of it or nothing. Raises `ChangeRefused` if a file is not as planned."""
-        ...
-
-
-class ChangeRefused(CockpitError):
-    """Edits that cannot be made; the message names the file and what to do."""
 
 
 class Navigator(Protocol):

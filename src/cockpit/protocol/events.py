@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cockpit.protocol.content import Block, Diff
+from cockpit.protocol.content import Block
 from cockpit.protocol.messages import (
     Decision,
     Json,
@@ -21,6 +21,9 @@ from cockpit.protocol.messages import (
     ToolResult,
     Usage,
 )
+from cockpit.protocol.rows import ApprovalPart as ApprovalPart
+from cockpit.protocol.rows import PanelRow as PanelRow
+from cockpit.protocol.rows import TodoRow as TodoRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +115,6 @@ class ToolCallFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalPart:
-    """One thing that is asked for: a file, or one command of a command line."""
-
-    id: str
-    title: str
-    detail: str = ""
-    diff: Diff | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ApprovalRequested:
     """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never.
 
@@ -160,14 +153,6 @@ class QuestionAsked:
     question: str
     options: tuple[str, ...] = ()
     expires: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TodoRow:
-    """A line of the model's list."""
-
-    text: str
-    status: Literal["pending", "in_progress", "completed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,15 +236,6 @@ class Noticed:
     kind: str
     content: tuple[Block, ...]
     data: Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class PanelRow:
-    """A row of a panel: its text, a state word, and what Enter does (`plugin/action`)."""
-
-    text: str
-    state: str = ""
-    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,33 @@
+"""What events carry in rows: parts of an approval, lines of the todo list, rows of a panel."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cockpit.protocol.content import Diff
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPart:
+    """One thing that is asked for: a file, or one command of a command line."""
+
+    id: str
+    title: str
+    detail: str = ""
+    diff: Diff | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TodoRow:
+    """A line of the model's list."""
+
+    text: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """A row of a panel: its text, a state word, and what Enter does (`plugin/action`)."""
+
+    text: str
+    state: str = ""
+    action: str = ""

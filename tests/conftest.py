@@ -1,0 +1,44 @@
+"""What every test gets: a home of its own, and only cockpit's own plugins unless it adds some."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+SECRETS = ("_API_KEY", "_BASE_URL")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh `COCKPIT_HOME`, and no key of the machine's."""
+    import os
+
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("COCKPIT_HOME", str(folder))
+    monkeypatch.setenv("COCKPIT_PLUGINS", "")
+    for name in os.environ:
+        if name.endswith(SECRETS):
+            monkeypatch.delenv(name)
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project folder."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for plugins of a test (`support.decks.distribution`); all of them are loaded."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.delenv("COCKPIT_PLUGINS")
+    before = list(sys.path)
+    yield folder
+    sys.path[:] = before
