@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from support.decks import call, driving, script
 
 from cockpit.core.budget import Limits
 from cockpit.core.options import Options
@@ -17,6 +16,7 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import AssistantMessage
+from support.decks import call, driving, script
 
 READ = call("read", path="a.txt")
 
