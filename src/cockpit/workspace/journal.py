@@ -53,9 +53,9 @@ class Journal:
             calls.write(file, json.dumps(asdict(record)).encode() + b"\n")
             calls.fsync(file)
         except BaseException:
+            journal.let_go()
             with contextlib.suppress(OSError):
                 calls.unlink(path, None)
-            journal.let_go()
             raise
         return journal
 

@@ -24,6 +24,7 @@ from cockpit.workspace.output import Output
 
 KEPT_JOBS = 64
 DRAIN = 1.0
+CLOSED = "the workspace is closed; open the session again to run programs"
 
 
 class ProcessFailed(CockpitError):
@@ -157,7 +158,7 @@ class LocalProcesses:
         environment: Mapping[str, str] | None,
     ) -> Process:
         if self._closed:
-            raise ProcessFailed("the workspace is closed; open the session again to run programs")
+            raise ProcessFailed(CLOSED)
         mark = secrets.token_hex(8)
         folder = os.path.join(self._root, cwd) if cwd else self._root
         try:
@@ -176,6 +177,9 @@ class LocalProcesses:
         except (OSError, ValueError) as error:
             raise ProcessFailed(f"{argv[0]} could not be started: {error}") from error
         process = Process(child, transport, mark, time.monotonic())
+        if self._closed:
+            await process.finish()
+            raise ProcessFailed(CLOSED)
         self._running.add(process)
         return process
 

@@ -189,7 +189,7 @@ def _git_folders(root: str) -> tuple[str, ...]:
         with open(os.path.join(folder, "commondir"), encoding="utf-8", errors="replace") as file:
             common = os.path.realpath(os.path.join(folder, file.read(4096).strip()))
     except OSError:
-        return (folder,)
+        common = folder
     # A pointer at the root itself, or above it, would forbid everything: it protects nothing real.
     return tuple(one for one in (folder, common) if not is_within(root, one))
 

@@ -73,10 +73,9 @@ def shape(argv: tuple[str, ...]) -> str:
     """What may be remembered for a plain command: `git status *`, `ls *`, or the whole command."""
     if not argv or "/" in argv[0]:
         return ""
-    if argv[0] in ANYTHING:
-        return shlex.join(argv)
-    if argv[0] not in WITH_SUBCOMMANDS:
+    if argv[0] not in ANYTHING and argv[0] not in WITH_SUBCOMMANDS:
         return f"{argv[0]} *"
-    if len(argv) > 1 and re.fullmatch(r"[a-z][a-z0-9:-]*", argv[1]):
+    if argv[0] in WITH_SUBCOMMANDS and len(argv) > 1 and re.fullmatch(r"[a-z][a-z0-9:-]*", argv[1]):
         return f"{argv[0]} {argv[1]} *"
-    return shlex.join(argv)
+    # A rule is matched against the words with single spaces between: words with spaces fit another command too.
+    return "" if any(" " in word or not word for word in argv) else " ".join(argv)

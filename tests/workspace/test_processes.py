@@ -1,0 +1,263 @@
+"""Programs run, stream, end, and take everything they started with them."""
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cockpit.workspace import environment, groups, shells
+from cockpit.workspace.git import git, reading
+from cockpit.workspace.output import Output
+from cockpit.workspace.processes import LocalProcesses, ProcessFailed
+
+DEADLINE = 20.0
+
+
+@pytest.fixture
+async def processes(tmp_path: Path) -> AsyncIterator[LocalProcesses]:
+    made = LocalProcesses(str(tmp_path))
+    yield made
+    await made.close()
+
+
+def python(script: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", script)
+
+
+async def until_gone(pid: int) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while is_alive(pid):
+            await asyncio.sleep(0.005)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+async def test_output_comes_in_order_with_its_exit_code(processes: LocalProcesses) -> None:
+    seen: list[str] = []
+    argv = processes.shell("echo one; echo two >&2; printf '\\303\\244\\377'; exit 7")
+    ended = await processes.run(argv, on_output=seen.append)
+    assert (ended.code, ended.output, ended.timed_out) == (7, "one\ntwo\nä\ufffd", False)
+    assert "".join(seen) == ended.output
+
+
+async def test_input_is_given_whole_or_is_empty(processes: LocalProcesses) -> None:
+    assert (await processes.run(("cat",), stdin=b"x" * 300_000)).output == "x" * 300_000
+    assert (await processes.run(("cat",))).output == ""
+
+
+async def test_a_program_that_runs_too_long_is_ended_and_its_output_kept(processes: LocalProcesses) -> None:
+    ended = await processes.run(processes.shell("echo begun; trap '' TERM; sleep 1000"), seconds=0.3)
+    assert ended.timed_out and ended.output == "begun\n"
+    assert ended.seconds < 5
+
+
+async def test_what_a_command_leaves_behind_dies_with_it(processes: LocalProcesses) -> None:
+    command = "sleep 1001 & echo $!; (setsid sleep 1002 & echo $!) ; nohup sleep 1003 >/dev/null 2>&1 & echo $!"
+    ended = await processes.run(processes.shell(command))
+    pids = [int(line) for line in ended.output.split()]
+    assert len(pids) == 3
+    for pid in pids:
+        await until_gone(pid)
+
+
+async def test_cancelling_ends_daemons_that_left_group_session_and_parent(processes: LocalProcesses) -> None:
+    daemon = (
+        "import os, time, signal\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork(): time.sleep(1000)\n"
+        "os.setsid()\n"
+        "if os.fork(): os._exit(0)\n"
+        "print(os.getpid(), flush=True); time.sleep(1000)\n"
+    )
+    said = asyncio.Event()
+    seen: list[str] = []
+
+    def see(text: str) -> None:
+        seen.append(text)
+        said.set()
+
+    running = asyncio.create_task(processes.run(python(daemon), on_output=see, seconds=100))
+    async with asyncio.timeout(DEADLINE):
+        await said.wait()
+    running.cancel()
+    began = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert time.monotonic() - began < 10
+    await until_gone(int("".join(seen)))
+
+
+async def test_a_job_is_written_to_read_from_a_cursor_and_cancelled(processes: LocalProcesses) -> None:
+    job = await processes.start(("cat",), label="the cat")
+    await processes.write(job, "first\n")
+    text, cursor = await grown(processes, job, 0)
+    assert text == "first\n"
+    await processes.write(job, "second\n")
+    assert (await grown(processes, job, cursor))[0] == "second\n"
+    (view,) = processes.jobs()
+    assert (view.command, view.running, view.code) == ("the cat", True, None)
+    assert (await processes.wait(job, 0.01)).running
+    assert not (await processes.cancel(job)).running
+    with pytest.raises(ProcessFailed, match="start it again"):
+        await processes.write(job, "late")
+
+
+async def grown(processes: LocalProcesses, job: str, cursor: int) -> tuple[str, int]:
+    async with asyncio.timeout(DEADLINE):
+        while not (found := await processes.output(job, cursor))[0]:
+            await asyncio.sleep(0.005)
+    return found
+
+
+async def test_a_job_that_ends_says_how(processes: LocalProcesses) -> None:
+    job = await processes.start(processes.shell("echo done; exit 3"))
+    view = await processes.wait(job, DEADLINE)
+    assert (view.running, view.code, view.cursor) == (False, 3, 5)
+    assert await processes.output(job) == ("done\n", 5)
+
+
+async def test_closing_ends_every_job_and_refuses_new_ones(tmp_path: Path) -> None:
+    processes = LocalProcesses(str(tmp_path))
+    job = await processes.start(processes.shell("echo $$; sleep 1004"))
+    pid = int((await grown(processes, job, 0))[0])
+    waiting = asyncio.create_task(processes.run(("sleep", "1005"), seconds=1000))
+    await asyncio.sleep(0)
+    await processes.close()
+    await until_gone(pid)
+    with contextlib.suppress(ProcessFailed):
+        assert (await waiting).code < 0
+    with pytest.raises(ProcessFailed, match="closed"):
+        await processes.run(("true",))
+
+
+async def test_what_cannot_run_says_why(processes: LocalProcesses) -> None:
+    with pytest.raises(ProcessFailed, match="no-such-program is not installed"):
+        await processes.run(("no-such-program",))
+    with pytest.raises(ProcessFailed, match="there is no folder"):
+        await processes.run(("true",), cwd="nowhere")
+    with pytest.raises(ProcessFailed, match="no job job-9"):
+        await processes.output("job-9")
+
+
+async def test_a_flood_is_bounded_and_counted(processes: LocalProcesses) -> None:
+    ended = await processes.run(processes.shell("head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end"))
+    assert ended.dropped > 3_000_000
+    assert len(ended.output) < 1_100_000
+    assert f"{ended.dropped:,} bytes dropped" in ended.output and ended.output.endswith("x\nend\n")
+
+
+async def test_keys_and_start_up_files_do_not_reach_a_child(
+    processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil.sh").write_text("echo evil")
+    monkeypatch.setenv("BASH_ENV", str(tmp_path / "evil.sh"))
+    for name in ("OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SESSION_TOKEN", "MY_SECRET", "DB_PASSWORD"):
+        monkeypatch.setenv(name, "canary")
+    monkeypatch.setenv("KEYBOARD_LAYOUT", "de")
+    ended = await processes.run(processes.shell("env"), environment={"GIVEN_TOKEN": "wanted"})
+    assert "canary" not in ended.output and "evil" not in ended.output
+    assert "KEYBOARD_LAYOUT=de" in ended.output and "GIVEN_TOKEN=wanted" in ended.output
+
+
+def test_names_that_hold_keys_are_known() -> None:
+    secret = ["X_API_KEY", "apikey", "HF_TOKEN", "AWS_ACCESS_KEY_ID", "NPM_AUTH", "SIGNING_KEY", "DATABASE_URL"]
+    plain = ["PATH", "HOME", "LANG", "AWS_REGION", "OPENAI_BASE_URL", "KEYMAP", "TOKENIZERS_PARALLELISM", "AUTHOR"]
+    assert [name for name in secret if not environment.is_secret(name)] == []
+    assert [name for name in plain if environment.is_secret(name)] == []
+
+
+def test_shells_are_chosen_by_what_there_is() -> None:
+    every = {"bash": "/bin/bash", "sh": "/bin/sh", "pwsh": r"C:\pwsh.exe"}
+    assert shells.posix_shell("ls", every.get) == ("/bin/bash", "--noprofile", "--norc", "-c", "ls")
+    assert shells.posix_shell("ls", {"sh": "/bin/sh"}.get) == ("/bin/sh", "-c", "ls")
+    argv = shells.windows_shell("dir", every.get)
+    assert argv[:5] == (r"C:\pwsh.exe", "-NoLogo", "-NoProfile", "-NonInteractive", "-Command")
+    assert argv[5].startswith("dir\n")
+    assert shells.windows_shell("dir", {}.get)[0] == "powershell.exe"
+
+
+def test_groups_are_made_and_ended_in_each_platforms_way() -> None:
+    assert groups.spawn_options("linux") == {"start_new_session": True}
+    assert groups.spawn_options("win32") == {"creationflags": 0x08000200}
+    assert groups.windows_kill(7) == ("taskkill", "/T", "/F", "/PID", "7")
+
+
+@pytest.mark.parametrize(
+    ("command", "argv", "shape"),
+    [
+        ("git status -s", ("git", "status", "-s"), "git status *"),
+        ("ls -la 'my dir'", ("ls", "-la", "my dir"), "ls *"),
+        ("npm run build", ("npm", "run", "build"), "npm run *"),
+        ("rm -rf build", ("rm", "-rf", "build"), "rm -rf build"),
+        ("python3 -c pass", ("python3", "-c", "pass"), "python3 -c pass"),
+        ("git -C x status", ("git", "-C", "x", "status"), "git -C x status"),
+        ("python 'a b.py'", ("python", "a b.py"), ""),
+        ("./run.sh", ("./run.sh",), ""),
+    ],
+)
+def test_a_plain_command_has_words_and_a_shape(command: str, argv: tuple[str, ...], shape: str) -> None:
+    assert shells.plain_argv(command) == argv
+    assert shells.shape(argv) == shape
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["a; b", "a | b", "a && b", "a & b", "a > f", "a < f", "a $x", "a `b`", "a $(b)", "a *", "a ?", "a [b]", "a {b,c}",
+     "A=1 b", "a \\b", "a #b", "~/a", "a ~", "a\nb", "a 'b", "", "  ", "! a", "if a", "eval a", ". a", "time a", "(a)",
+     "a\tb", "''", "exec a", "a\u00a0b"],
+)  # fmt: skip
+def test_what_a_shell_would_act_on_is_not_plain(command: str) -> None:
+    assert shells.plain_argv(command) == ()
+
+
+def test_output_keeps_head_and_tail_and_its_positions() -> None:
+    output = Output(head=10, tail=10)
+    for number in range(10):
+        output.feed(f"{number}abcd".encode())
+    text, end = output.since(0)
+    assert text == "0abcd1abcd\n[... 30 bytes dropped ...]\n8abcd9abcd"
+    assert (end, output.total, output.dropped) == (50, 50, 30)
+    assert output.since(45) == ("9abcd", 50)
+    assert output.since(50) == ("", 50)
+
+
+def test_output_joins_signs_that_were_cut_in_two() -> None:
+    output = Output()
+    assert [output.feed(bytes([byte])) for byte in "é中".encode()] == ["", "é", "", "", "中"]
+    assert output.feed(b"\xe4", final=True) == "\ufffd"
+
+
+async def test_git_reads_a_hostile_repository_without_running_anything(
+    processes: LocalProcesses, tmp_path: Path
+) -> None:
+    trap = tmp_path / "ran"
+    setup = (
+        "git init -q . && git config user.email a@b.c && git config user.name n && echo '*.txt diff=evil' > .gitattributes"
+        f" && echo a > a.txt && git add . && git commit -qm one && echo b > a.txt"
+        f" && git config diff.evil.textconv 'touch {trap};cat' && git config diff.external 'touch {trap}'"
+        f" && git config core.fsmonitor 'touch {trap}' && git config core.pager 'touch {trap};cat'"
+    )
+    made = await processes.run(processes.shell(setup))
+    assert made.code == 0, made.output
+    for arguments in (("status", "--short"), ("diff",), ("log", "-p"), ("show",), ("blame", "a.txt"), ("grep", "b")):
+        ended = await git(processes, str(tmp_path), *arguments)
+        assert ended.code == 0, ended.output
+    assert "+b" in (await git(processes, str(tmp_path), "diff")).output
+    assert not trap.exists()
+
+
+def test_git_takes_no_lock_and_asks_nothing() -> None:
+    argv = reading("/x", "diff", "--staged")
+    assert argv[:4] == ("git", "-C", "/x", "--no-pager")
+    assert argv[-4:] == ("diff", "--no-ext-diff", "--no-textconv", "--staged")
+    assert os.path.devnull == "/dev/null" or os.name == "nt"
