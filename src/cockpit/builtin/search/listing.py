@@ -44,9 +44,9 @@ def _file(hits: FileHits, most: int, is_first: bool) -> list[str]:
 
 def cut(row: Row, width: int = WIDTH) -> str:
     """The line, or where it is longer than `width` the part of it around the match."""
-    text = row.text.replace("\t", "    ") if len(row.text) <= width else row.text
+    text = row.text
     if len(text) <= width:
-        return text.rstrip()
+        return text
     start = max(0, min(row.column - width // 3, len(text) - width)) if row.column > 0 else 0
     end = start + width
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

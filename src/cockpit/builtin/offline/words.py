@@ -1,0 +1,153 @@
+"""The sentences of the offline model, in English and Chinese. No plan, no formatting of results."""
+
+import re
+from typing import Literal
+
+Tongue = Literal["en", "zh"]
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "hello": (
+        "Hello. I am cockpit's offline model: fixed rules, no language model. I can map this project, find "
+        "definitions, search, run tests, show changes and edit files. `help` lists it; `/connect` attaches "
+        "a model.",
+        "你好。我是 cockpit 的离线模型：只有固定规则，不是语言模型。"
+        "我可以介绍项目、查找定义、搜索、运行测试、查看改动、修改文件。"
+        "输入“帮助”查看全部；`/connect` 可接入模型。",
+    ),
+    "thanks": ("You are welcome.", "不客气。"),
+    "bye": ("Goodbye. Ctrl+D closes the cockpit; the session is kept.", "再见。Ctrl+D 关闭，会话会保留。"),
+    "who": (
+        "I am the offline model built into cockpit: fixed rules that turn plain requests into tool calls. "
+        "I am no language model; `/connect` attaches one.",
+        "我是 cockpit 内置的离线模型：用固定规则把请求变成工具调用。"
+        "我不是语言模型；`/connect` 可以接入一个。",
+    ),
+    "unknown": ("I did not understand: {text}", "我没有理解：{text}"),
+    "held_back": (
+        "Nothing was changed or run, because a part of the prompt was not understood. Send the change alone.",
+        "因为有一部分没有理解，所以没有做任何修改或执行。请单独发送修改请求。",
+    ),
+    "attach": (
+        "I follow fixed rules. `/connect` attaches a language model for everything else.",
+        "我只按固定规则工作。其他请求请用 `/connect` 接入语言模型。",
+    ),
+    "stopped": (
+        "Stopped here: no more tool calls are allowed in this turn.",
+        "到此为止：本轮不再允许调用工具。",
+    ),
+    "failed": ("`{tool}` failed: {text}", "`{tool}` 失败：{text}"),
+    "denied": (
+        "`{tool}` was not run: {text}\nNothing was changed. Ask again to be asked again, "
+        "or change the mode (Shift+Tab).",
+        "`{tool}` 没有执行：{text}\n没有任何改动。可以再次提出请求，或切换模式（Shift+Tab）。",
+    ),
+    "defined": ("`{name}` is defined in {count} place(s):", "`{name}` 定义在 {count} 处："),
+    "undefined": (
+        "No definition of `{name}` found by its text. It is mentioned here:",
+        "没有按文本找到 `{name}` 的定义。它出现在：",
+    ),
+    "absent": ("`{name}` is nowhere in the files that are searched.", "在可搜索的文件中没有找到 `{name}`。"),
+    "used": (
+        "`{name}` stands in {count} line(s) of {files} file(s):",
+        "`{name}` 出现在 {files} 个文件的 {count} 行：",
+    ),
+    "found": (
+        "{count} match(es) for `{name}` in {files} file(s):",
+        "`{name}` 共 {count} 处匹配，{files} 个文件：",
+    ),
+    "shown": ("`{path}`:", "`{path}`："),
+    "files": ("{count} file(s) match `{name}`:", "{count} 个文件匹配 `{name}`："),
+    "no_file": ("No file matches `{name}`.", "没有文件匹配 `{name}`。"),
+    "no_outline": (
+        "No definitions or headings found in `{path}`; `show {path}` shows its lines.",
+        "`{path}` 中没有找到定义或标题；`显示 {path}` 可查看内容。",
+    ),
+    "outline": ("Outline of `{path}` ({count}):", "`{path}` 的大纲（{count}）："),
+    "many": (
+        "`{old}` stands in {count} places, so nothing was changed. Say `replace all {old} by {new} in FILE`, "
+        "or quote more of the line you mean:",
+        "`{old}` 出现在 {count} 处，因此没有修改。请说“把 FILE 中的所有 {old} 替换为 {new}”，"
+        "或引用更多上下文：",
+    ),
+    "too_many": (
+        "{count} places are too many for one change: name a folder or a file. Nothing was changed.",
+        "{count} 处太多，不能一次修改：请指定目录或文件。没有修改任何内容。",
+    ),
+    "too_long": (
+        "These lines are too long to be changed safely from a search, so nothing was changed:",
+        "这些行太长，无法安全修改，因此没有修改任何内容：",
+    ),
+    "replaced": ("Replaced `{old}` by `{new}` in {path}.", "已在 {path} 中把 `{old}` 替换为 `{new}`。"),
+    "renamed": (
+        "Changed `{old}` to `{new}` in {count} line(s) of {files} file(s), as text (whole words):",
+        "已把 `{old}` 改为 `{new}`：{files} 个文件的 {count} 行（按文本、整词）：",
+    ),
+    "exists": (
+        "`{path}` exists already, so nothing was written. Say `overwrite {path} with ...` "
+        "to replace all of it.",
+        "`{path}` 已经存在，没有写入。要全部替换请说“覆盖 {path}，内容是 ...”。",
+    ),
+    "created": ("Wrote `{path}`.", "已写入 `{path}`。"),
+    "deleted": ("Deleted `{path}`.", "已删除 `{path}`。"),
+    "moved": ("Moved `{path}` to `{to}`.", "已把 `{path}` 移动到 `{to}`。"),
+    "meant": ("Which one is meant? Nothing was changed.", "指的是哪一个？没有做任何修改。"),
+    "no_todo": ("The list is empty. `todo: first, second` fills it.", "列表为空。用“待办：甲，乙”添加。"),
+    "todo": ("The list:", "列表："),
+    "no_done": ("Nothing on the list is called `{name}`.", "列表中没有 `{name}`。"),
+    "tests_next": ("Next: `show {place}`.", "下一步：`显示 {place}`。"),
+    "map_next": (
+        "Next: `outline of FILE`, `where is NAME defined`, `run the tests`.",
+        "下一步：`FILE 的大纲`、`NAME 在哪里定义`、`运行测试`。",
+    ),
+}
+
+HELP: dict[Tongue, str] = {
+    "en": """I am cockpit's offline model: fixed rules, no language model. What I understand:
+
+- **Look around**: `explain this project` · `outline of {file}` · `list src/` · `find file *.py`
+- **Read**: `show {file} lines 1-20` · `{file}:12-30` · `last 20 lines of {file}`
+- **Find**: `where is NAME defined` · `who uses NAME` · `search for "text" in {folder}`
+- **Git**: `what changed` · `diff of {file}` · `last 5 commits` · `who wrote {file}:12`
+- **Run**: `run the tests` · `run the tests of {folder}` · `run: ls -la`
+- **Change** (you approve each): `replace "a" by "b" in {file}` · `replace all "a" by "b" in *.md` · \
+`rename OLD to NEW` · `create notes.md with "text"` · `move A to B` · `delete A`
+- **Several at once**: `...; then ...`, numbered lines. `todo: first, second` keeps a list.
+
+`/connect` attaches a language model for everything else.""",
+    "zh": """我是 cockpit 的离线模型：只有固定规则，不是语言模型。我能理解：
+
+- **浏览**：`介绍这个项目` · `{file} 的大纲` · `列出 src/` · `查找文件 *.py`
+- **阅读**：`显示 {file} 第1-20行` · `{file}:12-30` · `{file} 的最后20行`
+- **查找**：`NAME 在哪里定义` · `谁调用了 NAME` · `在 {folder} 中搜索 "文本"`
+- **Git**：`改了什么` · `{file} 的差异` · `最近5次提交` · `{file} 第12行是谁写的`
+- **运行**：`运行测试` · `运行命令 ls -la`
+- **修改**（每次都会请你确认）：`把 {file} 中的 "a" 替换为 "b"` · `把 OLD 重命名为 NEW` · \
+`创建文件 notes.md，内容是"文本"` · `把 A 移动到 B` · `删除 A`
+- **多个请求**：用分号、“然后”或编号列表。`待办：甲，乙` 记录列表。
+
+其他请求请用 `/connect` 接入语言模型。""",
+}
+
+
+def tongue_of(prompt: str) -> Tongue:
+    """The language to answer in: Chinese for a prompt with Chinese outside of its quotes."""
+    bare = re.sub(r"`[^`]*`|\"[^\"]*\"|“[^”]*”", "", prompt)
+    return "zh" if re.search(r"[\u4e00-\u9fff]", bare) else "en"
+
+
+def say(tongue: Tongue, key: str, **values: object) -> str:
+    sentence = SENTENCES[key][tongue == "zh"]
+    if tongue == "en" and "count" in values:
+        sentence = _counted(sentence, values)
+    # Not `format`: code in braces may stand in a value or in the sentence's own example.
+    return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), sentence)
+
+
+def _counted(sentence: str, values: dict[str, object]) -> str:
+    """`1 place`, `2 places`: the (s) after each number becomes what the number asks for."""
+
+    def one(found: re.Match[str]) -> str:
+        is_one = values.get(found[1]) == 1
+        return found[0].replace("(es)", "" if is_one else "es").replace("(s)", "" if is_one else "s")
+
+    return re.sub(r"\{(\w+)\}[^{(]*\((?:s|es)\)", one, sentence)
