@@ -1,0 +1,130 @@
+"""Keys that a person saved."""
+
+import json
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import pytest
+
+from cockpit.settings import keys
+
+
+class Wallet(keyring.backend.KeyringBackend):
+    """A keyring that works, or (`broken`) one that raises as a locked one does."""
+
+    priority = 5
+
+    def __init__(self, broken: bool = False) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+        self.broken = broken
+
+    def _check(self) -> None:
+        if self.broken:
+            raise OSError("no session bus")
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self._check()
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._check()
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        self._check()
+        del self.kept[service, username]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COCKPIT_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def wallet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wallet]:
+    monkeypatch.delenv("COCKPIT_HOME", raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    before = keyring.get_keyring()
+    made = Wallet()
+    keyring.set_keyring(made)
+    yield made
+    keyring.set_keyring(before)
+
+
+def test_a_key_is_kept_in_a_file_that_only_its_owner_reads(home: Path) -> None:
+    where = keys.save_key("openai", ' "Bearer sk-1"\n')
+    assert keys.find_key("openai") == ("sk-1", where)
+    assert Path(where) == home / "config" / "keys.json"
+    if sys.platform != "win32":
+        assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
+    assert [path.name for path in Path(where).parent.iterdir()] == ["keys.json"]
+
+
+def test_keys_of_several_providers_stand_beside_each_other(home: Path) -> None:
+    keys.save_key("openai", "k-1")
+    keys.save_key("groq", "k-2")
+    assert keys.forget_key("openai") is True
+    assert keys.forget_key("openai") is False
+    assert keys.find_key("openai") is None
+    assert keys.find_key("groq") == ("k-2", str(keys.file()))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", '""', "Bearer ", "two words", "two\nlines", "schlüssel", "a\x00b"]
+)
+def test_what_can_be_no_key_is_refused_without_repeating_it(home: Path, text: str) -> None:
+    with pytest.raises(keys.KeyRefused) as caught:
+        keys.save_key("openai", text)
+    assert not text.strip() or text not in str(caught.value)
+    assert not keys.file().exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"openai": 3}', b"\xff"])
+def test_a_broken_file_counts_as_no_keys(home: Path, content: bytes) -> None:
+    keys.file().parent.mkdir(parents=True)
+    keys.file().write_bytes(content)
+    assert keys.find_key("openai") is None
+    keys.save_key("openai", "k-1")
+    assert keys.find_key("openai") == ("k-1", str(keys.file()))
+
+
+def test_a_keyring_that_works_keeps_the_key_and_the_file_only_its_name(wallet: Wallet) -> None:
+    assert keys.save_key("openai", "k-1") == "keyring"
+    assert json.loads(keys.file().read_text()) == {"openai": {"keyring": True}}
+    assert keys.find_key("openai") == ("k-1", "keyring")
+    assert keys.key_place("openai") == "keyring"
+    assert keys.forget_key("openai") is True
+    assert wallet.kept == {}
+
+
+def test_a_keyring_that_fails_gives_way_to_the_file(wallet: Wallet) -> None:
+    wallet.broken = True
+    where = keys.save_key("openai", "k-1")
+    assert where == str(keys.file())
+    assert keys.find_key("openai") == ("k-1", where)
+
+
+def test_a_keyring_that_is_locked_later_gives_no_key_and_no_error(wallet: Wallet) -> None:
+    keys.save_key("openai", "k-1")
+    wallet.broken = True
+    assert keys.find_key("openai") is None
+    assert keys.key_place("openai") == "keyring"
+    assert keys.forget_key("openai") is True
+
+
+def test_a_home_of_its_own_leaves_the_keyring_alone(home: Path) -> None:
+    made = Wallet()
+    before = keyring.get_keyring()
+    keyring.set_keyring(made)
+    try:
+        keys.save_key("openai", "k-1")
+    finally:
+        keyring.set_keyring(before)
+    assert made.kept == {}
