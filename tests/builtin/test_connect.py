@@ -80,7 +80,7 @@ async def test_a_wrong_key_says_which_and_why_and_is_not_kept() -> None:
         shown = await commands.run("connect.try", preset="deepseek", key=BAD, save=True)
     assert isinstance(shown, Show)
     assert (shown.data["ok"], shown.data["fault"]) == (False, "auth")
-    assert "DeepSeek refused the key of what was pasted (401" in plain(shown.content)
+    assert "DeepSeek refused the pasted key (401" in plain(shown.content)
     assert "/connect deepseek" in plain(shown.content)
     assert BAD not in str(shown)
     assert keys.find_key("deepseek") is None

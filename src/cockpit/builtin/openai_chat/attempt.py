@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from cockpit.builtin.openai_chat import facts
 from cockpit.builtin.openai_chat.connection import listed, opened
 from cockpit.builtin.openai_chat.presets import (
+    PASTED,
     AddressRefused,
     Endpoint,
     Preset,
@@ -90,7 +91,7 @@ def _goals(preset: Preset, key: str, base_url: str, environment: Mapping[str, st
     region where none was asked for."""
     url = tidy_address(base_url) or address(preset, environment)
     if key.strip():
-        goal = Endpoint(preset, url, keys.tidy(key), "what was pasted")
+        goal = Endpoint(preset, url, keys.tidy(key), PASTED)
     elif base_url.strip() and not key_origin(preset, environment):
         goal = Endpoint(preset, url, "")
     else:

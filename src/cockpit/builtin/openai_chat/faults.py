@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from cockpit.builtin.openai_chat.presets import Endpoint, variable
+from cockpit.builtin.openai_chat.presets import PASTED, Endpoint, variable
 from cockpit.plugin.models import Fault, ModelFailed
 from cockpit.protocol.messages import Json
 
@@ -147,21 +147,24 @@ def _told(
 
 
 def _auth(endpoint: Endpoint, answer: Said, words: str) -> tuple[str, str]:
-    preset = endpoint.preset
+    preset, origin = endpoint.preset, endpoint.key_from
     if not endpoint.key:
         return f"{preset.label} wants a key and none is set {words}", _new_key(endpoint)
+    key = origin if origin.startswith("the ") else f"the key of {origin}"
     if answer.status == 403:
-        message = f"{preset.label} knows the key of {endpoint.key_from} but does not let it do this {words}"
+        message = f"{preset.label} knows {key} but does not let it do this {words}"
         return message, f"check the key's rights, or connect another with /connect {preset.name}"
     hint = _new_key(endpoint)
     if preset.elsewhere and endpoint.base_url == preset.base_url:
         hint += f"; keys of its other region go to {preset.elsewhere} ({variable(preset.name)}_BASE_URL)"
-    return f"{preset.label} refused the key of {endpoint.key_from} {words}", hint
+    return f"{preset.label} refused {key} {words}", hint
 
 
 def _new_key(endpoint: Endpoint) -> str:
     preset = endpoint.preset
     where = f" (keys: {preset.keys_at})" if preset.keys_at else ""
+    if endpoint.key_from == PASTED:
+        return f"copy it again, whole{where}, and repeat /connect {preset.name}"
     return f"set {preset.key_env} or run /connect {preset.name}{where}"
 
 

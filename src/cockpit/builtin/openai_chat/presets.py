@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 from cockpit.errors import CockpitError
 from cockpit.settings import keys
 
+# Where a key came from that a person is trying just now.
+PASTED = "the pasted key"
+
 
 class AddressRefused(CockpitError):
     """A provider that cannot be addressed as it is set up."""
