@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cockpit.core.agent import Agent
 from cockpit.core.budget import Budget
+from cockpit.core.mentions import expanded
 from cockpit.core.tool_calls import run_calls
 from cockpit.core.turn import begin, go_on, run_turn
 from cockpit.protocol.content import Block, plain
@@ -76,7 +77,8 @@ class Turns:
         host.origin = prompt.origin
         self.main.budget = self.budget.child(host.limits)
         self.title = self.title or " ".join(plain(prompt.content).split())[:80]
-        await run_turn(self.main, prompt.op, prompt.origin, prompt.content)
+        content = await expanded(self.main, prompt.content)
+        await run_turn(self.main, prompt.op, prompt.origin, content)
 
     async def _rest_of_turn(self, calls: tuple[ToolCall, ...]) -> None:
         self.main.budget = self.budget.child(self.main.host.limits)

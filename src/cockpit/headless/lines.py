@@ -6,7 +6,7 @@ Prompts and answers to questions come from stdin, a line each; everything is pri
 import asyncio
 import sys
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from cockpit.protocol.channel import Channel, Deck
@@ -42,7 +42,6 @@ class Screen:
     """What is on the last line, and what the next line of input answers."""
 
     out: TextIO
-    channel: Channel
     approval: ApprovalRequested | None = None
     question: QuestionAsked | None = None
     trust: bool = False
@@ -50,6 +49,7 @@ class Screen:
     ended: bool = False
     mid_line: bool = False
     streamed: str = ""
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 async def run_lines(
@@ -57,8 +57,8 @@ async def run_lines(
 ) -> int:
     """Serve a session until the input ends. Returns the exit code."""
     channel = await deck.open(root, resume)
-    screen = Screen(out, channel)
-    showing = asyncio.create_task(_show(screen))
+    screen = Screen(out)
+    showing = asyncio.create_task(_show(screen, channel))
     loop = asyncio.get_running_loop()
     try:
         while line := await loop.run_in_executor(None, source.readline):
@@ -67,7 +67,8 @@ async def run_lines(
             if line.strip() in ("/exit", "/quit"):
                 break
         while not screen.ended and (screen.busy or screen.approval or screen.question):
-            await _next_change(screen)
+            screen.news.clear()
+            await screen.news.wait()
             if screen.approval is not None:
                 # The input is over: nobody will answer any more.
                 await channel.submit(_decide(screen, "n"))
@@ -75,10 +76,6 @@ async def run_lines(
         await deck.close()
         await showing
     return 0
-
-
-async def _next_change(screen: Screen) -> None:
-    await asyncio.sleep(0.02)
 
 
 def _op(screen: Screen, line: str) -> Op:
@@ -102,8 +99,9 @@ def _op(screen: Screen, line: str) -> Op:
 
 
 def _decide(screen: Screen, line: str) -> Op:
-    assert screen.approval is not None
     request, screen.approval = screen.approval, None
+    if request is None:
+        raise RuntimeError("no approval waits")
     sign, _, note = line.strip().partition(" ")
     decision = DECISIONS.get(sign.lower()[:1], "reject_once")
     if decision not in request.options:
@@ -111,14 +109,17 @@ def _decide(screen: Screen, line: str) -> Op:
     return Decide(uuid.uuid4().hex[:12], ORIGIN, request.id, decision, note)
 
 
-async def _show(screen: Screen) -> None:
-    async for envelope in screen.channel.events():
-        _draw(screen, envelope)
+async def _show(screen: Screen, channel: Channel) -> None:
+    async for envelope in channel.events():
+        draw(screen, envelope)
         screen.out.flush()
+        screen.news.set()
     screen.ended = True
+    screen.news.set()
 
 
-def _draw(screen: Screen, envelope: Envelope) -> None:
+def draw(screen: Screen, envelope: Envelope) -> None:
+    """Print what an envelope says, in lines."""
     match envelope.event:
         case SessionStarted() as started:
             _line(screen, f"cockpit in {started.root}, model {started.model}, mode {started.mode}")

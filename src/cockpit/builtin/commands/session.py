@@ -1,0 +1,49 @@
+"""Commands that a frontend carries out: each answers with the name of one of its actions."""
+
+from collections.abc import Awaitable, Callable
+
+from cockpit.plugin.context import Context
+from cockpit.plugin.values import Action, Command, CommandAnswer, Invoked
+from cockpit.protocol.messages import Json
+
+ACTIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("clear", "Empty the screen; the conversation stays", "", ()),
+    ("compact", "Summarise the older part of the conversation", "[what to keep]", ()),
+    ("copy", "Copy the last answer", "", ()),
+    ("display", "What the Trace shows: thoughts, tools", "[thoughts|tools]", ("live",)),
+    ("exit", "Leave; the session is kept", "", ("quit",)),
+    ("new", "Begin a new session", "", ()),
+    ("resume", "Go on with a stored session", "[id]", ()),
+    ("sessions", "The sessions of this folder", "", ()),
+    ("theme", "Choose colours", "[name]", ()),
+    ("trust", "Trust this folder, or stop trusting it", "[yes|no]", ()),
+)
+
+
+def commands() -> tuple[Command, ...]:
+    plain = tuple(Command(name, text, _acting(name), hint, aliases) for name, text, hint, aliases in ACTIONS)
+    return (
+        *plain,
+        Command("plan", "Plan mode: look, change nothing", _mode("plan")),
+        Command("do", "Leave plan mode and carry the plan out", _mode("ask")),
+        Command("mode", "Change the permission mode", _acting("mode"), "[ask|auto-edit|plan|full|deny]"),
+    )
+
+
+def _acting(action: str) -> Callable[[Invoked, Context], Awaitable[CommandAnswer]]:
+    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
+        return Action(action, {"text": invoked.text})
+
+    return run
+
+
+def _mode(mode: str) -> Callable[[Invoked, Context], Awaitable[CommandAnswer]]:
+    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
+        arguments: dict[str, Json] = {"text": mode}
+        if mode == "ask" and context.session.mode == "plan" and not invoked.text:
+            arguments["prompt"] = "The plan is approved. Carry it out."
+        elif invoked.text:
+            arguments["prompt"] = invoked.text
+        return Action("mode", arguments)
+
+    return run

@@ -1,0 +1,36 @@
+"""What a prompt names with a sign (`@path`) is put beside its words before the turn begins."""
+
+import re
+
+from cockpit.core.agent import Agent
+from cockpit.core.view import context_of
+from cockpit.plugin.values import Mention
+from cockpit.protocol.content import Block, Code, Text
+
+NAMED = re.compile(r'(?<![\w@])(?P<sign>[@#])(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))')
+MOST = 20
+
+
+async def expanded(agent: Agent, content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """`content` with what its texts name behind it. A name that nothing knows stays a word."""
+    mentions = {mention.sign: mention for mention in agent.host.catalog.all(Mention)}
+    found: dict[str, Block] = {}
+    for block in content:
+        if not isinstance(block, Text):
+            continue
+        for match in NAMED.finditer(block.text):
+            mention = mentions.get(match["sign"])
+            name = match["quoted"] or match["bare"].rstrip(".:!?")
+            if mention is None or name in found or len(found) >= MOST:
+                continue
+            context = context_of(agent, agent.host.catalog.owner(Mention, mention.name))
+            if (made := await mention.expand(name, context)) is not None:
+                found[name] = made
+    return (*content, *(_labelled(name, block) for name, block in found.items()))
+
+
+def _labelled(name: str, block: Block) -> Block:
+    """Code says where it is from; the model reads only its text, so the text says it too."""
+    if not isinstance(block, Code):
+        return block
+    return Code(f"[@{name}]\n{block.text}", block.language, block.path, block.line)
