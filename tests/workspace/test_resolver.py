@@ -38,10 +38,29 @@ def levels(root: Path, path: str) -> tuple[Level, Level]:
 
 @pytest.mark.parametrize(
     "path",
-    ["src/a.py", "./src/../src/a.py", "new/file.txt", "config.py", "src/secrets.py", "tokens.json", ".gitignore",
-     ".env.example", ".env.local.sample", "keys.txt", "monkey.keyboard", "文件/说明.md", "a b/c'd.txt", "-rf",
-     ".github/workflows/ci.yml", "~$draft.docx", "environment.env.py", "github/x", ".gitattributes", "id.rsa"],
-)  # fmt: skip
+    [
+        "src/a.py",
+        "./src/../src/a.py",
+        "new/file.txt",
+        "config.py",
+        "src/secrets.py",
+        "tokens.json",
+        ".gitignore",
+        ".env.example",
+        ".env.local.sample",
+        "keys.txt",
+        "monkey.keyboard",
+        "文件/说明.md",
+        "a b/c'd.txt",
+        "-rf",
+        ".github/workflows/ci.yml",
+        "~$draft.docx",
+        "environment.env.py",
+        "github/x",
+        ".gitattributes",
+        "id.rsa",
+    ],
+)
 def test_plain_files_inside_may_be_read_and_written(root: Path, path: str) -> None:
     assert levels(root, path) == ("allow", "allow")
 
@@ -54,28 +73,77 @@ def test_outside_is_asked_about(root: Path, path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".env", "sub/.env.production", ".ENV", ".env.", ".envrc", "server.pem", "a/B.KEY", "x.p12", "x.pfx", "id_rsa",
-     "id_ed25519.bak", "~/.ssh/config", "~/.aws/credentials", "~/.netrc", "~/.config/gh/hosts.yml", "~/.npmrc",
-     "~/.docker/config.json", "~/.local/share/keyrings/login.keyring", ".git-credentials", "~/.bash_history",
-     "/etc/shadow", "/etc/ssh/ssh_host_rsa_key", "/proc/self/environ", "/proc/1/mem", "/dev/sda", "/dev/null",
-     ".e\u200bnv", "\uff0eenv", ".env::$DATA", "a\0b", "a\nb", "a\x1b[31mb", "x\u202egnp.exe", "", "x" * 5000,
-     "~/.config/own/config/credentials.toml"],
-)  # fmt: skip
+    [
+        ".env",
+        "sub/.env.production",
+        ".ENV",
+        ".env.",
+        ".envrc",
+        "server.pem",
+        "a/B.KEY",
+        "x.p12",
+        "x.pfx",
+        "id_rsa",
+        "id_ed25519.bak",
+        "~/.ssh/config",
+        "~/.aws/credentials",
+        "~/.netrc",
+        "~/.config/gh/hosts.yml",
+        "~/.npmrc",
+        "~/.docker/config.json",
+        "~/.local/share/keyrings/login.keyring",
+        ".git-credentials",
+        "~/.bash_history",
+        "/etc/shadow",
+        "/etc/ssh/ssh_host_rsa_key",
+        "/proc/self/environ",
+        "/proc/1/mem",
+        "/dev/sda",
+        "/dev/null",
+        ".e\u200bnv",
+        "\uff0eenv",
+        ".env::$DATA",
+        "a\0b",
+        "a\nb",
+        "a\x1b[31mb",
+        "x\u202egnp.exe",
+        "",
+        "x" * 5000,
+        "~/.config/own/config/credentials.toml",
+    ],
+)
 def test_secrets_devices_and_unreadable_names_are_refused_for_both(root: Path, path: str) -> None:
     assert levels(root, path) == ("deny", "deny")
 
 
 @pytest.mark.parametrize(
     "path",
-    [".git/config", ".git/hooks/pre-commit", ".GIT/config", ".git./config", "sub/.git/x", "git~1/config",
-     ".g\u200cit/config", ".cockpit/rules.toml", ".vscode/settings.json", ".mcp.json", ".MCP.json",
-     ".claude/settings.json", ".idea/workspace.xml", ".gitmodules", ".bashrc", "sub/.zshrc"],
-)  # fmt: skip
+    [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".GIT/config",
+        ".git./config",
+        "sub/.git/x",
+        "git~1/config",
+        ".g\u200cit/config",
+        ".cockpit/rules.toml",
+        ".vscode/settings.json",
+        ".mcp.json",
+        ".MCP.json",
+        ".claude/settings.json",
+        ".idea/workspace.xml",
+        ".gitmodules",
+        ".bashrc",
+        "sub/.zshrc",
+    ],
+)
 def test_what_runs_later_may_be_read_but_never_written(root: Path, path: str) -> None:
     assert levels(root, path) == ("allow", "deny")
 
 
-@pytest.mark.parametrize("path", ["/etc/hosts", "/usr/bin/ls", "/var/log/x", "~/.bashrc", "~/.config/fish/config.fish"])
+@pytest.mark.parametrize(
+    "path", ["/etc/hosts", "/usr/bin/ls", "/var/log/x", "~/.bashrc", "~/.config/fish/config.fish"]
+)
 def test_outside_the_system_and_start_up_files_are_never_written(root: Path, path: str) -> None:
     assert levels(root, path) == ("ask", "deny")
 
@@ -86,7 +154,9 @@ def test_a_link_inside_is_the_file_it_leads_to(root: Path) -> None:
     assert resolver.resolve("link", "write") == str(root / "src" / "a.py")
 
 
-def test_a_link_that_leaves_is_asked_about_for_reading_and_refused_for_writing(root: Path, tmp_path: Path) -> None:
+def test_a_link_that_leaves_is_asked_about_for_reading_and_refused_for_writing(
+    root: Path, tmp_path: Path
+) -> None:
     (tmp_path / "out").mkdir()
     (root / "ext").symlink_to(tmp_path / "out")
     assert levels(root, "ext/new.txt") == ("ask", "deny")
@@ -175,7 +245,9 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize(("path", "read", "write"), WINDOWS)
-def test_windows_paths_are_judged_by_their_letters_on_any_platform(path: str, read: Level, write: Level) -> None:
+def test_windows_paths_are_judged_by_their_letters_on_any_platform(
+    path: str, read: Level, write: Level
+) -> None:
     root, home = r"C:\proj\ws", r"C:\Users\dev"
     assert judge_windows(path, "read", root, home).level == read
     assert judge_windows(path, "write", root, home).level == write
@@ -194,7 +266,9 @@ def test_shared_cases_where_they_are_at_hand(tmp_path: Path, home: Path) -> None
         root.mkdir(parents=True)
 
         def filled(text: object, root: Path = root, out: Path = out) -> str:
-            return str(text).replace("{WS}", str(root)).replace("{OUT}", str(out)).replace("{HOME}", str(home))
+            return (
+                str(text).replace("{WS}", str(root)).replace("{OUT}", str(out)).replace("{HOME}", str(home))
+            )
 
         setup: list[dict[str, str]] = case["setup"]
         for step in setup:

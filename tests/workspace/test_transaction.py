@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.context import ChangeRefused
 from cockpit.workspace.calls import Calls
 from cockpit.workspace.changes import digest
 from cockpit.workspace.recovery import recover
 from cockpit.workspace.transaction import Target, Transaction
-from tests.workspace.trees import grow, tree
 
 MOST_CALLS = 400
 
@@ -19,7 +19,9 @@ class Died(BaseException):
     """The process is gone: no call after it does anything."""
 
 
-def failing_at(number: int, error: Callable[[], BaseException], for_ever: bool = False) -> Callable[[str], None]:
+def failing_at(
+    number: int, error: Callable[[], BaseException], for_ever: bool = False
+) -> Callable[[str], None]:
     count = 0
 
     def before(name: str) -> None:
@@ -62,7 +64,9 @@ def test_everything_is_written_with_its_mode(tmp_path: Path, relative: bool) -> 
     assert list((tmp_path / "journals").iterdir()) == []
 
 
-def test_one_failing_call_leaves_the_tree_exactly_before_or_exactly_after(tmp_path: Path, relative: bool) -> None:
+def test_one_failing_call_leaves_the_tree_exactly_before_or_exactly_after(
+    tmp_path: Path, relative: bool
+) -> None:
     after = outcome_of(tmp_path / "plain", relative)
     refused = 0
     for number in range(1, MOST_CALLS):
@@ -84,7 +88,9 @@ def test_one_failing_call_leaves_the_tree_exactly_before_or_exactly_after(tmp_pa
     assert refused > 30
 
 
-def test_after_a_crash_at_any_call_recovery_makes_the_tree_before_or_after(tmp_path: Path, relative: bool) -> None:
+def test_after_a_crash_at_any_call_recovery_makes_the_tree_before_or_after(
+    tmp_path: Path, relative: bool
+) -> None:
     after = outcome_of(tmp_path / "plain", relative)
     outcomes: list[str] = []
     for number in range(1, MOST_CALLS):
@@ -140,7 +146,7 @@ def test_a_file_that_changed_since_refuses_the_whole_set(tmp_path: Path) -> None
     targets = start(root)
     (root / "empty.txt").write_text("somebody was here")
     before = tree(root)
-    with pytest.raises(ChangeRefused, match="empty.txt has changed"):
+    with pytest.raises(ChangeRefused, match=r"empty\.txt has changed"):
         Transaction(targets, str(tmp_path / "journals")).run()
     assert tree(root) == before
 

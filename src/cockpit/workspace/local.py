@@ -30,6 +30,7 @@ class LocalWorkspace:
         self._files = LocalFiles(self.resolver)
         self._processes = LocalProcesses(self.resolver.root)
         self._writing = asyncio.Lock()
+        self._made: set[str] = set()
 
     @property
     def root(self) -> str:
@@ -77,9 +78,24 @@ class LocalWorkspace:
 
     def _write(self, changes: ChangeSet) -> Applied:
         targets = tuple(target for change in changes.files for target in self._targets(change))
-        bits = Transaction(targets, self._journals, self._calls).run()
+        transaction = Transaction(targets, self._journals, self._calls)
+        bits = transaction.run()
+        self._made.update(transaction.made)
+        self._drop_empty(targets)
         modes = {self.resolver.relative(path): mode for path, mode in bits.items()}
         return Applied(changes, undoing(changes, modes))
+
+    def _drop_empty(self, targets: tuple[Target, ...]) -> None:
+        """Folders that were made for files which are gone again go with them: an undo leaves none."""
+        for target in targets:
+            above = os.path.dirname(target.path)
+            while target.after is None and above in self._made:
+                try:
+                    os.rmdir(above)
+                except OSError:
+                    break
+                self._made.discard(above)
+                above = os.path.dirname(above)
 
     def _find(self, path: str) -> str:
         """The real path of a file to be written. A link on the way is refused by name."""

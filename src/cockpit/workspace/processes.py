@@ -38,7 +38,6 @@ class Child(asyncio.SubprocessProtocol):
         self.output = Output()
         self.ended = asyncio.Event()
         self.drained = asyncio.Event()
-        self.grew = asyncio.Event()
         self._on_output = on_output
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -58,10 +57,8 @@ class Child(asyncio.SubprocessProtocol):
 
     def _take(self, data: bytes, final: bool = False) -> None:
         text = self.output.feed(data, final)
-        if text:
-            self.grew.set()
-            if self._on_output is not None:
-                self._on_output(text)
+        if text and self._on_output is not None:
+            self._on_output(text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -58,7 +58,7 @@ class Resolver:
         if reason := names.fault(path) or (windows.fault(path) if os.name == "nt" else ""):
             return Judged("deny", "", False, reason)
         lexical = self.lexical(path)
-        real = os.path.realpath(lexical)
+        real = real_path(lexical)
         inside = is_within(real, self.root)
         if reason := _unsafe(lexical, real):
             return Judged("deny", real, inside, reason)
@@ -80,7 +80,7 @@ class Resolver:
 
     def is_inside(self, path: str) -> bool:
         """Whether the real path lies in the root. A path that cannot be read as one does not."""
-        return not names.fault(path) and is_within(os.path.realpath(self.lexical(path)), self.root)
+        return not names.fault(path) and is_within(real_path(self.lexical(path)), self.root)
 
     def lexical(self, path: str) -> str:
         """`path` made absolute by its letters: `~`, the root, `.`; links are not followed."""
@@ -112,6 +112,17 @@ class Resolver:
         if not inside and _is_system(real):
             return "it belongs to the system; a person must change it"
         return ""
+
+
+def real_path(path: str) -> str:
+    """`path` without links. One that vanishes between two looks (realpath raises then) is looked at
+    again, and in the end is taken for what its letters say: whoever opens it follows no link."""
+    for _ in range(3):
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            continue
+    return os.path.normpath(path)
 
 
 def is_within(path: str, folder: str) -> bool:

@@ -77,5 +77,5 @@ def shape(argv: tuple[str, ...]) -> str:
         return f"{argv[0]} *"
     if argv[0] in WITH_SUBCOMMANDS and len(argv) > 1 and re.fullmatch(r"[a-z][a-z0-9:-]*", argv[1]):
         return f"{argv[0]} {argv[1]} *"
-    # A rule is matched against the words with single spaces between: words with spaces fit another command too.
+    # A rule is matched against the words with single spaces between: one with a space would fit others.
     return "" if any(" " in word or not word for word in argv) else " ".join(argv)

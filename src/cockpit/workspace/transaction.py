@@ -56,7 +56,7 @@ class Transaction:
         self._calls = calls or Calls()
         self._folders = Folders(self._calls)
         self._slots: list[Slot] = []
-        self._made: list[str] = []
+        self.made: list[str] = []
         self._journal: Journal | None = None
 
     def run(self) -> dict[str, int]:
@@ -87,7 +87,7 @@ class Transaction:
             self._journal = Journal.begin(self._journals, token, Record(entries, missing), self._calls)
         for folder in missing:
             if self._folders.make(folder):
-                self._made.append(folder)
+                self.made.append(folder)
         for target, entry in zip(self._targets, entries, strict=True):
             self._slots.append(self._opened(target, entry))
         for slot in self._slots:
@@ -178,7 +178,7 @@ class Transaction:
         for slot in reversed(self._slots):
             if slot.placed and not self._put_back(slot):
                 return
-        self._sweep(self._made)
+        self._sweep(self.made)
 
     def _put_back(self, slot: Slot) -> bool:
         if not slot.has_backup:

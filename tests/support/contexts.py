@@ -1,0 +1,26 @@
+"""A context for tools that write: the session of `session_view` on a whole local workspace."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.support.session_view import context_on
+
+from cockpit.plugin.context import Context, Running
+from cockpit.plugin.tools import Done, Tool
+from cockpit.protocol.messages import Json, ToolCall
+from cockpit.workspace.local import LocalWorkspace
+
+
+def writing_context(root: Path) -> Context:
+    """A context on `root`. `context.session.emitted` holds what tools emit."""
+    return replace(context_on(root), workspace=LocalWorkspace(str(root)))
+
+
+async def previewed_call(tool: Tool, context: Context, /, **arguments: Json) -> tuple[Any, Done]:
+    """The tool's preview, and what it does when that preview is approved."""
+    assert tool.preview is not None
+    preview = await tool.preview(arguments, context)
+    progress = context.running().progress
+    running = Running(ToolCall("c1", tool.name, arguments), preview, progress)
+    return preview, await tool.run(arguments, replace(context, call=running))
