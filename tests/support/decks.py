@@ -110,15 +110,23 @@ class Driver:
 
     async def until(self, fits: Callable[[Envelope], bool], start: int = 0) -> Envelope:
         """The first envelope (seen or to come) that fits. Fails after the patience of 20 s."""
-        async with asyncio.timeout(PATIENCE):
-            at = start
-            while True:
-                while at < len(self.seen):
-                    if fits(self.seen[at]):
-                        return self.seen[at]
-                    at += 1
-                self._news.clear()
-                await self._news.wait()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._until(fits, start)
+        except TimeoutError:
+            last = "\n".join(repr(one.event)[:300] for one in self.seen[-12:])
+            raise AssertionError(
+                f"it did not happen within {PATIENCE:g} s; the last events:\n{last}"
+            ) from None
+
+    async def _until(self, fits: Callable[[Envelope], bool], at: int) -> Envelope:
+        while True:
+            while at < len(self.seen):
+                if fits(self.seen[at]):
+                    return self.seen[at]
+                at += 1
+            self._news.clear()
+            await self._news.wait()
 
     async def next(self, kind: type[E], start: int = 0) -> E:
         """The first event of a kind, from the envelope at index `start` on."""

@@ -157,6 +157,7 @@ class LocalDeck:
 def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     """Take what was rebuilt, from the next step on; residents that run go on running."""
     host = session.host
+    host.breaker.forgive()
     known = set(host.catalog.warnings)
     host.settings, host.catalog, host.rules = settings, catalog, rules_of(settings, host.root)
     session.main.toolbox.use(catalog)

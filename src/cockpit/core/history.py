@@ -82,7 +82,7 @@ class History:
         if self.summary:
             head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
         kept = [self.as_sent(entry) for entry in self.entries if entry.state != "dropped"]
-        return tuple(_paired([*head, *_joined(kept)]))
+        return tuple(_joined(_paired([*head, *kept])))
 
     def open_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last answer that have no result yet."""
@@ -130,7 +130,7 @@ class History:
         self.entries = [e for e in self.entries if e.seq >= kept_from or e.state == "pinned"]
 
 
-def _joined(messages: list[Message]) -> Iterator[Message]:
+def _joined(messages: Iterable[Message]) -> Iterator[Message]:
     """Neighbouring user messages as one: dialects want the roles to alternate."""
     waiting: UserMessage | None = None
     for message in messages:

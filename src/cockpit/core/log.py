@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from cockpit.core import fault
 from cockpit.core.subscription import Subscription
 from cockpit.core.transcript import Accepted, Draft, Mark, Record, Transcript
-from cockpit.protocol.events import PASSING, Envelope, Event, PanelChanged
+from cockpit.protocol.events import PASSING, Envelope, Event, PanelChanged, SessionClosed
 from cockpit.protocol.ops import Op
 from cockpit.protocol.wire import VERSION
 
@@ -18,7 +18,8 @@ class Log:
     def __init__(self, session: str, transcript: Transcript, past: tuple[Envelope, ...]) -> None:
         self._session = session
         self._transcript = transcript
-        self._durable: list[Envelope] = list(past)
+        # The session is open again: its earlier closings would end a reader that has just begun.
+        self._durable = [one for one in past if not isinstance(one.event, SessionClosed)]
         self._readers: list[Subscription] = []
         self._watchers: list[Callable[[Envelope], None]] = []
         self._panels: dict[str, Envelope] = {}

@@ -91,9 +91,11 @@ def _see(past: Past, envelope: Envelope) -> None:
             past.waiting.pop(op, None)
         case TurnFinished() if envelope.agent == "main":
             past.turn = ""
-        case MessageFinished(id=id):
+        case MessageFinished(id=id, message=message):
             past.waiting.pop(id, None)
             past.drafts.pop(id, None)
+            if isinstance(message, AssistantMessage):
+                past.started |= {call.id: (envelope.agent, call) for call in message.calls}
         case ToolCallStarted(call=call):
             past.started[call.id] = (envelope.agent, call)
         case ToolCallFinished(result=result):

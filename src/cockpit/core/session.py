@@ -45,6 +45,7 @@ from cockpit.protocol.queries import Query, Reply
 REMEMBERED_IDS = 1_000
 SAME_TEXT_SECONDS = 2.0
 
+Work = Callable[[], Coroutine[None, None, None]]
 Reload = Callable[["Session", bool, bool], Awaitable[None]]
 
 
@@ -120,9 +121,9 @@ class Session:
             case Answer():
                 self.host.approvals.answer(op)
             case CallTool():
-                self._start(self._call_tool(op))
+                self._start(lambda: self._call_tool(op))
             case Invoke():
-                self._start(self._invoke(op))
+                self._start(lambda: self._invoke(op))
             case SelectModel():
                 self._select_model(op.model)
             case SelectMode():
@@ -130,7 +131,7 @@ class Session:
             case EditContext():
                 self.main.history.edit(op.change, op.seqs)
             case Compact():
-                self._start(self._compact(op.focus))
+                self._start(lambda: self._compact(op.focus))
             case Rewind():
                 self.warn("rewind is not there yet", "git can take files back; /new starts afresh")
             case Trust():
@@ -179,15 +180,15 @@ class Session:
         host.mode = mode
         host.log.emit(SessionChanged(host.model, host.mode, host.trusted, self.turns.title))
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
+    def _start(self, work: Work) -> None:
         """Run something beside the turn; what it raises is said."""
         task = asyncio.create_task(self._said(work))
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
-    async def _said(self, work: Coroutine[None, None, None]) -> None:
+    async def _said(self, work: Work) -> None:
         try:
-            await work
+            await work()
         except CockpitError as error:
             self.warn(error.message, error.hint)
         # A command is foreign code: what it raises must not end the session.

@@ -16,6 +16,7 @@ from cockpit.protocol.content import plain
 from cockpit.protocol.events import Envelope, TurnStarted
 from cockpit.protocol.queries import SessionRow
 
+PROMPTED = b'"op":{"type":"prompt"'
 STARTED = b'"event":{"type":"turn_started"'
 
 
@@ -78,7 +79,7 @@ def _folders() -> list[Path]:
 
 def _row(path: Path) -> SessionRow | None:
     """A row from the head of the file and a scan of its bytes."""
-    title, model, turns, header = "", "", 0, None
+    title, model, turns, prompted, header = "", "", 0, False, None
     try:
         updated = path.stat().st_mtime
         for line in _lines(path):
@@ -87,12 +88,15 @@ def _row(path: Path) -> SessionRow | None:
             elif STARTED in line[:400]:
                 turns += 1
                 title = title or _title(line)
+            elif PROMPTED in line[:120]:
+                # Accepted, and perhaps never begun: that is not nothing.
+                prompted = True
             elif b'"type":"session_' in line[:400]:
                 event = json.loads(line).get("event", {})
                 model = event.get("model", model)
     except (OSError, ValueError):
         return None
-    if not isinstance(header, dict) or turns == 0:
+    if not isinstance(header, dict) or not (turns or prompted):
         return None
     return SessionRow(path.stem, str(header.get("root", "")), title, updated, turns, model)
 

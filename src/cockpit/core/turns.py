@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 from cockpit.core.agent import Agent
@@ -55,7 +55,7 @@ class Turns:
     def take_up(self, turn: str, calls: tuple[ToolCall, ...]) -> None:
         """Go on with a turn that a crash left while these calls waited for an approval."""
         self.main.host.log.turn = turn
-        self._running = asyncio.create_task(self._guarded(self._rest_of_turn(calls)))
+        self._running = asyncio.create_task(self._guarded(lambda: self._rest_of_turn(calls)))
 
     async def cancel(self) -> None:
         """Cancel the running turn and wait (at most 2 s) until its result is written."""
@@ -69,7 +69,8 @@ class Turns:
 
     def _start_next(self) -> None:
         if self.waiting and not self.is_busy() and not self._closed:
-            self._running = asyncio.create_task(self._guarded(self._turn(self.waiting.popleft())))
+            prompt = self.waiting.popleft()
+            self._running = asyncio.create_task(self._guarded(lambda: self._turn(prompt)))
 
     async def _turn(self, prompt: Waiting) -> None:
         host = self.main.host
@@ -90,10 +91,10 @@ class Turns:
         finally:
             self.main.host.log.emit(ended or turn.finished("cancelled"))
 
-    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """The session's task: whatever a turn raises is said, and the session goes on."""
         try:
-            await work
+            await work()
         except asyncio.CancelledError:
             pass
         except OSError as error:

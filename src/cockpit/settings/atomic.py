@@ -12,7 +12,9 @@ def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o644)
+    # Windows would turn every newline into two bytes without O_BINARY, which only it has.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(beside, flags, 0o600 if private else 0o644)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
