@@ -7,11 +7,12 @@ held against the table of `phrases`; what fits no row is `Unknown`.
 import re
 
 from cockpit.builtin.offline import phrases
-from cockpit.builtin.offline.intents import WRITING, Create, Intent, Shell, Show, Unknown
+from cockpit.builtin.offline.intents import WRITING, Create, Intent, Shell, Show, Todo, Unknown
 from cockpit.builtin.offline.quoting import Shielded, shield
 
 LONGEST = 20_000
 MOST_CLAUSES = 40
+MOST_CUTS = 40
 COMMAND_LINE = re.compile(
     r"^\s*(?:(?:please\s+|请)?(?:run|execute|exec|shell|cmd|command|运行|执行|命令)(?:命令)?\s*[:：]\s*|[$!]\s*)(?P<command>\S.*)$",
     re.I,
@@ -69,8 +70,9 @@ def parse(prompt: str) -> tuple[Intent, ...]:
     known = [one for one in intents if not isinstance(one, Unknown)]
     # Mostly not understood: a pasted text, in which a line that looks like a request is none.
     if len(unknown) > len(known):
-        return (Unknown(said),)
-    return (*(one for one in known if not isinstance(one, WRITING)), Unknown(said))
+        return (Unknown(said, held_back=any(isinstance(one, WRITING) for one in known)),)
+    reading = [one for one in known if not isinstance(one, WRITING)]
+    return (*reading, Unknown(said, held_back=len(reading) < len(known)))
 
 
 def _of_text(text: str, shielded: Shielded) -> list[Intent]:
@@ -123,13 +125,27 @@ def _clauses(line: str) -> list[str]:
 
 
 def _of_clause(clause: str, shielded: Shielded) -> list[Intent]:
-    # Two requests joined by a comma come before one that swallows both in its last word.
-    for cut in list(WEAK.finditer(clause))[:12]:
+    cuts = list(WEAK.finditer(clause))
+    # With that many commas it is prose, and trying each of them would take long.
+    if len(cuts) <= MOST_CUTS and (both := _parted(clause, cuts, shielded)):
+        return both
+    plain = _plain(clause)
+    if not plain:
+        return []
+    return [phrases.match(plain, shielded) or Unknown(shielded.raw(plain))]
+
+
+def _parted(clause: str, cuts: list[re.Match[str]], shielded: Shielded) -> list[Intent]:
+    """Two requests joined by a comma come before one that swallows both in its last word."""
+    for cut in cuts:
         left, right = _plain(clause[: cut.start()]), clause[cut.end() :]
         if not left or not _plain(right):
             continue
         first = phrases.match(left, shielded)
-        if first is None:
+        # What follows in a list of things to do is one of them, however much it reads like a request.
+        if first is None or isinstance(first, Todo):
+            continue
+        if not isinstance(first, Show) and not phrases.starts_request(_plain(right)):
             continue
         rest = _of_clause(right, shielded)
         goes_on = isinstance(first, Show) and all(isinstance(one, Show) for one in rest)
@@ -137,10 +153,9 @@ def _of_clause(clause: str, shielded: Shielded) -> list[Intent]:
             continue
         if not any(isinstance(one, Unknown) for one in rest):
             return [first, *rest]
-    plain = _plain(clause)
-    if not plain:
+        # What is not understood now is not understood behind the next comma either.
         return []
-    return [phrases.match(plain, shielded) or Unknown(shielded.raw(plain))]
+    return []
 
 
 def _plain(clause: str) -> str:

@@ -132,7 +132,10 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
+    """What was not understood; `held_back` says that a change beside it was left undone."""
+
     text: str
+    held_back: bool = False
 
 
 Intent: TypeAlias = (

@@ -47,7 +47,7 @@ PATHS = re.compile(r"^(?:biggest files:|  )(\S+\.\w+) \(", re.M)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is said next, and the one call that is made with it (None: the turn ends)."""
+    """Either the one call that is made next, or (`call` is None) all that is to be said."""
 
     text: str
     call: Do | None
@@ -68,15 +68,15 @@ def next_turn(messages: Sequence[Message], may_call: bool) -> Turn:
                 break
             if not answered:
                 return _calling(texts, step, may_call, tongue)
-            # What was said before a call that is answered was said with it.
             results.append(answered.pop(0))
-            texts.clear()
     return Turn("\n\n".join(text for text in texts if text), None)
 
 
 def _calling(texts: list[str], step: Do, may_call: bool, tongue: Tongue) -> Turn:
+    # Everything is said in one answer at the end: a frontend that prints only the last message, as
+    # headless does, would lose what was said beside an earlier call.
     if may_call:
-        return Turn("\n\n".join(texts), step)
+        return Turn("", step)
     stopped = Situation((), tongue).say("stopped")
     return Turn("\n\n".join([*texts, stopped]), None)
 
@@ -187,7 +187,8 @@ def _talk(intent: Help | Chat | Unknown, now: Situation, messages: Sequence[Mess
         case Unknown(text=text):
             shown = text if len(text) <= 200 else text[:199] + "…"
             said = now.say("unknown", text=shown) if shown else ""
-            return "\n\n".join(part for part in (said, _help(now, messages)) if part)
+            kept = now.say("held_back") if intent.held_back else ""
+            return "\n\n".join(part for part in (said, kept, _help(now, messages)) if part)
         case _:
             assert_never(intent)
 

@@ -129,10 +129,20 @@ HELP: dict[Tongue, str] = {
 }
 
 
+ENGLISH = re.compile(
+    r"\s*(?:\d+[.)]\s*|[-*]\s+)?(?:please|can|could|would|let|i|hi|hello|hey|ok|first|now|where|what|which|who|how|is|are|"
+    r"do|the|"
+    r"show|open|print|read|view|see|list|search|look|find|locate|replace|change|rename|create|make|write|add|touch|"
+    r"delete|remove|move|run|execute|test|explain|describe|map|outline|tell|put|overwrite|mark|give)\b",
+    re.I,
+)
+
+
 def tongue_of(prompt: str) -> Tongue:
-    """The language to answer in: Chinese for a prompt with Chinese outside of its quotes."""
+    """The language to answer in: Chinese for a prompt that has some outside of its quotes and does not
+    begin like an English one (which may name a Chinese path)."""
     bare = re.sub(r"`[^`]*`|\"[^\"]*\"|“[^”]*”", "", prompt)
-    return "zh" if re.search(r"[\u4e00-\u9fff]", bare) else "en"
+    return "zh" if re.search(r"[\u4e00-\u9fff]", bare) and not ENGLISH.match(bare) else "en"
 
 
 def say(tongue: Tongue, key: str, **values: object) -> str:
