@@ -116,7 +116,8 @@ async def test_edit_through_a_link_inside_changes_the_file_it_leads_to(
 
 
 async def test_apply_patch_says_what_did_not_match_to_the_letter(context: Context, tmp_path: Path) -> None:
-    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n   one\n-two\n+2\n*** Add File: n.txt\n+n\n*** End Patch"
+    update = "*** Update File: src/a.py\n@@\n   one\n-two\n+2\n"
+    patch = f"*** Begin Patch\n{update}*** Add File: n.txt\n+n\n*** End Patch"
     done = await call(TOOLS["apply_patch"], context, patch=patch)
     assert done.text.splitlines()[:2] == ["created n.txt (+1 -0)", "modified src/a.py (+1 -1)"]
     assert "note: src/a.py: part 1 matched context" in done.text

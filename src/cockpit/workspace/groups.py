@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -41,43 +42,60 @@ def windows_kill(pid: int) -> tuple[str, ...]:
     return ("taskkill", "/T", "/F", "/PID", str(pid))
 
 
-async def end(pid: int, mark: str) -> None:
-    """End the whole family of `pid`: asked to first, then killed, within a second."""
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A child with everything it started. `born` is when, in clock ticks since boot, or 0."""
+
+    pid: int
+    mark: str
+    born: int
+
+
+def ticks() -> int:
+    """Now, as /proc counts the starts of processes (proc(5)); 0 where there is no such clock."""
+    if sys.platform != "linux":
+        return 0
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+async def end(family: Family) -> None:
+    """End all of it: asked to first, then killed, within a second."""
     if sys.platform == "win32":
-        await asyncio.to_thread(subprocess.run, windows_kill(pid), capture_output=True, check=False)
+        await asyncio.to_thread(subprocess.run, windows_kill(family.pid), capture_output=True, check=False)
         return
     started = time.monotonic()
-    family = await _signal(pid, mark, signal.SIGTERM)
-    while family and time.monotonic() - started < GRACE:
+    living = await _signal(family, signal.SIGTERM)
+    while living and time.monotonic() - started < GRACE:
         await asyncio.sleep(STEP)
-        family = _family(pid, mark)
+        living = await asyncio.to_thread(_living, family)
     # What forks while it is killed is found by the next round.
-    while family and time.monotonic() - started < PATIENCE:
-        family = await _signal(pid, mark, signal.SIGKILL)
+    while living and time.monotonic() - started < PATIENCE:
+        await _signal(family, signal.SIGKILL)
         await asyncio.sleep(STEP)
-        family = _family(pid, mark)
+        living = await asyncio.to_thread(_living, family)
 
 
-async def _signal(pid: int, mark: str, number: int) -> frozenset[int]:
-    family = _family(pid, mark)
+async def _signal(family: Family, number: int) -> frozenset[int]:
+    living = await asyncio.to_thread(_living, family)
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)
-    for member in family:
+        os.killpg(family.pid, number)
+    for member in living:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(member, number)
-    return family
+    return living
 
 
-def _family(pid: int, mark: str) -> frozenset[int]:
-    """The living processes that belong to `pid`. Without /proc: `pid` while its group has members."""
+def _living(family: Family) -> frozenset[int]:
+    """The living processes of it. Without /proc: the first while its group has members."""
+    pid = family.pid
     if not os.path.isdir("/proc/self"):
         try:
             os.killpg(pid, 0)
         except (ProcessLookupError, PermissionError):
             return frozenset()
         return frozenset({pid})
-    rows = _processes()
-    wanted = f"{MARK}={mark}".encode()
+    rows = _processes(family.born)
+    wanted = f"{MARK}={family.mark}".encode()
     found = {one for one, (_, group, session) in rows.items() if pid in (one, group, session)}
     found |= {one for one in rows if one not in found and wanted in _environment(one)}
     grown = True
@@ -88,8 +106,8 @@ def _family(pid: int, mark: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _processes() -> dict[int, tuple[int, int, int]]:
-    """Every living process by id: its parent, group and session. Zombies are dead."""
+def _processes(born: int) -> dict[int, tuple[int, int, int]]:
+    """The living processes that started at `born` or later: parent, group, session. Zombies are dead."""
     rows: dict[int, tuple[int, int, int]] = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -97,7 +115,7 @@ def _processes() -> dict[int, tuple[int, int, int]]:
         with contextlib.suppress(OSError, ValueError):
             # The command may hold spaces and brackets: fields count from after the last one (proc(5)).
             fields = Path("/proc", name, "stat").read_bytes().rsplit(b")", 1)[1].split()
-            if fields[0] not in (b"Z", b"X"):
+            if fields[0] not in (b"Z", b"X") and int(fields[19]) >= born:
                 rows[int(name)] = (int(fields[1]), int(fields[2]), int(fields[3]))
     return rows
 

@@ -7,6 +7,7 @@ own folder in the same way (git's path.c, is_ntfs_dotgit and is_hfs_dotgit).
 
 import unicodedata
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from cockpit.workspace.words import words
 
@@ -81,6 +82,7 @@ RUN_LATER_TAILS = tuple(
 )
 
 
+@lru_cache(maxsize=8192)
 def folded(name: str) -> str:
     """`name` as the laxest file system reads it."""
     plain = unicodedata.normalize("NFKC", name)

@@ -63,11 +63,11 @@ class Child(asyncio.SubprocessProtocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
-    """A started process: its protocol, its transport, and the mark its family carries."""
+    """A started process: its protocol, its transport, and who belongs to it."""
 
     child: Child
     transport: asyncio.SubprocessTransport
-    mark: str
+    family: groups.Family
     started: float
 
     @property
@@ -76,7 +76,7 @@ class Process:
 
     async def finish(self) -> None:
         """End what is left of the family and read what is left of the output."""
-        await groups.end(self.transport.get_pid(), self.mark)
+        await groups.end(self.family)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN):
                 await self.child.ended.wait()
@@ -156,7 +156,7 @@ class LocalProcesses:
     ) -> Process:
         if self._closed:
             raise ProcessFailed(CLOSED)
-        mark = secrets.token_hex(8)
+        mark, born = secrets.token_hex(8), max(groups.ticks() - 1, 0)
         folder = os.path.join(self._root, cwd) if cwd else self._root
         try:
             transport, child = await asyncio.get_running_loop().subprocess_exec(
@@ -173,7 +173,8 @@ class LocalProcesses:
             raise _not_found(argv[0], folder) from error
         except (OSError, ValueError) as error:
             raise ProcessFailed(f"{argv[0]} could not be started: {error}") from error
-        process = Process(child, transport, mark, time.monotonic())
+        family = groups.Family(transport.get_pid(), mark, born)
+        process = Process(child, transport, family, time.monotonic())
         if self._closed:
             await process.finish()
             raise ProcessFailed(CLOSED)
@@ -221,7 +222,7 @@ class LocalProcesses:
 
     async def _end(self, job: Job) -> None:
         if not job.watch.done():
-            await groups.end(job.process.transport.get_pid(), job.process.mark)
+            await groups.end(job.process.family)
             await job.watch
 
     def jobs(self) -> tuple[JobView, ...]:

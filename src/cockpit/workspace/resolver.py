@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from cockpit import paths
@@ -62,7 +63,7 @@ class Resolver:
         inside = is_within(real, self.root)
         if reason := _unsafe(lexical, real):
             return Judged("deny", real, inside, reason)
-        if reason := _secret(lexical) or _secret(real):
+        if reason := _secret(real) or (_secret(lexical) if lexical != real else ""):
             return Judged("deny", real, inside, f"{reason}; ask the person for the value you need")
         if access == "write" and (reason := self._unwritable(lexical, real, inside)):
             return Judged("deny", real, inside, reason)
@@ -171,8 +172,8 @@ def _secret(path: str) -> str:
     path = os.path.normpath(path)
     if SYSTEM_SECRETS.match(path):
         return "it holds the system's secrets"
-    home = os.path.realpath(os.path.expanduser("~"))
-    own = os.path.realpath(paths.config())
+    home = _real_folder(os.path.expanduser("~"))
+    own = _real_folder(str(paths.config()))
     if is_within(path, own):
         below = _below(path, own)
         if below and below[0] not in ("settings.toml", "keys.toml", "themes"):
@@ -183,7 +184,13 @@ def _secret(path: str) -> str:
 
 
 def _own_folders() -> tuple[str, ...]:
-    return tuple(os.path.realpath(folder) for folder in (paths.config(), paths.state()))
+    return tuple(_real_folder(str(folder)) for folder in (paths.config(), paths.state()))
+
+
+@lru_cache(maxsize=16)
+def _real_folder(path: str) -> str:
+    """The person's own folders do not move while cockpit runs."""
+    return os.path.realpath(path)
 
 
 def _git_folders(root: str) -> tuple[str, ...]:
