@@ -1,5 +1,6 @@
 """read, list and glob: what a model is shown of a tree."""
 
+import json
 import os
 import struct
 from pathlib import Path
@@ -117,6 +118,13 @@ async def test_list_and_glob_are_capped_with_a_count(context: Context, tmp_path:
     found = await call(GLOB, context, pattern="*.txt")
     assert len(lines(found)) == 501
     assert lines(found)[-1] == "[120 more files; narrow the pattern or the path]"
+
+
+async def test_names_that_are_no_utf8_are_shown_with_marks(context: Context, tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    for done in (await call(LIST, context), await call(GLOB, context, pattern="*.txt")):
+        assert done.text == "caf?.txt"
+        json.dumps(done.data, ensure_ascii=False).encode("utf-8")
 
 
 def lines(done: Done) -> "list[str]":

@@ -224,6 +224,7 @@ def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> N
         Transaction(targets, str(journals), Calls(die_after_first_rename)).run()
     (root / "b.txt").write_text("theirs")
     recovered = recover(str(journals))
+    assert str(recovered[0]).endswith(f"left as they are: {root / 'b.txt'}")
     assert recovered[0].conflicts == (str(root / "b.txt"),)
     assert tree(root) == {"a.txt": (b"old", 0o644), "b.txt": (b"theirs", 0o644)}
 

@@ -40,10 +40,11 @@ async def glob(arguments: Glob, context: Context) -> Done:
         return Done(
             f"no file matches {arguments.pattern} in {path} (ignored files are not looked at)", data=[]
         )
-    lines = [one.encode("utf-8", "replace").decode() for one in found[:MOST]]
+    shown = [one.encode("utf-8", "replace").decode() for one in found[:MOST]]
+    lines = list(shown)
     if len(found) > MOST:
         lines.append(f"[{len(found) - MOST} more files; narrow the pattern or the path]")
-    return Done("\n".join(lines), data=[*found[:MOST]])
+    return Done("\n".join(lines), data=[*shown])
 
 
 def compiled(pattern: str) -> re.Pattern[str]:

@@ -44,7 +44,7 @@ async def list_folder(arguments: List, context: Context) -> Done:
     lines = [f"{'  ' * level}{_name(entry)}" for level, entry in listing.rows]
     if listing.more:
         lines.append(f"[{listing.more} more entries; list a folder in it, or use glob]")
-    return Done("\n".join(lines), data={"paths": [entry.path for _, entry in listing.rows]})
+    return Done("\n".join(lines), data={"paths": [_printable(entry.path) for _, entry in listing.rows]})
 
 
 async def _into(listing: Listing, path: str, level: int, wanted: List, context: Context) -> None:
@@ -59,8 +59,12 @@ async def _into(listing: Listing, path: str, level: int, wanted: List, context: 
 
 
 def _name(entry: FileEntry) -> str:
-    name = entry.path.rsplit("/", 1)[-1].encode("utf-8", "replace").decode()
-    return name + SIGNS[entry.kind]
+    return _printable(entry.path.rsplit("/", 1)[-1]) + SIGNS[entry.kind]
+
+
+def _printable(path: str) -> str:
+    """A name that is no UTF-8 holds half characters, which no wire carries."""
+    return path.encode("utf-8", "replace").decode()
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

@@ -25,6 +25,12 @@ class Recovered:
     paths: tuple[str, ...]
     conflicts: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """One line for the person who opens the session."""
+        said = f"a write that a crash had cut off was {self.outcome}: {', '.join(self.paths)}"
+        left = ", ".join(self.conflicts)
+        return f"{said}; changed meanwhile and left as they are: {left}" if left else said
+
 
 def recover(journals: str, calls: Calls | None = None) -> tuple[Recovered, ...]:
     """Bring every unfinished transaction to an end. Those of living processes are left alone."""
