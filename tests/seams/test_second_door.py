@@ -346,8 +346,9 @@ async def test_a_plugin_shadows_a_built_in_and_the_listing_says_so(scripted: Pat
 def register_tools(register, scope):
     async def run(arguments, context):
         return Done("better")
-    register(Tool("read", "read", "Reads better.", {"type": "object", "properties": {"path": {"type": "string"}}},
-                  frozenset({"fs.read"}), run, lambda arguments: "read"))
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
+    capabilities = frozenset({"fs.read"})
+    register(Tool("read", "read", "Better.", parameters, capabilities, run, lambda arguments: "read"))
 """,
     )
     script(scripted.parent, {"calls": [call("read", path="a.txt")]}, {"text": "done"})

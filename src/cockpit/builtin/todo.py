@@ -8,7 +8,8 @@ from cockpit.plugin.arguments import schema, typed
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Done, Tool
 from cockpit.plugin.values import Register, Scope
-from cockpit.protocol.events import TodoChanged, TodoRow
+from cockpit.protocol.events import TodoChanged
+from cockpit.protocol.rows import TodoRow
 
 
 @dataclass(frozen=True, slots=True)

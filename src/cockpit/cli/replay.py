@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from cockpit.core import store
-from cockpit.core.transcript import Header, Loaded, load
+from cockpit.core.transcript import Loaded, load
 from cockpit.errors import SessionUnknown
 from cockpit.protocol.channel import Deck
 from cockpit.protocol.events import Envelope
@@ -29,11 +29,11 @@ def main(argv: Sequence[str]) -> int:
     return _screen(loaded, envelopes)
 
 
-def _deck(header: Header, envelopes: tuple[Envelope, ...]) -> Callable[[], Awaitable[Deck]]:
+def _deck(envelopes: tuple[Envelope, ...]) -> Callable[[], Awaitable[Deck]]:
     async def make() -> Deck:
-        from cockpit.protocol.recording import RecordingDeck
+        from cockpit.protocol.recording import RecordingChannel, RecordingDeck
 
-        return RecordingDeck(envelopes)
+        return RecordingDeck(RecordingChannel(envelopes))
 
     return make
 
@@ -41,7 +41,7 @@ def _deck(header: Header, envelopes: tuple[Envelope, ...]) -> Callable[[], Await
 def _screen(loaded: Loaded, envelopes: tuple[Envelope, ...]) -> int:
     from cockpit.tui.run import run
 
-    return run(_deck(loaded.header, envelopes), loaded.header.root, None)
+    return run(_deck(envelopes), loaded.header.root, None)
 
 
 def _lines(loaded: Loaded, envelopes: tuple[Envelope, ...]) -> int:

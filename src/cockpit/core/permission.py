@@ -13,8 +13,9 @@ from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Decider, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
 from cockpit.protocol.content import Diff
-from cockpit.protocol.events import ApprovalPart, ApprovalRequested
+from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.messages import Decision, ToolCall
+from cockpit.protocol.rows import ApprovalPart
 from cockpit.workspace.changes import diff_of
 
 RISK_OF_AN_ASK = 30

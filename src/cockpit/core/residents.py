@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from cockpit.plugin.values import Resident, ResidentContext
-from cockpit.protocol.events import Event, PanelChanged, PanelRow
+from cockpit.protocol.events import Event, PanelChanged
+from cockpit.protocol.rows import PanelRow
 
 STOP_SECONDS = 2.0
 FIRST_WAIT = 0.5

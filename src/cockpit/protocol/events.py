@@ -21,9 +21,7 @@ from cockpit.protocol.messages import (
     ToolResult,
     Usage,
 )
-from cockpit.protocol.rows import ApprovalPart as ApprovalPart
-from cockpit.protocol.rows import PanelRow as PanelRow
-from cockpit.protocol.rows import TodoRow as TodoRow
+from cockpit.protocol.rows import ApprovalPart, PanelRow, TodoRow
 
 
 @dataclass(frozen=True, slots=True)
