@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cockpit.builtin.project_map import survey
 from cockpit.builtin.project_map.languages import NOT_CODE
-from cockpit.builtin.project_map.survey import Survey, survey
+from cockpit.builtin.project_map.survey import Survey
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -29,7 +30,7 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
 async def describe(arguments: ProjectMap, context: Context) -> Done:
     path = arguments.path.strip() or "."
     try:
-        found = await survey(path, max(1, min(arguments.depth, 6)), context.workspace.files)
+        found = await survey.survey(path, max(1, min(arguments.depth, 6)), context.workspace.files)
     except FileNotFoundError as error:
         raise ToolFailed(f"{path} does not exist; `list` shows what does") from error
     if not found.files:

@@ -1,0 +1,69 @@
+"""Which runner a project has, and its command line."""
+
+import json
+
+import pytest
+
+from cockpit.builtin.run_tests import runners
+from cockpit.builtin.run_tests.runners import Project, Runner
+
+
+def project(sample: str = "", folder: str = ".", names: tuple[str, ...] = (), **manifests: str) -> Project:
+    named = {name.replace("__", "."): text for name, text in manifests.items()}
+    return Project(folder, named, frozenset((*names, *named)), sample)
+
+
+PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
+
+
+@pytest.mark.parametrize(
+    ("given", "runner"),
+    [
+        (project(pyproject__toml="[tool.pytest.ini_options]"), "pytest"),
+        (project(setup__cfg="[tool:pytest]"), "pytest"),
+        (project(pyproject__toml="", sample="import unittest"), "unittest"),
+        (project(pyproject__toml=""), "pytest"),
+        (project(sample="def test_x(): pass"), "pytest"),
+        (project(package__json=PACKAGE), "vitest"),
+        (project(package__json='{"scripts": {"test": "jest --ci"}}'), "jest"),
+        (project(package__json="{}", names=("jest.config.js",)), "jest"),
+        (project(package__json="not json"), None),
+        (project(go__mod="module x"), "go"),
+        (project(Cargo__toml=""), "cargo"),
+        (project(package__json=PACKAGE, pyproject__toml="[tool.pytest]"), "pytest"),
+        (project(), None),
+    ],
+)
+def test_the_manifests_name_the_runner(given: Project, runner: Runner | None) -> None:
+    assert runners.detect(given) == runner
+
+
+def tail(runner: Runner, target: str, given: Project | None = None) -> tuple[str, ...]:
+    argv = runners.command(runner, given or project(), target, "/root", "/report").argv
+    return argv[1:]
+
+
+def test_a_path_is_a_path_and_a_name_is_a_name() -> None:
+    assert tail("pytest", "tests/test_a.py::test_x")[-1] == "tests/test_a.py::test_x"
+    assert tail("pytest", "rounds")[-2:] == ("-k", "rounds")
+    assert tail("unittest", "tests/test_a.py")[-1] == "tests.test_a"
+    assert tail("unittest", "tests/")[-3:] == ("tests", "-t", ".")
+    assert tail("jest", "t/cart.test.js")[-1] == "t/cart.test.js"
+    assert tail("vitest", "rounds")[-2:] == ("-t", "rounds")
+    assert tail("go", "rates/rates_test.go") == ("test", "-json", "./rates")
+    assert tail("go", "TestRounds") == ("test", "-json", "-run", "TestRounds", "./...")
+    assert tail("cargo", "tests/api.rs")[-2:] == ("--test", "api")
+
+
+def test_the_target_is_relative_to_the_folder_of_the_project() -> None:
+    given = project(folder="web", package__json=PACKAGE)
+    command = runners.command("vitest", given, "web/t/a.test.ts", "/root", "/report")
+    assert command.folder == "web"
+    assert command.argv[-1] == "t/a.test.ts"
+    assert runners.command("vitest", given, "web", "/root", "/report").argv[-1] == "--outputFile=/report"
+
+
+def test_the_project_s_own_interpreter_is_taken() -> None:
+    names = frozenset({".venv"})
+    assert runners.interpreter(names, "/root", is_windows=False) == "/root/.venv/bin/python"
+    assert runners.interpreter(names, "C:/root", is_windows=True) == "C:/root/.venv/Scripts/python.exe"
