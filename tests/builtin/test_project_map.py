@@ -17,7 +17,7 @@ TOOL = registered(project_map)["project_map"]
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     for name, content in {
-        "pyproject.toml": '[project]\nname = "shop"\n[project.scripts]\nshop = "shop.cli:main"\n[tool.pytest]\n',
+        "pyproject.toml": '[project]\nname = "shop"\n[project.scripts]\nshop = "shop.cli:main"\n[tool.pytest]',
         "README.md": "# Shop\n\n![badge](x)\n\nSells *small* things. And more.\n",
         "Makefile": "run:\n\ttrue\ntest:\n\ttrue\nX := 1\n",
         "src/shop/__init__.py": '"""The shop itself."""\n',

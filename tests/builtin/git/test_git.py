@@ -57,7 +57,7 @@ async def test_status_groups_paths_by_what_they_are(run: Git, tmp_path: Path) ->
 
 async def test_a_clean_tree_is_said(run: Git, tmp_path: Path) -> None:
     assert "working tree clean" in await read(tmp_path, what="status")
-    assert await read(tmp_path, what="diff") == "no changes are not staged"
+    assert await read(tmp_path, what="diff") == "no unstaged changes"
 
 
 async def test_the_staged_diff_is_that_of_git(run: Git, tmp_path: Path) -> None:

@@ -137,10 +137,9 @@ async def diff(arguments: Git, context: Context) -> Done:
         *_without_secrets(arguments),
     )
     if not output.strip():
-        where = (
-            "staged" if arguments.staged else f"different from {arguments.ref}" if against else "not staged"
-        )
-        return Done(f"no changes are {where}")
+        if against:
+            return Done(f"no difference from {arguments.ref}")
+        return Done("no staged changes" if arguments.staged else "no unstaged changes")
     return Done(output, (Code(output, "diff"),))
 
 
