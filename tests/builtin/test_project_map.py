@@ -17,7 +17,7 @@ TOOL = registered(project_map)["project_map"]
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     for name, content in {
-        "pyproject.toml": '[project]\nname = "shop"\n[project.scripts]\nshop = "shop.cli:main"\n[tool.pytest]',
+        "pyproject.toml": '[project]\nname = "shop"\n[project.scripts]\nshop = "shop.cli:main"\n',
         "README.md": "# Shop\n\n![badge](x)\n\nSells *small* things. And more.\n",
         "Makefile": "run:\n\ttrue\ntest:\n\ttrue\nX := 1\n",
         "src/shop/__init__.py": '"""The shop itself."""\n',
@@ -38,7 +38,7 @@ async def test_a_project_is_described_by_what_it_says_of_itself(project: Path) -
     assert lines[2].startswith("languages: Python 3 files 102 lines; TypeScript 1 file 1 lines; ")
     assert lines[3].startswith("manifests: Makefile (Make), pyproject.toml (Python), web/package.json")
     assert "entry points: shop -> shop.cli:main" in lines
-    assert "test: make test; pytest; npm test (vitest)" in lines
+    assert "test: make test; npm test (vitest)" in lines
     assert "build and run: make run; npm run build" in lines
     assert "    shop/ (2 files): The shop itself." in lines
     assert "  tests/ (1 file): tests" in lines
