@@ -1,5 +1,6 @@
 """After any script of events every tool call in the history has exactly one result."""
 
+import itertools
 from collections.abc import Sequence
 
 from hypothesis import given, settings
@@ -79,7 +80,7 @@ def test_two_things_a_person_said_are_never_neighbours(events: list[Event]) -> N
     messages = folded(events)
     assert not any(
         isinstance(one, UserMessage) and isinstance(two, UserMessage)
-        for one, two in zip(messages, messages[1:], strict=False)
+        for one, two in itertools.pairwise(messages)
     )
 
 

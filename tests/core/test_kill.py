@@ -86,7 +86,7 @@ async def _survives(root: Path, point: str) -> None:
     code = await run_until_killed(root, point)
     assert code in (-signal.SIGKILL, 0), point
     id = store.latest(str(root))
-    killed = [path for path in store.folder_of(str(root)).glob("*.jsonl")]
+    killed = list(store.folder_of(str(root)).glob("*.jsonl"))
     if not killed:
         return
     path = max(killed, key=lambda one: one.stat().st_mtime_ns)
@@ -102,7 +102,7 @@ async def _survives(root: Path, point: str) -> None:
         assert ended.stop_reason in ("end_turn", "error"), (point, ended)
     after = load(path)
     _check_calls(after.records, point)
-    assert len([one for one in _events(after.records, TurnStarted)]) >= len(accepted) + 1, point
+    assert len(list(_events(after.records, TurnStarted))) >= len(accepted) + 1, point
     _check_side_effects(root, ran_before, after.records, point)
     assert (root / "a.txt").read_text() in ("one\n", "eins\n"), point
     assert id is not None or not accepted

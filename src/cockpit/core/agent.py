@@ -6,10 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from cockpit.core.approval import Approvals
+from cockpit.core.audit import Audit
 from cockpit.core.budget import Budget, Limits
 from cockpit.core.catalog import Catalog
 from cockpit.core.history import History
 from cockpit.core.log import Log
+from cockpit.core.read_cache import ReadCache
+from cockpit.core.redaction import Redactor
 from cockpit.core.results import StoredResults
 from cockpit.core.router import Breaker, Choice, candidates
 from cockpit.core.rules import Rule
@@ -45,6 +48,9 @@ class Host:
     trusted: bool
     limits: Limits
     rules: tuple[Rule, ...]
+    audit: Audit
+    redactor: Redactor
+    reads: ReadCache = field(default_factory=ReadCache)
     forbidden: tuple[Rule, ...] = ()
     session_rules: list[Rule] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)

@@ -7,12 +7,14 @@ from typing import cast
 
 from cockpit.core.agent import Agent, Host
 from cockpit.core.approval import Approvals
+from cockpit.core.audit import Audit
 from cockpit.core.budget import Budget, Limits
 from cockpit.core.catalog import Catalog
 from cockpit.core.log import Log
 from cockpit.core.observers import Observers
 from cockpit.core.opening import Past
 from cockpit.core.options import Options
+from cockpit.core.redaction import Redactor
 from cockpit.core.residents import Residents
 from cockpit.core.results import StoredResults
 from cockpit.core.router import Breaker, ModelUnknown, choose
@@ -28,7 +30,7 @@ from cockpit.navigation.text import TextNavigator
 from cockpit.plugin.context import Workspace
 from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import MODES, Mode
-from cockpit.settings.files import Settings, add_user_word
+from cockpit.settings.files import Settings, add_user_word, environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ def _host(ground: Ground, past: Past, log: Log) -> Host:
         trusted=ground.trusted,
         limits=_limits(options.limits, settings),
         rules=rules_of(settings, ground.root),
+        audit=Audit(ground.id),
+        redactor=Redactor(environment(ground.root, ground.trusted)),
         forbidden=_given(options),
         session_rules=list(past.rules),
         usage=past.usage,

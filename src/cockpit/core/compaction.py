@@ -20,6 +20,8 @@ from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 FULL = 0.8
 TAIL_TOKENS = (6_000, 20_000)
 TAIL_MESSAGES = 4
+# A person who asks wants room now: the four last messages stay.
+ASKED_TAIL = 0
 FAILURES = 3
 INSTRUCTIONS = (
     "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
@@ -46,7 +48,7 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
         return True
     if agent.failed_compactions >= FAILURES and not asked:
         return False
-    kept_from = _cut(agent)
+    kept_from = _cut(agent, ASKED_TAIL if asked else _tail_tokens(agent.window()))
     if kept_from is None:
         return False
     older = [entry for entry in agent.history.entries if entry.seq < kept_from and entry.state != "dropped"]
@@ -64,7 +66,7 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
 def _prune(agent: Agent, before: int) -> bool:
     """Cut the bodies of old tool results, where that alone frees a fifth of the window."""
     entries = agent.history.entries
-    kept_from = _cut(agent)
+    kept_from = _cut(agent, _tail_tokens(agent.window()))
     if kept_from is None:
         return False
     long = [e for e in entries if e.seq < kept_from and isinstance(e.message, ToolMessage)]
@@ -77,11 +79,15 @@ def _prune(agent: Agent, before: int) -> bool:
     return True
 
 
-def _cut(agent: Agent) -> int | None:
+def _tail_tokens(window: int) -> int:
+    """How much of the end stays as it is: an eighth of the window, 6,000 to 20,000 tokens."""
+    least, most = TAIL_TOKENS
+    return min(most, max(least if window > 4 * least else 0, window // 8))
+
+
+def _cut(agent: Agent, budget: int) -> int | None:
     """The seq where the kept tail begins: between whole exchanges, or None when all is tail."""
     entries = agent.history.entries
-    least, most = TAIL_TOKENS
-    budget = min(most, max(least if agent.window() > 4 * least else 0, agent.window() // 8))
     size = 0
     cut: int | None = None
     for at in range(len(entries) - 1, 0, -1):

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pluggy
@@ -14,6 +14,7 @@ from cockpit.core.assembly import Ground, assemble, rules_of
 from cockpit.core.catalog import Catalog, build
 from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options
+from cockpit.core.redaction import Redactor
 from cockpit.core.router import Breaker
 from cockpit.core.session import Session
 from cockpit.core.transcript import Header, Loaded, Transcript, load
@@ -21,6 +22,7 @@ from cockpit.errors import CockpitError, SessionUnknown
 from cockpit.plugin.discovery import Found
 from cockpit.plugin.discovery import load as load_plugins
 from cockpit.plugin.values import Observer, Resident
+from cockpit.protocol import wire
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.events import Envelope, TurnFinished, Warned
 from cockpit.protocol.queries import SessionRow
@@ -91,6 +93,8 @@ class LocalDeck:
         )
         session = assemble(ground, past, self._reload, lambda: self._forget(id))
         self._sessions[id] = session
+        if self._options.record:
+            session.host.log.watch(_recorder(Path(self._options.record)))
         reports = (*recovered, *(loaded.reports if loaded is not None else ()))
         begin(session, past, reports)
         return session
@@ -148,6 +152,7 @@ class LocalDeck:
             await asyncio.to_thread(trust.keep, root, trusted)
         settings, catalog = await self._registered(root, trusted)
         session.host.trusted = trusted
+        session.host.redactor = Redactor(settings_files.environment(root, trusted))
         _use(session, settings, catalog)
 
     def _forget(self, id: str) -> None:
@@ -166,6 +171,17 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     session.residents.keep(catalog.all(Resident))
     for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):
         host.log.emit(Warned(text, source="plugins"))
+
+
+def _recorder(file: Path) -> Callable[[Envelope], None]:
+    """Writes every envelope, passing ones too, to `file`; what it holds can be replayed."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(envelope: Envelope) -> None:
+        with file.open("a", encoding="utf-8", errors="surrogatepass") as out:
+            out.write(wire.dumps(envelope) + "\n")
+
+    return write
 
 
 def _checked_root(root: str) -> str:

@@ -50,17 +50,19 @@ async def permit(
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
     match verdict.level:
         case "allow":
+            host.audit.decided(agent.path, call, verdict, "allow")
             return Permitted(True, preview)
         case "deny":
+            host.audit.decided(agent.path, call, verdict, "deny")
             return Permitted(False, preview, _denied(verdict))
         case "ask":
             pass
     request = _request(agent, tool, call, preview, verdict)
     answer = await host.approvals.ask(request, agent.path, call.id)
-    if not answer.is_allowed:
-        _remember(agent, tool, preview, answer)
-        return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
+    host.audit.decided(agent.path, call, verdict, answer.decision if host.approvals.someone else "auto_deny")
     _remember(agent, tool, preview, answer)
+    if not answer.is_allowed:
+        return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
     narrowed, left_out = _narrowed(preview, answer.parts)
     note = f"[A person left out: {', '.join(left_out)}]" if left_out else ""
     return Permitted(True, narrowed, note=note)

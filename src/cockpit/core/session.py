@@ -157,9 +157,8 @@ class Session:
             self.host.log.emit(ToolCallFinished(result), call=call.id)
 
     async def _compact(self, focus: str) -> None:
-        if self.turns.is_busy():
-            self.warn("a turn is running", "compact when it has ended")
-        elif not await compact(self.main, focus, asked=True):
+        await self.turns.idle()
+        if not await compact(self.main, focus, asked=True):
             self.warn("there is nothing to compact yet")
 
     def _select_model(self, name: str) -> None:

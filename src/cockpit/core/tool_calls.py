@@ -44,6 +44,7 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
         if open_calls.pop(result.call, None) is None:
             return
         results.append(result)
+        agent.host.audit.finished(agent.path, result)
         agent.host.log.emit(ToolCallFinished(result), agent.path, result.call)
 
     try:
@@ -141,7 +142,7 @@ async def _in_order(
     if not permitted.allowed:
         return _result(call, "denied", permitted.reason)
     agent.budget.spend_call()
-    done = await _run(agent, tool, call, permitted, context)
+    done = agent.host.redactor.done(await _run(agent, tool, call, permitted, context))
     done = _annotated(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
     return await _guarded_result(agent, tool, call, done, guard)
 
@@ -151,11 +152,17 @@ async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, c
     if not tool.is_concurrent(call.arguments):
         agent.host.log.mark(call.id)
         await agent.host.log.sync()
+    reads = agent.host.reads
+    stamp = await reads.stamp(tool, permitted.preview, context)
+    if (kept := reads.find(call, stamp)) is not None:
+        return kept
     left = agent.budget.seconds_left()
     seconds = tool.seconds if left is None else min(tool.seconds, left)
     running = Running(call, permitted.preview, _progress(agent, call))
     async with asyncio.timeout(seconds):
-        return await tool.run(call.arguments, replace(context, call=running))
+        done = await tool.run(call.arguments, replace(context, call=running))
+    reads.keep(call, stamp, done)
+    return done
 
 
 async def _guarded_result(
@@ -209,7 +216,8 @@ def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
 
 def _progress(agent: Agent, call: ToolCall) -> Say:
     def progress(text: str) -> None:
-        agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
+        clean = agent.host.redactor.text(text)
+        agent.host.log.emit(ToolCallProgressed(call.id, clean), agent.path, call.id)
 
     return progress
 

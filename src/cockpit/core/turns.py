@@ -57,6 +57,11 @@ class Turns:
         self.main.host.log.turn = turn
         self._running = asyncio.create_task(self._guarded(lambda: self._rest_of_turn(calls)))
 
+    async def idle(self) -> None:
+        """Wait until no turn runs."""
+        while self._running is not None and not self._running.done():
+            await asyncio.wait((self._running,))
+
     async def cancel(self) -> None:
         """Cancel the running turn and wait (at most 2 s) until its result is written."""
         if self._running is not None and self._running is not asyncio.current_task():
