@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 SECRETS = ("_API_KEY", "_BASE_URL")
 
 

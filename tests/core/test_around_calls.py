@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.support.decks import call, distribution, driving, script
 
 from cockpit import paths
 from cockpit.core import store
@@ -18,7 +19,6 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Compact
 from cockpit.protocol.queries import ContextRows, ContextTable, Output, OutputPage, Refused
-from support.decks import call, distribution, driving, script
 
 CANARY = "canary-5f3a9c-value"
 GUARD = """

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.decks import call, driving, script
 
 from cockpit.core import store
 from cockpit.core.history import INTERRUPTED
@@ -24,7 +25,6 @@ from cockpit.protocol.events import (
 )
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Prompt
-from support.decks import call, driving, script
 
 POINTS = int(os.environ.get("COCKPIT_KILL_POINTS", "50"))
 # Writes of the session below, from its header to its end: the points lie among them.

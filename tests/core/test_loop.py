@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.decks import call, driving, script
 
 from cockpit.core.budget import Limits
 from cockpit.core.options import Options
@@ -16,7 +17,6 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import AssistantMessage
-from support.decks import call, driving, script
 
 READ = call("read", path="a.txt")
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.support.decks import call, driving, script
 
 from cockpit.core.options import Options
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCallFinished
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import user_file
-from support.decks import call, driving, script
 
 STATUS = call("shell", command="git status")
 PUSH = call("shell", command="git push")

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.decks import call, distribution, driving, script
 
 from cockpit.core.options import Options
 from cockpit.protocol.events import MessageFinished, Noticed, PanelChanged, ToolCallFinished, Warned
 from cockpit.protocol.ops import Trust
 from cockpit.protocol.queries import Listing, ListingRows, PluginRows, Plugins
-from support.decks import call, distribution, driving, script
 
 HEAD = """
 from contextlib import asynccontextmanager
@@ -362,8 +362,9 @@ def register_tools(register, scope):
 
 
 async def test_two_sessions_of_one_deck_run_their_turns_at_once(scripted: Path) -> None:
+    from tests.support.decks import Driver
+
     from cockpit.core.deck import LocalDeck
-    from support.decks import Driver
 
     gate = scripted.parent / "gate"
     script(scripted.parent, {"text": "done", "gate": str(gate)})

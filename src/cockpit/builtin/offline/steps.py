@@ -37,7 +37,7 @@ from cockpit.builtin.offline.intents import (
 )
 from cockpit.builtin.offline.outcome import Do, Say, Situation, Step
 from cockpit.builtin.offline.words import HELP, Tongue, tongue_of
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import Text, plain
 from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 # Failures these intents read themselves.
@@ -86,8 +86,16 @@ def _last_prompt(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if isinstance(message, UserMessage):
-            return plain(message.content), messages[at + 1 :]
+            return _typed(message), messages[at + 1 :]
     return "", ()
+
+
+def _typed(message: UserMessage) -> str:
+    """What a person typed last. Notes in brackets (a summary, what they ran with `!`, a file they
+    named) stand beside it and are no request."""
+    texts = [block.text for block in message.content if isinstance(block, Text)]
+    typed = [text for text in texts if not text.startswith("[")]
+    return typed[-1] if typed else plain(message.content)
 
 
 def _answered(messages: Sequence[Message]) -> list[ToolMessage]:
