@@ -33,18 +33,18 @@ class Log:
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
         """Number, write (a durable one), and hand out. Raises OSError when it cannot be written."""
-        self.seq += 1
-        envelope = Envelope(VERSION, self.seq, time.time(), self._session, self.turn, agent, call, event)
+        envelope = self._envelope(event, agent, call)
         if not isinstance(event, PASSING):
             self._transcript.write(envelope)
             self._durable.append(envelope)
         elif isinstance(event, PanelChanged):
             self._panels[event.panel] = envelope
-        for see in tuple(self._watchers):
-            see(envelope)
-        for reader in self._readers:
-            reader.put(envelope)
+        self._hand_out(envelope)
         return envelope
+
+    def tell(self, event: Event) -> None:
+        """Hand out without writing: for when writing is what failed."""
+        self._hand_out(self._envelope(event, "main", ""))
 
     def accept(self, op: Op) -> None:
         """Write an op before it is acted on."""
@@ -80,6 +80,16 @@ class Log:
 
     def durable(self) -> tuple[Envelope, ...]:
         return tuple(self._durable)
+
+    def _envelope(self, event: Event, agent: str, call: str) -> Envelope:
+        self.seq += 1
+        return Envelope(VERSION, self.seq, time.time(), self._session, self.turn, agent, call, event)
+
+    def _hand_out(self, envelope: Envelope) -> None:
+        for see in tuple(self._watchers):
+            see(envelope)
+        for reader in self._readers:
+            reader.put(envelope)
 
     def close(self) -> None:
         """No more events; readers end when they have read what waits."""

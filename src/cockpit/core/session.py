@@ -70,19 +70,26 @@ class Session:
         return self.host.session
 
     async def submit(self, op: Op) -> None:
-        """Take an op. Raises `CockpitError` when the session is closed, OSError when it cannot be
-        written."""
+        """Take an op. Raises `CockpitError` when the session is closed, or cannot be written: then the
+        op is not taken."""
         if self._closed:
             raise CockpitError(f"session {self.session} is closed", "open it again with --resume")
         if self._is_repeated(op):
             self.warn(f"an op came twice ({op.id}); the second is dropped")
             return
-        self.seen.append(op.id)
         # A command's arguments may hold a key: they never lie in the transcript.
         if not isinstance(op, Invoke):
-            self.host.log.accept(op)
-            fault.point("accepted")
+            self._write(op)
+        self.seen.append(op.id)
         await self._dispatch(op)
+
+    def _write(self, op: Op) -> None:
+        try:
+            self.host.log.accept(op)
+        except OSError as error:
+            text = f"the session cannot be written: {error.strerror or error}"
+            raise CockpitError(text, "free space or mend the folder, then send it again") from error
+        fault.point("accepted")
 
     def events(self, after: int = 0) -> AsyncIterator[Envelope]:
         return self.host.log.read(after)

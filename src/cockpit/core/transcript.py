@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from cockpit.core import fault
 from cockpit.core.lock import Lock
@@ -77,16 +77,23 @@ class Transcript:
         self._lock = Lock(path.with_suffix(".lock"), header.session)
         self._lock.take()
         is_new = not path.exists() or path.stat().st_size == 0
-        self._file: IO[bytes] = path.open("ab")
+        self._file = path.open("ab", buffering=0)
         if os.name == "posix":
             path.chmod(0o600)
         if is_new:
             self.write(header)
 
     def write(self, record: Record) -> None:
-        """Append and flush: the kernel has it when this returns."""
-        self._file.write(_line(record))
-        self._file.flush()
+        """Append: the kernel has it whole when this returns. Raises OSError, and then the file ends
+        where it ended before, so that what is written later is not spliced to a torn piece."""
+        line = _line(record)
+        before = self._file.seek(0, os.SEEK_END)
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError:
+            self._file.truncate(before)
+            raise
         fault.point("written")
 
     def sync(self) -> None:

@@ -12,7 +12,7 @@ from cockpit.core.tool_calls import run_calls
 from cockpit.core.turn import begin, go_on, run_turn
 from cockpit.protocol.content import Block, plain
 from cockpit.protocol.events import TurnFinished, Warned
-from cockpit.protocol.messages import ToolCall
+from cockpit.protocol.messages import ToolCall, Usage
 
 CANCEL_SECONDS = 2.0
 
@@ -103,7 +103,7 @@ class Turns:
         except asyncio.CancelledError:
             pass
         except OSError as error:
-            self._warn(f"the session cannot be written: {error}", "free space or mend the folder, then go on")
+            self._unwritten(error)
         # The one place around the session's task: a defect of ours must not end the session.
         except Exception as error:
             self._warn(
@@ -119,10 +119,20 @@ class Turns:
             self.waiting.appendleft(Waiting(id, host.origin, content))
         if self._closed:
             return
-        await host.log.sync()
+        try:
+            await host.log.sync()
+        except OSError as error:
+            self._unwritten(error)
         host.log.turn = ""
         self._running = None
         self._start_next()
+
+    def _unwritten(self, error: OSError) -> None:
+        """The disk took no more: said on the screen alone, and the turn is over."""
+        text = f"the session cannot be written: {error.strerror or error}"
+        log = self.main.host.log
+        log.tell(Warned(text, "free space or mend the folder; what is on disk is whole"))
+        log.tell(TurnFinished("error", Usage(), 0.0, message=text))
 
     def _warn(self, text: str, hint: str) -> None:
         if not self._closed:

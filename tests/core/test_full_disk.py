@@ -1,0 +1,60 @@
+"""A disk that takes no more is said, tears nothing, and the session goes on when it takes again."""
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.decks import driving, script
+
+from cockpit.core import store
+from cockpit.core.options import Options
+from cockpit.core.transcript import load
+from cockpit.errors import CockpitError
+from cockpit.protocol.events import TurnFinished, Warned
+
+
+@contextmanager
+def no_file_over(size: int) -> Iterator[None]:
+    """Writes past `size` fail with EFBIG, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    quiet = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, quiet)
+
+
+@pytest.mark.parametrize("room", [700, 1000, 1300, 1600])
+async def test_a_full_disk_ends_the_turn_and_tears_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, {"text": "x" * 900}, {"text": "after"})))
+    async with driving(root, options=Options(model="scripted:script")) as driver:
+        path = store.file_of(driver.channel.session)
+        with no_file_over(path.stat().st_size + room):
+            id = await driver.begin("hello")
+            await driver.until(
+                lambda one: isinstance(one.event, Warned) and "cannot be written" in one.event.text
+            )
+            await driver.until(lambda one: isinstance(one.event, TurnFinished))
+        assert id
+        ended = await driver.prompt("again")
+        assert ended.stop_reason == "end_turn"
+    assert not load(path).reports
+
+
+async def test_a_prompt_that_cannot_be_written_is_not_taken(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, {"text": "after"})))
+    async with driving(root, options=Options(model="scripted:script")) as driver:
+        path = store.file_of(driver.channel.session)
+        with no_file_over(path.stat().st_size + 20), pytest.raises(CockpitError, match="cannot be written"):
+            await driver.begin("hello")
+        assert (await driver.prompt("again")).stop_reason == "end_turn"
+    assert not load(path).reports
