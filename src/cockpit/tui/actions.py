@@ -1,0 +1,119 @@
+"""The one table of what a person can do: keys, palette, help, hints, slash commands come from it.
+
+Knows no widget; `doing` carries the actions out by name.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+Group = Literal["prompt", "session", "view", "approval", "trace"]
+Does = Literal["op", "query", "screen", "view"]
+
+
+class Action(NamedTuple):
+    """`keys` as Textual names them; `slash` are the commands that do the same; `everywhere`: the key
+    works whatever has the focus; `listed`: it stands in the palette."""
+
+    name: str
+    keys: tuple[str, ...]
+    label: str
+    group: Group
+    does: Does
+    slash: tuple[str, ...] = ()
+    everywhere: bool = False
+    listed: bool = True
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("send", ("enter",), "send; while a turn runs: steer it", "prompt", "op", listed=False),
+    Action("newline", ("shift+enter", "ctrl+j"), "new line (also a backslash before Enter)", "prompt", "view", listed=False),
+    Action("queue", ("tab",), "queue a follow-up while a turn runs; accept a completion", "prompt", "op", listed=False),
+    Action("interrupt", ("escape",), "interrupt the turn; twice: clear the draft", "prompt", "op"),
+    Action("clear_or_quit", ("ctrl+c",), "clear, interrupt, and twice: quit", "prompt", "view", listed=False),
+    Action("leave", ("ctrl+d",), "quit when the Composer is empty", "prompt", "view", listed=False),
+    Action("history", ("ctrl+r",), "search what you said before", "prompt", "screen"),
+    Action("editor", ("ctrl+g",), "edit the prompt in $EDITOR", "prompt", "view", everywhere=True),
+    Action("mode", ("shift+tab",), "next permission mode", "prompt", "op", everywhere=True),
+    Action("palette", ("ctrl+p",), "everything, by name", "view", "screen", everywhere=True, listed=False),
+    Action("help", ("f1",), "keys and commands", "view", "screen", ("help",), everywhere=True),
+    Action("copy", ("f2",), "copy the selection or the last answer", "view", "view", ("copy",), everywhere=True),
+    Action("trace", ("f3",), "go to the Trace", "view", "view", everywhere=True),
+    Action("composer", ("f4",), "go to the Composer", "view", "view", everywhere=True),
+    Action("work", ("f5",), "go to Work; open or shut it when narrow", "view", "view", everywhere=True),
+    Action("expand", ("ctrl+o",), "open or fold tool output and thoughts", "view", "view", ("display",), everywhere=True),
+    Action("todo", ("ctrl+t",), "show the todo list", "view", "view", everywhere=True),
+    Action("redraw", ("ctrl+l",), "draw the screen anew", "view", "view", everywhere=True),
+    Action("suspend", ("ctrl+z",), "suspend to the shell", "view", "view", everywhere=True),
+    Action("theme", (), "choose a theme", "view", "screen", ("theme",)),
+    Action("changes", (), "what this session changed, as a diff", "view", "screen", ("diff", "changes")),
+    Action("sessions", ("ctrl+s",), "open another session", "session", "screen", ("sessions", "resume"), everywhere=True),
+    Action("new", (), "start a new session", "session", "op", ("new",)),
+    Action("clear", (), "start a new session with an empty Trace", "session", "op", ("clear",)),
+    Action("model", (), "choose a model", "session", "screen", ("model",)),
+    Action("connect", (), "connect a model provider", "session", "screen", ("connect",)),
+    Action("trust", (), "trust this folder, or stop trusting it", "session", "screen", ("trust",)),
+    Action("compact", (), "summarise the older part of the context", "session", "op"),
+    Action("quit", (), "leave cockpit", "session", "view", ("exit", "quit")),
+    Action("allow_once", ("y",), "allow this once", "approval", "op", listed=False),
+    Action("allow_session", ("a",), "allow this shape for the session", "approval", "op", listed=False),
+    Action("allow_always", ("p",), "allow this shape for ever", "approval", "op", listed=False),
+    Action("reject", ("n",), "reject, with a word to the model", "approval", "op", listed=False),
+    Action("view_approval", ("v",), "see all of what is asked", "approval", "screen", listed=False),
+    Action("find", ("slash",), "search the Trace", "trace", "view", listed=False),
+    Action("find_next", ("n",), "next place", "trace", "view", listed=False),
+    Action("find_previous", ("N",), "place before", "trace", "view", listed=False),
+    Action("open_entry", ("enter",), "open or fold the entry in sight", "trace", "view", listed=False),
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
+BY_SLASH: Mapping[str, Action] = {slash: action for action in ACTIONS for slash in action.slash}
+
+_NAMES = {
+    "escape": "Esc", "enter": "Enter", "tab": "Tab", "slash": "/", "shift+tab": "Shift+Tab", "shift+enter": "Shift+Enter",
+    "space": "Space", "pageup": "PgUp", "pagedown": "PgDn",
+}  # fmt: skip
+
+
+def key_name(key: str) -> str:
+    """`ctrl+p` as a person reads it: `Ctrl+P`."""
+    if key in _NAMES:
+        return _NAMES[key]
+    if "+" in key:
+        return "+".join(part.capitalize() for part in key.split("+"))
+    return key.upper() if len(key) > 1 else key
+
+
+def keys_of(name: str, keymap: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The keys of an action: those of the person's keymap, or the table's."""
+    if name in keymap:
+        return tuple(keymap[name])
+    return BY_NAME[name].keys
+
+
+def hints(
+    keymap: Mapping[str, Sequence[str]], *, busy: bool, approval: bool, question: bool, place: str
+) -> list[tuple[str, str]]:
+    """The keys that matter now, the most needed first."""
+    chosen: list[tuple[str, str]] = []
+    if approval:
+        wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "for ever")]
+        wanted += [("reject", "reject"), ("view_approval", "whole"), ("interrupt", "interrupt")]
+    elif place == "trace":
+        wanted = [
+            ("find", "search"),
+            ("open_entry", "open"),
+            ("copy", "copy"),
+            ("composer", "back to Composer"),
+        ]
+    elif question:
+        wanted = [("send", "answer"), ("interrupt", "interrupt")]
+    elif busy:
+        wanted = [("send", "steer"), ("queue", "queue"), ("interrupt", "interrupt"), ("expand", "expand")]
+    else:
+        wanted = [("send", "send"), ("newline", "new line"), ("mode", "mode"), ("palette", "palette")]
+        wanted += [("sessions", "sessions"), ("expand", "expand")]
+    wanted.append(("help", "help"))
+    for name, label in wanted:
+        if keys := keys_of(name, keymap):
+            chosen.append((key_name(keys[0]), label))
+    return chosen

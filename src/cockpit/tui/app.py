@@ -1,0 +1,202 @@
+"""The full-screen cockpit: five regions, and the way from a key to an action. It decides nothing:
+`state` says what is shown, `desk` draws it, `doing` carries out the actions of the one table.
+
+Before the first paint this imports Textual and the modules that draw an empty cockpit, nothing else.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from cockpit.tui import themes
+from cockpit.tui.actions import ACTIONS
+from cockpit.tui.bars import Bar, Standing, hint_line, top_line
+from cockpit.tui.composer.editor import Editor
+from cockpit.tui.messages import Typed
+from cockpit.tui.palette import Palette, colours_of
+from cockpit.tui.trace.layout import Line, paragraph
+from cockpit.tui.trace.view import TraceView
+from cockpit.tui.welcome import welcome
+
+if TYPE_CHECKING:
+    from cockpit.protocol.channel import Deck
+    from cockpit.tui.composer.popup import Popup
+    from cockpit.tui.desk import Desk
+    from cockpit.tui.work.view import WorkView
+
+
+class Body(Widget):
+    """Trace and Work beside or above each other."""
+
+
+class Options(NamedTuple):
+    """How the cockpit is to be: `still` (no animation, no blinking, no clock) is for pictures and
+    for people who want it; `theme` empty means the last one chosen; `real` owns a real terminal."""
+
+    resume: str | None = None
+    theme: str = ""
+    still: bool = False
+    prompt: str = ""
+    real: bool = False
+
+
+class Cockpit(App[int]):
+    """`make_deck` is called after the first paint; `root` is the folder to work in."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "#composer"
+    CSS = """
+    Screen { layers: default above; background: $background; }
+    #body { height: 1fr; layout: horizontal; background: $surface; }
+    #trace { width: 62%; height: 1fr; background: $background; }
+    #work { width: 38%; height: 1fr; padding: 1 0 0 1; }
+    Screen.-wide #work.-shut { display: none; }
+    Screen.-wide #trace.-alone { width: 1fr; }
+    Screen.-tall Editor { padding: 1 1; }
+    Screen.-narrow #body { layout: vertical; }
+    Screen.-narrow #trace { width: 1fr; }
+    Screen.-narrow #work { width: 1fr; height: 50%; display: none; padding: 0; }
+    Screen.-narrow #work.-open { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(",".join(one.keys), f"do('{one.name}')", one.label, show=False, priority=True, id=one.name)
+        for one in ACTIONS
+        if one.everywhere
+    ]
+
+    def __init__(self, make_deck: "Callable[[], Awaitable[Deck]]", root: str, options: Options) -> None:
+        self.options = options
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]
+        self.make_deck = make_deck
+        self.root = root
+        self.desk: Desk | None = None
+        self.typed_at = 0.0
+        self.early: list[str] = []  # what was sent before there was a session
+        if options.still:
+            self.animation_level = "none"
+        self.register_theme(themes.default())
+        self.set_reactive(App.theme, themes.DEFAULT)  # quietly: nothing is styled yet that would need it
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.palette = Palette(colours_of(self.current_theme))
+
+    def get_driver_class(self) -> type[Driver]:
+        if self.options.real:
+            from cockpit.tui.terminal import driver
+
+            return driver() or super().get_driver_class()
+        return super().get_driver_class()
+
+    def compose(self) -> ComposeResult:
+        yield Bar(self.palette, id="top")
+        with Body(id="body"):
+            yield TraceView(self.palette)  # Work follows after the first paint, on the same shade
+        yield Editor(blink=not self.options.still)
+        yield Bar(self.palette, id="hints")
+
+    def on_mount(self) -> None:
+        self.top, self.hints = self.query_one("#top", Bar), self.query_one("#hints", Bar)
+        self.trace = self.query_one(TraceView)
+        self.editor = self.query_one(Editor)
+        self.project = Path(self.root).name or self.root
+        self._draw_empty()
+        if self.options.real:
+            from cockpit.tui.terminal import on_signals
+
+            on_signals(self)
+        self.call_after_refresh(self.run_worker, self._start(), exit_on_error=True)
+
+    def _draw_empty(self) -> None:
+        """What stands there while nothing is known yet."""
+        self.top.show(top_line(Standing(self.project, self.root), self.size.width), self.palette)
+        self.hints.show(hint_line([], self.size.width, "starting "), self.palette)
+        width = max(20, self.size.width * 62 // 100 if self.size.width >= 100 else self.size.width)
+        self.trace.lead(welcome(self.project, self.root, width))
+
+    async def _start(self) -> None:
+        """After the first paint: import the rest in a thread, open the deck and the session."""
+        desk, work_view = await asyncio.to_thread(_import_rest)
+        self.trace.styles.overflow_y = "scroll"
+        self.work = work_view(self.palette)
+        await self.query_one("#body").mount(self.work)
+        self.desk = desk(self)
+        await self.desk.begin()
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self.desk is not None:
+            self.desk.resized()
+        elif hasattr(self, "top"):
+            self._draw_empty()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self.typed_at = time.monotonic()
+        if self.desk is not None and event.text_area is self.editor:
+            self.desk.drafted()
+
+    def on_editor_submitted(self, event: Editor.Submitted) -> None:
+        if self.desk is not None and self.desk.ready:
+            self.run_worker(self.desk.submitted(event))
+            return
+        self.early.append(event.text)
+        self.editor.put("")
+        width = max(20, self.trace.size.width)
+        tail: list[Line] = []
+        for text in self.early:
+            first = [(" ", "body"), ("▌ ", "faint")]
+            tail += [Line([]), *paragraph(text, width - 2, key="muted", first=first, rest=first)]
+        self.trace.tail(tail)
+
+    def on_editor_meant(self, event: Editor.Meant) -> None:
+        self.action_do(event.action)
+
+    def on_editor_chose(self, event: Editor.Chose) -> None:
+        if self.desk is not None:
+            self.desk.chose(event.what)
+
+    def on_editor_recalled(self, event: Editor.Recalled) -> None:
+        if self.desk is not None:
+            self.desk.recall(event.step)
+
+    def on_popup_picked(self, event: "Popup.Picked") -> None:
+        if self.desk is not None:
+            self.desk.complete(event.completion)
+
+    def on_work_view_chosen(self, event: "WorkView.Chosen") -> None:
+        if self.desk is not None:
+            self.desk.choose(event.does)
+
+    def on_typed(self, event: Typed) -> None:
+        if self.desk is not None:
+            self.desk.typed(event)
+
+    def on_trace_view_opened(self, event: TraceView.Opened) -> None:
+        if self.desk is not None:
+            self.desk.open_row(event.y)
+
+    def action_do(self, name: str) -> None:
+        """Carry out the action `name` of the table."""
+        if self.desk is not None:
+            self.desk.do(name)
+        elif name in ("clear_or_quit", "leave", "quit"):
+            self.exit(0)
+
+    async def action_quit(self) -> None:
+        self.action_do("quit")
+
+
+def _import_rest() -> "tuple[type[Desk], type[WorkView]]":
+    """All that the first paint did without; run in a thread."""
+    from cockpit.tui.desk import Desk
+    from cockpit.tui.work.view import WorkView
+
+    return Desk, WorkView

@@ -1,0 +1,49 @@
+"""Text from outside made safe to draw: no escape sequence, control or bidi character survives.
+
+A model, a tool's output or a file name may hold anything; what leaves here moves no cursor,
+changes no colour and reorders nothing.
+"""
+
+import re
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_SEQUENCE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
+    "|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)"  # titles, links, device strings
+    "|\x1b[ -/]*[0-~]"
+)
+
+
+def clean(text: str) -> str:
+    """`text` with newlines and tabs kept and everything that could act on a terminal replaced."""
+    if not _UNSAFE.search(text):
+        return text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSAFE.sub("�", text)
+
+
+def clean_output(text: str) -> str:
+    """Output of a program: colours dropped, and a line that was written over shown as it ended."""
+    if not _UNSAFE.search(text):
+        return text
+    text = _SEQUENCE.sub("", text).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(_overwritten(line) for line in text.split("\n"))
+    if "\b" in text:
+        text = re.sub("[^\b\n]?\b", "", text)
+    return _UNSAFE.sub("�", text)
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """`text` as a single safe line."""
+    line = " ".join(clean_output(text[: limit * 2]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _overwritten(line: str) -> str:
+    """What a terminal shows of a line with carriage returns: the last piece that is not empty."""
+    pieces = [piece for piece in line.split("\r") if piece]
+    return pieces[-1] if pieces else ""

@@ -1,0 +1,250 @@
+"""What lives behind the screen once it is painted: the link to the session, the frame, the draft.
+
+`changed` asks for a frame; a frame draws what the state says was touched, at most thirty a second,
+and nothing runs between two of them while nothing happens.
+"""
+
+import asyncio
+import gc
+import time
+from typing import TYPE_CHECKING, Literal
+
+from cockpit import paths
+from cockpit.errors import CockpitError
+from cockpit.protocol.queries import Complete, Completion, Completions
+from cockpit.tui import doing, drawing, keymap, memory, showing, themes
+from cockpit.tui.actions import ACTIONS, keys_of
+from cockpit.tui.composer.completion import token_at
+from cockpit.tui.composer.editor import Editor
+from cockpit.tui.composer.history import History
+from cockpit.tui.composer.popup import Popup
+from cockpit.tui.link import Link
+from cockpit.tui.messages import Typed
+from cockpit.tui.palette import Palette, colours_of
+from cockpit.tui.state.entries import Called, Delegated, Thought
+from cockpit.tui.trace.blocks import Moment
+from cockpit.tui.trace.code import warm
+
+if TYPE_CHECKING:
+    from cockpit.tui.app import Cockpit
+
+FRAME = 1 / 30
+TICK = 0.12
+
+
+class Desk:
+    """The cockpit's life after the first paint."""
+
+    def __init__(self, app: "Cockpit") -> None:
+        self.app = app
+        self.memory = memory.load()
+        self.keymap, problems = keymap.load(paths.config())
+        self.history = History(None if app.options.still else paths.state() / "history.jsonl")
+        self.link: Link | None = None
+        self.ready = False
+        self.learned = False
+        self.trust_asked = False
+        self.left_out: frozenset[str] = frozenset()  # parts of the shown approval that are not allowed
+        self.draft = ""
+        self.quiet_until = 0.0  # approval keys before this moment were typed for something else
+        self.pressed_at: dict[str, float] = {}
+        self.hint = ""
+        self._problems = problems
+        self._step = 2
+        self._wanted = False
+        self._drawn = 0.0
+        self._ticking = False
+        self._asking: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Themes, keys, the deck and the session, in this order."""
+        app = self.app
+        self._use_themes()
+        self._use_keys()
+        self.popup = Popup(app.palette)
+        await app.mount(self.popup)
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+        gc.enable()
+        try:
+            deck = await app.make_deck()
+            self.link = Link(deck, app.root, self.changed, self.typing)
+            await self.link.open(app.options.resume, doing.welcomed(self))
+        except CockpitError as error:
+            app.exit(1, 1, f"cockpit: {error}")
+            return
+        self.ready = True
+        for problem in self._problems:
+            self.link.say("warning", problem)
+        early, app.early = [*app.early, *([app.options.prompt] if app.options.prompt else [])], []
+        for text in early:
+            await doing.send(self, text, queue=True)
+        app.trace.tail(())
+        self.changed()
+        await doing.learn(self)
+        await asyncio.to_thread(warm)
+
+    def _use_themes(self) -> None:
+        found, problems = themes.found()
+        self._problems = [*self._problems, *problems]
+        for theme in found:
+            self.app.register_theme(theme)
+        wanted = self.app.options.theme or self.memory.theme
+        if wanted and wanted in self.app.available_themes:
+            self.set_theme(wanted)
+        elif wanted:
+            self._problems.append(f"there is no theme called {wanted}; /theme lists them")
+
+    def set_theme(self, name: str) -> None:
+        """Other colours, everywhere."""
+        if self.app.theme != name:
+            self.app.theme = name
+        palette = Palette(colours_of(self.app.current_theme))
+        self.app.palette = palette
+        self.app.trace.repaint(palette)
+        if self.link is not None:
+            self.link.state.aspects |= {"work", "bar"}
+            self.changed()
+
+    def _use_keys(self) -> None:
+        everywhere = {one.name: ",".join(self.keymap[one.name]) for one in ACTIONS if one.name in self.keymap}
+        if everywhere:
+            self.app.set_keymap(everywhere)
+        self.app.editor.bound = {
+            key: one.name
+            for one in ACTIONS
+            if one.group == "prompt" and not one.everywhere
+            for key in keys_of(one.name, self.keymap)
+        }
+
+    def typing(self) -> bool:
+        """Whether a person is at the keys right now."""
+        return time.monotonic() - self.app.typed_at < 0.3
+
+    def changed(self) -> None:
+        """Something is different: draw it with the next frame."""
+        if self._wanted:
+            return
+        self._wanted = True
+        wait = FRAME - (time.monotonic() - self._drawn)
+        asyncio.get_running_loop().call_later(max(0.0, wait), self._frame)
+
+    def _frame(self) -> None:
+        self._wanted = False
+        if not self.app.is_running or self.link is None:
+            return
+        self._drawn = time.monotonic()
+        drawing.frame(self, Moment(0.0 if self.app.options.still else time.time(), self._step))
+        self._keep_time()
+        self._drawn = time.monotonic()
+
+    def _keep_time(self) -> None:
+        """Tick while something runs, and only then."""
+        assert self.link is not None
+        if self.link.state.busy and not self._ticking and not self.app.options.still:
+            self._ticking = True
+            asyncio.get_running_loop().call_later(TICK, self._tick)
+
+    def _tick(self) -> None:
+        self._ticking = False
+        if self.link is None or not self.app.is_running or not self.link.state.busy:
+            return
+        self._step += 1
+        state = self.link.state
+        numbers = [*state.running.values(), *state.thoughts.values(), *state.agents.values()]
+        for number in numbers:
+            entry = state.entries[number]
+            done = entry.done if isinstance(entry, Thought | Delegated) else False
+            if isinstance(entry, Called | Thought | Delegated) and not done:
+                state.touch(number)
+        state.aspects.add("work")
+        self.changed()
+
+    def resized(self) -> None:
+        if self.link is not None:
+            self.link.state.aspects |= {"work", "bar"}
+            self.changed()
+
+    def do(self, name: str) -> None:
+        """Carry out an action of the table."""
+        self.app.run_worker(doing.do(self, name))
+
+    async def submitted(self, event: Editor.Submitted) -> None:
+        await doing.submitted(self, event.text, event.how, event.purpose)
+
+    def drafted(self) -> None:
+        """The draft changed: offer completions, colour the bar, show other hints."""
+        editor = self.app.editor
+        editor.set_class(editor.text.startswith("!") and editor.purpose == "prompt", "-shell")
+        if self.link is not None:
+            self.link.state.aspects.add("bar")
+        self.changed()
+        if self._asking is not None:
+            self._asking.cancel()
+        if not self.ready or editor.purpose != "prompt":
+            return
+        row, column = editor.cursor_location
+        lines = editor.document.lines
+        cursor = sum(len(line) + 1 for line in lines[:row]) + column
+        token = token_at(editor.text, cursor)
+        if token is None:
+            self._offer(())
+            return
+        query = Complete(token.trigger, editor.text, cursor)
+        self._asking = asyncio.create_task(self._complete(query))
+
+    async def _complete(self, query: Complete) -> None:
+        assert self.link is not None
+        reply = await self.link.ask(query)
+        rows = reply.rows if isinstance(reply, Completions) else ()
+        only = len(rows) == 1 and query.text[rows[0].start : rows[0].end] == rows[0].insert.rstrip()
+        self._offer(() if only else rows)
+
+    def _offer(self, rows: tuple[Completion, ...]) -> None:
+        if rows or self.popup.rows:
+            self.popup.show(rows, self.app.editor.outer_size.height + 1, self.app.palette)
+        self.app.editor.popup_open = bool(rows)
+
+    def chose(self, what: Literal["up", "down", "accept", "dismiss"]) -> None:
+        """A key for the list of completions."""
+        if what in ("up", "down"):
+            self.popup.move(-1 if what == "up" else 1)
+        elif what == "accept" and self.popup.chosen is not None:
+            self.complete(self.popup.chosen)
+        else:
+            self._offer(())
+
+    def complete(self, completion: Completion) -> None:
+        """Put `completion` into the draft."""
+        editor = self.app.editor
+        text = editor.text
+        editor.load_text(text[: completion.start] + completion.insert + text[completion.end :])
+        before = text[: completion.start] + completion.insert
+        editor.move_cursor((before.count("\n"), len(before.rpartition("\n")[2])))
+        self._offer(())
+        editor.focus()
+
+    def recall(self, step: int) -> None:
+        text = self.history.step(step, self.app.editor.text)
+        if text is not None:
+            self.app.editor.put(text)
+
+    def choose(self, does: str) -> None:
+        """Enter, or a click, on a row of Work."""
+        self.app.run_worker(doing.choose(self, does))
+
+    def typed(self, event: Typed) -> None:
+        """A key outside the Composer: the Trace's own, an answer, or the start of a prompt."""
+        own = {"slash": "find", "n": "find_next", "N": "find_previous", "enter": "open_entry"}
+        if event.key == "escape":
+            self.do("composer")
+        elif event.place == "trace" and (name := own.get(event.character) or own.get(event.key)):
+            self.do(name)
+        elif event.character in self.app.editor.answers:
+            self.do(self.app.editor.answers[event.character])
+        elif event.character.isprintable() and event.character:
+            self.app.editor.focus()
+            self.app.editor.insert(event.character)
+
+    def open_row(self, y: int) -> None:
+        showing.toggle_at(self, y)

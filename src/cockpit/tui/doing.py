@@ -1,0 +1,368 @@
+"""The actions of the table, carried out: what a person sends, answers and interrupts.
+
+What only changes the view, and the screens, are in `showing`. Each is a function of the desk.
+"""
+
+import difflib
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cockpit.protocol import ops, queries
+from cockpit.protocol.messages import Decision
+from cockpit.tui import showing
+from cockpit.tui.actions import BY_NAME, BY_SLASH
+from cockpit.tui.composer.editor import How, Purpose
+from cockpit.tui.link import ORIGIN, is_live
+from cockpit.tui.state.entries import Welcomed
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+Doing = Callable[["Desk"], Awaitable[None]]
+TWICE = 1.2
+"""Seconds within which a second press of the same key means more."""
+
+
+async def do(desk: "Desk", name: str) -> None:
+    """Carry out the action `name`."""
+    if name.startswith("option_"):
+        await _option(desk, int(name.removeprefix("option_")))
+    elif name in _DECISIONS:
+        await _decide(desk, _DECISIONS[name])
+    elif name in _DOING:
+        await _DOING[name](desk)
+    elif name in showing.SHOWING:
+        await showing.SHOWING[name](desk)
+
+
+async def submitted(desk: "Desk", text: str, how: How, purpose: Purpose) -> None:
+    """Enter, or Tab while busy, in the Composer."""
+    link, editor = desk.link, desk.app.editor
+    assert link is not None
+    editor.put("")
+    if purpose == "note":
+        write_prompt(desk)
+        await _reject(desk, text)
+    elif purpose == "answer":
+        request = next(iter(link.state.questions), "")
+        write_prompt(desk)
+        await link.answer(request, text)
+    else:
+        desk.history.add(text)
+        await send(desk, text, queue=how == "queue")
+
+
+async def send(desk: "Desk", text: str, *, queue: bool) -> None:
+    """A prompt, a `/command` or a `!command`."""
+    assert desk.link is not None
+    desk.app.trace.to_end()
+    if text.startswith("!") and text[1:].strip():
+        await desk.link.shell(text[1:].strip())
+    elif text.startswith("/") and (name := text[1:].split(maxsplit=1)[:1]) and "/" not in name[0]:
+        await _command(desk, name[0], text[1 + len(name[0]) :].strip())
+    else:
+        await desk.link.prompt(text, queue)
+
+
+async def _command(desk: "Desk", name: str, rest: str) -> None:
+    link = desk.link
+    assert link is not None
+    action = BY_SLASH.get(name)
+    if action is not None and not rest:
+        await do(desk, action.name)
+    elif action is not None and (taken := _WITH_TEXT.get(action.name)):
+        await taken(desk, rest)
+    elif not link.commands or name in link.commands:
+        await link.invoke(name, {"text": rest})
+    else:
+        near = difflib.get_close_matches(name, [*link.commands, *BY_SLASH], 3, 0.5)
+        hint = "did you mean " + " or ".join(f"/{one}" for one in near) + "?" if near else "F1 lists them all"
+        link.say("warning", f"there is no command /{name}", hint)
+
+
+async def _decide(desk: "Desk", decision: Decision) -> None:
+    link = desk.link
+    assert link is not None
+    request = next(iter(link.state.approvals.values()), None)
+    if request is None or decision not in request.options:
+        return
+    if time.monotonic() < desk.quiet_until:
+        # The card appeared under a typing hand: the key was meant for the draft.
+        key = next(
+            (key for key, name in desk.app.editor.answers.items() if _DECISIONS.get(name) == decision), ""
+        )
+        desk.app.editor.insert(key)
+        return
+    kept = tuple(part.id for part in request.parts if part.id not in desk.left_out)
+    parts = kept if desk.left_out else ()
+    if desk.left_out and not kept:
+        decision = "reject_once"
+    desk.left_out = frozenset()
+    link.state.approvals.pop(request.id, None)
+    link.state.aspects |= {"work", "bar"}
+    await link.decide(request.id, decision, parts=parts)
+    desk.changed()
+
+
+async def _ask_why(desk: "Desk") -> None:
+    """`n`: a word to the model goes with the rejection."""
+    if time.monotonic() < desk.quiet_until:
+        desk.app.editor.insert("n")
+        return
+    write_for(desk, "note", "why not? Enter sends it (empty: no word), Esc goes back")
+    desk.app.editor.focus()
+
+
+async def _reject(desk: "Desk", note: str) -> None:
+    link = desk.link
+    assert link is not None
+    request = next(iter(link.state.approvals), "")
+    if request:
+        link.state.approvals.pop(request, None)
+        link.state.aspects |= {"work", "bar"}
+        await link.decide(request, "reject_once", note.strip())
+        desk.changed()
+
+
+async def _option(desk: "Desk", number: int) -> None:
+    link = desk.link
+    assert link is not None
+    question = next(iter(link.state.questions.values()), None)
+    if question is not None and number < len(question.options):
+        write_prompt(desk)
+        await link.answer(question.id, question.options[number])
+
+
+def write_for(desk: "Desk", purpose: Purpose, placeholder: str) -> None:
+    """Use the Composer for something else; the draft is kept."""
+    editor = desk.app.editor
+    if editor.purpose == "prompt":
+        desk.draft = editor.text
+        editor.put("")
+    editor.ask(purpose, placeholder)
+    if desk.link is not None:
+        desk.link.state.aspects.add("bar")
+        desk.changed()
+
+
+def write_prompt(desk: "Desk") -> None:
+    """The Composer is for prompts again."""
+    editor = desk.app.editor
+    if editor.purpose != "prompt":
+        editor.ask("prompt")
+        editor.put(desk.draft)
+        desk.draft = ""
+    if desk.link is not None:
+        desk.link.state.aspects |= {"work", "bar"}
+        desk.changed()
+
+
+async def _interrupt(desk: "Desk") -> None:
+    """Esc: leave what is open, then the turn, then (twice) the draft."""
+    editor, link = desk.app.editor, desk.link
+    if editor.purpose == "note":
+        write_prompt(desk)
+    elif link is not None and (link.state.busy or link.state.approvals or link.state.questions):
+        await link.interrupt()
+    elif editor.text and _pressed_twice(desk, "escape"):
+        desk.draft = ""
+        editor.put("")
+    elif editor.text:
+        _hint(desk, "Esc again clears the draft ")
+    else:
+        desk.app.trace.to_end()
+
+
+async def _clear_or_quit(desk: "Desk") -> None:
+    """Ctrl+C: copy what is selected, clear, interrupt, and pressed twice: quit."""
+    editor, link = desk.app.editor, desk.link
+    if editor.selected_text or desk.app.screen.get_selected_text():
+        await showing.copy(desk)
+    elif _pressed_twice(desk, "ctrl+c"):
+        await showing.leave(desk)
+    elif editor.text:
+        desk.history.add(editor.text)
+        editor.put("")
+        _hint(desk, "cleared; Up brings it back ")
+    else:
+        if link is not None and link.state.busy:
+            await link.interrupt()
+        _hint(desk, "Ctrl+C again quits ")
+
+
+def _pressed_twice(desk: "Desk", key: str) -> bool:
+    now = time.monotonic()
+    twice = now - desk.pressed_at.get(key, -TWICE) < TWICE
+    desk.pressed_at[key] = 0.0 if twice else now
+    return twice
+
+
+def _hint(desk: "Desk", text: str) -> None:
+    """A word at the right of the hints, for a moment."""
+    desk.hint = text
+    _bar(desk)
+
+    def forget() -> None:
+        if desk.hint == text:
+            desk.hint = ""
+            _bar(desk)
+
+    desk.app.set_timer(TWICE, forget)
+
+
+def _bar(desk: "Desk") -> None:
+    if desk.link is not None:
+        desk.link.state.aspects.add("bar")
+        desk.changed()
+
+
+async def _mode(desk: "Desk") -> None:
+    if desk.link is not None:
+        await desk.link.next_mode()
+
+
+async def _compact(desk: "Desk") -> None:
+    if desk.link is not None:
+        await desk.link.submit(ops.Compact(desk.link.fresh(), ORIGIN))
+
+
+async def _new(desk: "Desk") -> None:
+    await switch(desk, None)
+
+
+async def switch(desk: "Desk", session: str | None) -> None:
+    """Another session in the place of this one: a stored one, or (None) a new one."""
+    link = desk.link
+    if link is None:
+        return
+    desk.app.trace.clear()
+    await link.open(session, welcomed(desk))
+    desk.app.trace.clear()
+    link.state.touched.update(range(len(link.state.entries)))
+    link.state.aspects |= {"trace", "work", "bar"}
+    desk.changed()
+    await learn(desk)
+
+
+async def _select_model(desk: "Desk", name: str) -> None:
+    if desk.link is not None:
+        await desk.link.select_model(name)
+
+
+async def _resume(desk: "Desk", session: str) -> None:
+    await switch(desk, session)
+
+
+async def _set_theme(desk: "Desk", name: str) -> None:
+    if name in desk.app.available_themes:
+        desk.set_theme(name)
+        desk.memory.theme = name
+        desk.memory.save()
+    elif desk.link is not None:
+        desk.link.say("warning", f"there is no theme called {name}", "/theme lists them")
+
+
+def welcomed(desk: "Desk") -> Welcomed:
+    """The first entry of a session."""
+    tries = tries_for(Path(desk.app.root))
+    desk.app.editor.tries = tries
+    return Welcomed(desk.app.project, _from_home(desk.app.root), tries=tries)
+
+
+def tries_for(root: Path) -> tuple[str, ...]:
+    """Three things that make sense in a folder, told by the names at its top (nothing is read)."""
+    tests = ("tests", "test", "pyproject.toml", "package.json", "go.mod", "Cargo.toml", "Makefile")
+    found = ["explain this project"]
+    if any(os.path.lexists(root / name) for name in tests):
+        found.append("run the tests")
+    if os.path.lexists(root / ".git"):
+        found.append("what changed?")
+    return (*found, *[one for one in ("find TODO", "help", "outline of README.md") if len(found) < 3])[:3]
+
+
+def _from_home(path: str) -> str:
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+async def learn(desk: "Desk") -> None:
+    """What the session counts and which commands there are; the welcome says it."""
+    link = desk.link
+    assert link is not None
+    await link.learn_commands()
+    reply = await link.ask(queries.Settings())
+    entry = link.state.entries[0] if link.state.entries else None
+    if not isinstance(entry, Welcomed):
+        return
+    if isinstance(reply, queries.SettingsTable):
+        entry.counts = reply.counts
+    entry.model = link.state.model
+    if link.state.model.split(":")[0] == "offline":
+        entry.note = "no language model yet: offline understands plain requests; /connect attaches a model"
+    link.state.touch(0)
+    link.state.aspects.add("bar")
+    desk.learned = True
+    desk.changed()
+
+
+def take_requests(desk: "Desk") -> None:
+    """What the core asks of this frontend: an action, or an answer to a screen."""
+    link = desk.link
+    assert link is not None
+    requests, link.state.requests = link.state.requests, []
+    for request in requests:
+        if request.kind == "action" and is_live(request.time, link.began):
+            name = str(request.values.get("action", ""))
+            action = BY_NAME.get(name) or BY_SLASH.get(name)
+            arguments = request.values.get("arguments")
+            text = str(arguments.get("text", "")) if isinstance(arguments, dict) else ""
+            if action is None:
+                link.say("warning", f"this screen knows no action called {name}")
+            elif text and (taken := _WITH_TEXT.get(action.name)):
+                desk.app.run_worker(taken(desk, text))
+            else:
+                desk.app.run_worker(do(desk, action.name))
+        else:
+            showing.answered(desk, request)
+
+
+async def choose(desk: "Desk", does: str) -> None:
+    """Enter on a row of Work."""
+    link = desk.link
+    assert link is not None
+    what, _, value = does.partition(":")
+    if what == "diff":
+        await showing.changes(desk, value)
+    elif what == "panel":
+        plugin, _, action = value.partition("/")
+        await link.invoke(action, {}, plugin)
+    elif what == "option":
+        await _option(desk, int(value))
+    elif what == "part":
+        desk.left_out = desk.left_out ^ {value}
+        link.state.aspects.add("work")
+        desk.changed()
+
+
+_DECISIONS: dict[str, Decision] = {
+    "allow_once": "allow_once",
+    "allow_session": "allow_session",
+    "allow_always": "allow_always",
+}
+_DOING: dict[str, Doing] = {
+    "interrupt": _interrupt,
+    "clear_or_quit": _clear_or_quit,
+    "mode": _mode,
+    "compact": _compact,
+    "new": _new,
+    "clear": _new,
+    "reject": _ask_why,
+}
+_WITH_TEXT: dict[str, Callable[["Desk", str], Awaitable[None]]] = {
+    "model": _select_model,
+    "theme": _set_theme,
+    "sessions": _resume,
+}

@@ -1,0 +1,148 @@
+"""One frame: from the state to the widgets. Called by `Desk`, at most thirty times a second."""
+
+import time
+from typing import TYPE_CHECKING
+
+from cockpit.tui import doing, showing
+from cockpit.tui.actions import hints
+from cockpit.tui.bars import Standing, hint_line, top_line
+from cockpit.tui.clean import one_line
+from cockpit.tui.state.state import State, Waiting
+from cockpit.tui.trace.blocks import Moment
+from cockpit.tui.trace.layout import Line, Piece, paragraph
+from cockpit.tui.work.rows import rows
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+_TYPING_GUARD = 0.6
+
+
+def frame(desk: "Desk", moment: Moment) -> None:
+    """Draw what changed since the frame before."""
+    assert desk.link is not None
+    app, state = desk.app, desk.link.state
+    touched = sorted(state.touched)
+    state.touched.clear()
+    aspects, state.aspects = state.aspects, set()
+    if touched:
+        app.trace.frame(state.entries, touched, moment)
+    if state.waiting or app.trace._tail:
+        app.trace.tail(_tail(state.waiting, app.trace.size.width))
+    if "work" in aspects or "bar" in aspects:
+        _answers(desk, state)
+        _work(desk, state, moment)
+    if "bar" in aspects:
+        _bars(desk, state)
+    if state.requests:
+        doing.take_requests(desk)
+    if desk.learned and state.started and not state.trusted and not desk.trust_asked:
+        desk.trust_asked = True
+        app.run_worker(showing.ask_trust(desk))
+
+
+def _tail(waiting: list[Waiting], width: int) -> list[Line]:
+    """What was said and is not taken up yet."""
+    words = {"prompt": "waits", "steer": "steers at the next step", "follow-up": "queued"}
+    lines: list[Line] = []
+    for one in waiting:
+        bar: list[Piece] = [(" ", "body"), ("▌ ", "faint")]
+        text = paragraph(one.text.expandtabs(4), width - 2, key="muted", first=bar, rest=bar)
+        text[0].right = [(f"{words[one.kind]} ", "faint+i")]
+        lines += [Line([]), *text]
+    return lines
+
+
+def _answers(desk: "Desk", state: State) -> None:
+    """Which keys answer what waits, and a guard against a key that was meant for a draft."""
+    editor = desk.app.editor
+    answers: dict[str, str] = {}
+    if state.approvals:
+        request = next(iter(state.approvals.values()))
+        keys = {"y": "allow_once", "a": "allow_session", "p": "allow_always", "n": "reject"}
+        for key, action in keys.items():
+            option = "reject_once" if action == "reject" else action
+            if option in request.options:
+                answers[key] = action
+        answers["v"] = "view_approval"
+        if not editor.answers:
+            typing = time.monotonic() - desk.app.typed_at < 1.0
+            desk.quiet_until = time.monotonic() + _TYPING_GUARD if typing else 0.0
+            desk.left_out = frozenset()
+    elif state.questions:
+        question = next(iter(state.questions.values()))
+        answers = {str(n): f"option_{n - 1}" for n in range(1, min(9, len(question.options)) + 1)}
+    if editor.purpose == "note":
+        answers = {}
+    editor.answers = answers
+    editor.busy = state.busy
+    _purpose(desk, state)
+
+
+def _purpose(desk: "Desk", state: State) -> None:
+    """The Composer answers a question while one is open, and is a Composer again afterwards."""
+    editor = desk.app.editor
+    if editor.purpose == "note" and not state.approvals:
+        doing.write_prompt(desk)
+    if state.questions and not state.approvals and editor.purpose == "prompt":
+        question = next(iter(state.questions.values()))
+        doing.write_for(desk, "answer", f"answer: {one_line(question.question, 60)}")
+    elif editor.purpose == "answer" and not state.questions:
+        doing.write_prompt(desk)
+    if editor.purpose == "prompt":
+        editor.ask("prompt", _placeholder(state, editor.tries))
+
+
+def _placeholder(state: State, tries: tuple[str, ...]) -> str:
+    if state.approvals:
+        return "y, a, p or n answers; anything else is a word to the model"
+    if state.busy:
+        return "Enter steers, Tab queues, Esc interrupts"
+    if state.closed:
+        return "this session is closed; /new starts another"
+    if tries and len(state.entries) <= 2:
+        return f"Ask anything, or Tab: {tries[0]}"
+    return ""
+
+
+def _work(desk: "Desk", state: State, moment: Moment) -> None:
+    work, narrow = desk.app.work, desk.app.size.width < 100
+    waits = bool(state.approvals or state.questions)
+    if waits != work.has_class("-waits"):
+        work.set_class(waits, "-waits")
+        if narrow:
+            work.set_class(waits, "-open")
+        elif waits:
+            work.remove_class("-shut")
+            desk.app.trace.remove_class("-alone")
+        if waits:
+            work.scroll_to(y=0, animate=False, force=True)
+    width = work.size.width or (desk.app.size.width if narrow else desk.app.size.width * 38 // 100)
+    work.show(rows(state, max(20, width), moment, desk.left_out), desk.app.palette)
+
+
+def _bars(desk: "Desk", state: State) -> None:
+    app = desk.app
+    width = app.size.width
+    standing = Standing(
+        project=app.project,
+        path=app.root,
+        title=state.title,
+        trusted=state.trusted,
+        model=state.model,
+        mode=state.mode,
+        fullness=state.fullness,
+        cost=state.usage.cost,
+        spent=state.usage.requests > 0 or state.usage.cost is None,
+        waits=len(state.approvals) + len(state.questions),
+    )
+    app.top.show(top_line(standing, width), app.palette)
+    place = app.focused.id if app.focused is not None and app.focused.id else ""
+    keys = hints(
+        desk.keymap,
+        busy=state.busy,
+        approval=bool(state.approvals) and app.editor.purpose != "note",
+        question=bool(state.questions),
+        place=place,
+    )
+    app.hints.show(hint_line(keys, width, desk.hint), app.palette)

@@ -1,0 +1,167 @@
+"""The life between the screen and one session: it opens a channel, reads events into the state, submits ops.
+
+Imported after the first paint. Refuses widgets: it calls `changed` when there is something to draw.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+
+from cockpit.errors import CockpitError
+from cockpit.protocol import ops, queries
+from cockpit.protocol.channel import Channel, Deck
+from cockpit.protocol.content import Text
+from cockpit.protocol.messages import MODES, Decision, Json
+from cockpit.protocol.ops import Op
+from cockpit.protocol.queries import Query, Reply
+from cockpit.tui.state import State, Waiting, reduce
+from cockpit.tui.state.entries import Remark, Welcomed
+
+ORIGIN = "tui"
+_SLICE = 0.003  # seconds of events at a time, so that a key never waits for a burst
+_REST = 0.004  # pause between two slices while a person is typing
+
+
+class Link:
+    """One open session of a deck."""
+
+    def __init__(
+        self, deck: Deck, root: str, changed: Callable[[], None], typing: Callable[[], bool]
+    ) -> None:
+        self.deck = deck
+        self.root = root
+        self.state = State(root=root)
+        self.channel: Channel | None = None
+        self.commands: dict[str, queries.CommandRow] = {}
+        self.began = time.time()
+        self._changed = changed
+        self._typing = typing
+        self._pump: asyncio.Task[None] | None = None
+
+    async def open(self, resume: str | None, welcome: Welcomed) -> None:
+        """Open a session (or `resume` one) and follow it. Raises `CockpitError`."""
+        channel = await self.deck.open(self.root, resume)
+        await self.leave()
+        self.state = State(root=self.root, session=channel.session)
+        self.state.add(welcome)
+        self.channel, self.began = channel, time.time()
+        self._pump = asyncio.create_task(self._follow(channel, self.state))
+        self._changed()
+
+    async def leave(self) -> None:
+        """Stop following; the session is closed in order."""
+        channel, self.channel = self.channel, None
+        if self._pump is not None:
+            self._pump.cancel()
+            await asyncio.gather(self._pump, return_exceptions=True)
+            self._pump = None
+        if channel is not None and not self.state.closed:
+            await channel.submit(ops.Close(self.fresh(), ORIGIN))
+
+    async def _follow(self, channel: Channel, state: State) -> None:
+        began, clock = time.perf_counter(), time.perf_counter
+        try:
+            async for envelope in channel.events():
+                reduce(state, envelope)
+                self._changed()
+                if clock() - began > _SLICE:
+                    await asyncio.sleep(_REST if self._typing() else 0)
+                    began = clock()
+        except CockpitError as error:
+            state.add(Remark("error", error.message, error.hint))
+            self._changed()
+
+    @staticmethod
+    def fresh() -> str:
+        """An id for an op."""
+        return uuid.uuid4().hex[:16]
+
+    async def submit(self, op: Op) -> None:
+        """Hand over `op`; a failure is a line in the Trace, not the end of the screen."""
+        if self.channel is None:
+            return
+        try:
+            await self.channel.submit(op)
+        except CockpitError as error:
+            self.say("error", error.message, error.hint)
+
+    async def ask(self, query: Query) -> Reply:
+        if self.channel is None:
+            return queries.Refused("no session is open yet")
+        try:
+            return await self.channel.ask(query)
+        except CockpitError as error:
+            return queries.Refused(str(error))
+
+    def say(self, level: str, text: str, hint: str = "") -> None:
+        """A line of the cockpit's own."""
+        self.state.add(
+            Remark("error" if level == "error" else "warning" if level == "warning" else "note", text, hint)
+        )
+        self._changed()
+
+    async def prompt(self, text: str, queue: bool) -> None:
+        """Say `text`: a prompt, or while a turn runs a steer or (`queue`) a follow-up."""
+        id, content = self.fresh(), (Text(text),)
+        if not self.state.busy:
+            self.state.waiting.append(Waiting(id, text, "prompt"))
+            self._changed()
+            await self.submit(ops.Prompt(id, ORIGIN, content))
+            return
+        self.state.waiting.append(Waiting(id, text, "follow-up" if queue else "steer"))
+        self._changed()
+        await self.submit(ops.FollowUp(id, ORIGIN, content) if queue else ops.Steer(id, ORIGIN, content))
+
+    async def interrupt(self) -> None:
+        await self.submit(ops.Interrupt(self.fresh(), ORIGIN))
+
+    async def decide(
+        self, request: str, decision: Decision, note: str = "", parts: tuple[str, ...] = ()
+    ) -> None:
+        await self.submit(ops.Decide(self.fresh(), ORIGIN, request, decision, note, parts))
+
+    async def answer(self, request: str, text: str) -> None:
+        self.state.questions.pop(request, None)
+        self.state.aspects |= {"work", "bar"}
+        await self.submit(ops.Answer(self.fresh(), ORIGIN, request, text))
+        self._changed()
+
+    async def shell(self, command: str) -> None:
+        await self.submit(ops.CallTool(self.fresh(), ORIGIN, "shell", {"command": command}))
+
+    async def invoke(
+        self, action: str, arguments: Mapping[str, Json], plugin: str = "", captured: bool = False
+    ) -> str:
+        """Run a command or a plugin's action; with `captured` its answer is a request to a screen."""
+        id = self.fresh()
+        if captured:
+            self.state.captured.add(id)
+        await self.submit(ops.Invoke(id, ORIGIN, plugin, action, arguments))
+        return id
+
+    async def next_mode(self) -> None:
+        wheel = MODES[:-2]  # full and deny are chosen by name, never passed through
+        mode = self.state.mode
+        following = wheel[(wheel.index(mode) + 1) % len(wheel)] if mode in wheel else wheel[0]
+        await self.submit(ops.SelectMode(self.fresh(), ORIGIN, following))
+
+    async def select_model(self, model: str) -> None:
+        await self.submit(ops.SelectModel(self.fresh(), ORIGIN, model))
+
+    async def trust(self, trusted: bool) -> None:
+        await self.submit(ops.Trust(self.fresh(), ORIGIN, trusted))
+
+    async def learn_commands(self) -> None:
+        """Ask for every slash command, so that an unknown one can be told."""
+        reply = await self.ask(queries.Commands())
+        if isinstance(reply, queries.CommandRows):
+            self.commands = {row.name: row for row in reply.rows}
+
+
+def is_live(time_of: float, began: float) -> bool:
+    """Whether a request was made for this opening of the session, not in a past that is replayed."""
+    return time_of >= began - 2.0
+
+
+Opener = Callable[[], Awaitable[Deck]]

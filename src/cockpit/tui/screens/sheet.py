@@ -1,0 +1,77 @@
+"""What the screens share: the shape of a sheet over the cockpit, and a scroll of laid-out lines."""
+
+from collections.abc import Callable, Sequence
+
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cockpit.tui.palette import Palette
+from cockpit.tui.trace.layout import Line
+from cockpit.tui.trace.strips import to_strip
+
+SHEET_CSS = """
+    align: center middle; background: $background 55%;
+    & > #sheet { width: 84; max-width: 94%; height: auto; max-height: 86%; background: $surface; padding: 1 2;
+        border-left: outer $primary; }
+"""
+
+
+class Lines(ScrollView, can_focus=True):
+    """Lines made by `lay(width)`, made anew when the width changes."""
+
+    DEFAULT_CSS = """
+    Lines { background: $surface; height: auto; max-height: 100%; overflow-x: hidden; scrollbar-size: 1 1;
+        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
+    """
+
+    def __init__(
+        self, lay: Callable[[int], Sequence[Line]], palette: Palette, *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self.lay = lay
+        self.palette = palette
+        self.lines: Sequence[Line] = ()
+        self._width = 0
+
+    def renew(self, lay: Callable[[int], Sequence[Line]]) -> None:
+        """Other lines."""
+        self.lay, self._width = lay, 0
+        self._make(self.size.width)
+        self.refresh(layout=True)
+
+    def _make(self, width: int) -> None:
+        if width > 0 and width != self._width:
+            self._width = width
+            self.lines = self.lay(width)
+            self.virtual_size = Size(width, len(self.lines))
+
+    def on_resize(self) -> None:
+        self._make(self.size.width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lay(max(10, width)))
+
+    def render_line(self, y: int) -> Strip:
+        row = y + self.scroll_offset.y
+        line = self.lines[row] if row < len(self.lines) else Line([], "body/surface")
+        return to_strip(line, self.size.width, self.palette)
+
+
+def shaded(lines: Sequence[Line]) -> list[Line]:
+    """Lines drawn for the Trace, on a sheet's shade."""
+
+    def on(key: str) -> str:
+        if "/" in key:
+            return key.replace("/background", "/surface")
+        name, plus, flags = key.partition("+")
+        return f"{name}/surface{plus}{flags}"
+
+    return [
+        Line(
+            [(text, on(key)) for text, key in line.pieces],
+            on(line.fill),
+            right=[(text, on(key)) for text, key in line.right],
+        )
+        for line in lines
+    ]

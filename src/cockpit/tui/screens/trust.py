@@ -1,0 +1,44 @@
+"""Folder trust: asked once, in plain words; refusing leaves a working cockpit."""
+
+import os
+from typing import TYPE_CHECKING
+
+from cockpit.tui.screens.confirm import Confirm
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+_LINES = (
+    "A folder can carry settings, instructions, hooks, servers and plugins that act by themselves. "
+    "In a trusted folder cockpit uses them.",
+    "",
+    "Not trusted: cockpit still reads, searches and edits here, and asks as always; nothing of the "
+    "folder's own configuration is read or run.",
+)
+
+
+async def ask_once(desk: "Desk") -> None:
+    """Ask unless this folder was refused before."""
+    if os.path.realpath(desk.app.root) not in desk.memory.refused:
+        await show(desk)
+
+
+async def show(desk: "Desk") -> None:
+    link, app = desk.link, desk.app
+    if link is None:
+        return
+    title = f"Do you trust {app.root}?"
+    screen = Confirm(app.palette, title, _LINES, (("y", "trust it"), ("n", "not now, work without")))
+    answer = await app.push_screen_wait(screen)
+    real = os.path.realpath(app.root)
+    if answer == "y":
+        desk.memory.refused = [one for one in desk.memory.refused if one != real]
+        await link.trust(True)
+    elif answer == "n":
+        if real not in desk.memory.refused:
+            desk.memory.refused.append(real)
+        if link.state.trusted:
+            await link.trust(False)
+    else:
+        return
+    desk.memory.save()

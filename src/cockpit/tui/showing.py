@@ -1,0 +1,272 @@
+"""The actions that change only what is seen: screens, folding, focus, copying, leaving."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cockpit.tui import clipboard
+from cockpit.tui.state.entries import FOLDING, Answered, Said
+from cockpit.tui.state.state import Request
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+Doing = Callable[["Desk"], Awaitable[None]]
+
+
+async def trace(desk: "Desk") -> None:
+    desk.app.trace.focus()
+    _bar(desk)
+
+
+async def composer(desk: "Desk") -> None:
+    desk.app.editor.focus()
+    _bar(desk)
+
+
+async def work(desk: "Desk") -> None:
+    """Wide: to Work, and from it back; narrow: open or shut the drawer."""
+    view, app = desk.app.work, desk.app
+    if app.size.width < 100:
+        opened = not view.has_class("-open")
+        view.set_class(opened, "-open")
+        (view if opened else app.editor).focus()
+    elif view.has_focus:
+        view.add_class("-shut")
+        app.trace.add_class("-alone")
+        app.editor.focus()
+    else:
+        view.remove_class("-shut")
+        app.trace.remove_class("-alone")
+        view.focus()
+    _bar(desk)
+
+
+async def todo(desk: "Desk") -> None:
+    """Work, scrolled to the todo list."""
+    view = desk.app.work
+    view.set_class(True, "-open")
+    view.remove_class("-shut")
+    desk.app.trace.remove_class("-alone")
+    for y, row in enumerate(view.rows):
+        if row.line.text.startswith(" TODO"):
+            view.scroll_to(y=y, animate=False, force=True)
+    _bar(desk)
+
+
+async def expand(desk: "Desk") -> None:
+    """Open what is folded since the last prompt; when all of it is open, fold it."""
+    link = desk.link
+    if link is None:
+        return
+    entries = link.state.entries
+    start = max((n for n, entry in enumerate(entries) if isinstance(entry, Said)), default=0)
+    folding = [n for n in range(start, len(entries)) if isinstance(entries[n], FOLDING)]
+    folds = [entry for n in folding if isinstance(entry := entries[n], FOLDING)]
+    opened = not all(entry.expanded for entry in folds)
+    for entry in folds:
+        entry.expanded = opened or None
+    for number in folding:
+        link.state.touch(number)
+    desk.changed()
+
+
+async def open_entry(desk: "Desk") -> None:
+    """Open or fold the first entry in sight that can be."""
+    app = desk.app
+    if app.trace.document is not None:
+        toggle_at(desk, app.trace.scroll_offset.y + app.trace.size.height // 3)
+
+
+def toggle_at(desk: "Desk", y: int) -> None:
+    """Open or fold the entry at row `y`."""
+    link, document = desk.link, desk.app.trace.document
+    if link is None or document is None or y >= document.height:
+        return
+    number = document.section_at(y)
+    entry = link.state.entries[number]
+    if isinstance(entry, FOLDING):
+        entry.expanded = not entry.expanded
+        link.state.touch(number)
+        desk.changed()
+
+
+async def redraw(desk: "Desk") -> None:
+    desk.app.refresh(repaint=True, layout=True)
+    for widget in (desk.app.trace, desk.app.work, desk.app.editor, desk.app.top, desk.app.hints):
+        widget.refresh()
+
+
+async def suspend(desk: "Desk") -> None:
+    desk.app.action_suspend_process()
+
+
+async def copy(desk: "Desk") -> None:
+    """The selection, or the source of the last answer; says which way it went."""
+    app, link = desk.app, desk.link
+    selected = app.editor.selected_text or app.screen.get_selected_text()
+    text, what = selected or "", "the selection"
+    if not text and link is not None:
+        answers = [entry for entry in reversed(link.state.entries) if isinstance(entry, Answered)]
+        text, what = (answers[0].text if answers else ""), "the last answer"
+    if not text:
+        app.notify("nothing to copy yet: select with the mouse, or wait for an answer")
+        return
+    app.copy_to_clipboard(text)
+    command = clipboard.tool(sys.platform, os.environ)
+    taken = bool(command) and await asyncio.to_thread(clipboard.give, command, text)
+    app.notify(clipboard.report(what, len(text), command, taken, "TMUX" in os.environ), timeout=4)
+
+
+async def editor(desk: "Desk") -> None:
+    """The draft in `$VISUAL` or `$EDITOR`; what was saved comes back."""
+    import shlex
+    import subprocess
+
+    from textual.app import SuspendNotSupported
+
+    app = desk.app
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="prompt-")
+    path = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(app.editor.text)
+        with app.suspend():
+            words = shlex.split(command, posix=os.name != "nt")
+            code = subprocess.run([*words, name], check=False).returncode
+        if code == 0:
+            app.editor.put(path.read_text("utf-8").rstrip("\n"))
+        else:
+            app.notify(f"{command} ended with {code}; the draft is as it was", severity="warning")
+    except SuspendNotSupported:
+        app.notify("this terminal cannot be lent to an editor", severity="warning")
+    except OSError as error:
+        app.notify(f"{command} did not start: {error.strerror}; set $EDITOR", severity="warning")
+    finally:
+        path.unlink(missing_ok=True)
+    app.refresh(layout=True)
+
+
+async def leave(desk: "Desk") -> None:
+    """Quit; while a turn runs, only after asking."""
+    link = desk.link
+    if link is not None and link.state.busy and not await _sure(desk):
+        return
+    if link is not None:
+        await link.leave()
+        await link.deck.close()
+    desk.app.exit(0)
+
+
+async def _sure(desk: "Desk") -> bool:
+    from cockpit.tui.screens.confirm import Confirm
+
+    lines = ["A turn is still running. Leaving interrupts it; the session is kept and can be resumed."]
+    screen = Confirm(desk.app.palette, "Leave?", lines, (("y", "leave"), ("n", "stay")))
+    return await desk.app.push_screen_wait(screen) == "y"
+
+
+async def find_next(desk: "Desk") -> None:
+    _found(desk, desk.app.trace.find(1))
+
+
+async def find_previous(desk: "Desk") -> None:
+    _found(desk, desk.app.trace.find(-1))
+
+
+def _found(desk: "Desk", found: bool) -> None:
+    if not found:
+        desk.app.notify("no further place; / searches anew" if desk.app.trace.found else "/ searches")
+
+
+async def page(desk: "Desk", direction: int) -> None:
+    view = desk.app.trace
+    view.scroll_relative(y=direction * max(1, view.size.height - 2), animate=False, force=True)
+
+
+async def changes(desk: "Desk", path: str = "") -> None:
+    from cockpit.tui.screens import reader
+
+    await reader.changes(desk, path)
+
+
+async def ask_trust(desk: "Desk") -> None:
+    """Once for a folder that nobody has said anything about."""
+    from cockpit.tui.screens import trust
+
+    await trust.ask_once(desk)
+
+
+def answered(desk: "Desk", request: Request) -> bool:
+    """Give a core's answer to the screen that asked; whether there was one."""
+    for screen in reversed(desk.app.screen_stack):
+        take = getattr(screen, "take", None)
+        if callable(take):
+            take(request)
+            return True
+    return False
+
+
+def _screen(name: str) -> Doing:
+    """A screen of the package `screens`, imported when it is first opened."""
+
+    async def show(desk: "Desk") -> None:
+        module = import_module(f"cockpit.tui.screens.{name}")
+        await module.show(desk)
+
+    return show
+
+
+def _bar(desk: "Desk") -> None:
+    if desk.link is not None:
+        desk.link.state.aspects |= {"bar", "work"}
+        desk.changed()
+
+
+async def _page_up(desk: "Desk") -> None:
+    await page(desk, -1)
+
+
+async def _page_down(desk: "Desk") -> None:
+    await page(desk, 1)
+
+
+async def _changes(desk: "Desk") -> None:
+    await changes(desk)
+
+
+SHOWING: dict[str, Doing] = {
+    "trace": trace,
+    "composer": composer,
+    "work": work,
+    "todo": todo,
+    "expand": expand,
+    "open_entry": open_entry,
+    "redraw": redraw,
+    "suspend": suspend,
+    "copy": copy,
+    "editor": editor,
+    "leave": leave,
+    "quit": leave,
+    "changes": _changes,
+    "trace_pageup": _page_up,
+    "trace_pagedown": _page_down,
+    "palette": _screen("palette"),
+    "help": _screen("help"),
+    "history": _screen("history"),
+    "theme": _screen("theme"),
+    "sessions": _screen("sessions"),
+    "model": _screen("model"),
+    "connect": _screen("connect"),
+    "trust": _screen("trust"),
+    "view_approval": _screen("approval"),
+    "find": _screen("find"),
+    "find_next": find_next,
+    "find_previous": find_previous,
+}

@@ -1,0 +1,114 @@
+"""The state of one session as its screen needs it. Changed only by `reducer` and by a reader's choices."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cockpit.protocol.events import ApprovalRequested, QuestionAsked
+from cockpit.protocol.messages import Json, Mode, Usage
+from cockpit.protocol.rows import PanelRow, TodoRow
+from cockpit.tui.state.entries import Entry
+
+Aspect = Literal["trace", "work", "bar"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """The running turn. `began` is seconds since the epoch."""
+
+    id: str
+    began: float
+    step: int = 0
+    calls: int = 0
+    model: str = ""
+    streaming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Something a person typed that the session has not taken up yet."""
+
+    op: str
+    text: str
+    kind: Literal["prompt", "steer", "follow-up"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file this session changed; lines are sums over all its changes."""
+
+    path: str
+    change: Literal["created", "modified", "deleted", "moved"]
+    added: int
+    removed: int
+    moved_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the core asks of the frontend: an action by name, or an answer to a screen's op."""
+
+    kind: str
+    plugin: str
+    op: str
+    time: float
+    values: dict[str, Json]
+    text: str = ""
+
+
+@dataclass(slots=True)
+class State:
+    """`touched` are the entries changed since the screen last looked, `aspects` the regions."""
+
+    session: str = ""
+    root: str = ""
+    version: str = ""
+    model: str = ""
+    mode: Mode = "ask"
+    trusted: bool = True
+    title: str = ""
+    started: bool = False
+    resumed: bool = False
+    closed: str = ""
+    seq: int = 0
+    entries: list[Entry] = field(default_factory=list)
+    touched: set[int] = field(default_factory=set)
+    aspects: set[Aspect] = field(default_factory=set)
+    turn: Turn | None = None
+    waiting: list[Waiting] = field(default_factory=list)
+    approvals: dict[str, ApprovalRequested] = field(default_factory=dict)
+    questions: dict[str, QuestionAsked] = field(default_factory=dict)
+    running: dict[str, int] = field(default_factory=dict)  # call id: its entry
+    todo: tuple[TodoRow, ...] = ()
+    files: dict[str, ChangedFile] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    context: int = 0
+    window: int = 0
+    panels: dict[str, tuple[PanelRow, ...]] = field(default_factory=dict)
+    plan: str = ""
+    requests: list[Request] = field(default_factory=list)
+    captured: set[str] = field(default_factory=set)  # ops whose answers a screen takes
+    texts: dict[str, int] = field(default_factory=dict)  # message id: the entry of its text
+    thoughts: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    agents: dict[str, int] = field(default_factory=dict)
+    asked_in: dict[str, str] = field(default_factory=dict)  # request id: the call it belongs to
+
+    @property
+    def busy(self) -> bool:
+        return self.turn is not None
+
+    @property
+    def fullness(self) -> float | None:
+        """How full the context window is, 0 to 1; None while nobody knows its size."""
+        return self.context / self.window if self.window > 0 else None
+
+    def add(self, entry: Entry) -> int:
+        """Put `entry` at the end of the Trace."""
+        self.entries.append(entry)
+        number = len(self.entries) - 1
+        self.touch(number)
+        return number
+
+    def touch(self, number: int) -> None:
+        self.touched.add(number)
+        self.aspects.add("trace")

@@ -1,0 +1,1 @@
+"""The Trace: what was said and done, in order, drawn as strips by one widget."""

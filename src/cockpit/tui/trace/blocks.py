@@ -1,0 +1,328 @@
+"""How each entry of the Trace is drawn: entry, width and moment to lines. Pure."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from cockpit.protocol.content import Diff, Markdown
+from cockpit.tui import figures
+from cockpit.tui.clean import clean_output
+from cockpit.tui.state.entries import (
+    Answered,
+    Called,
+    Delegated,
+    Ended,
+    Entry,
+    Plan,
+    Remark,
+    Said,
+    Shown,
+    Thought,
+    Welcomed,
+)
+from cockpit.tui.trace.contents import draw_block, markdown
+from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, width_of
+from cockpit.tui.welcome import welcome
+
+MARGIN = 3
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FOLDED_TAIL = 6
+_FOLDED_DIFF = 14
+_MOST_LINES = 4_000
+
+_SIGNS: dict[str, tuple[str, str]] = {
+    "running": ("⠹", "machine"),
+    "waiting": ("◇", "person+b"),
+    "ok": ("✓", "good"),
+    "error": ("✗", "bad"),
+    "denied": ("⊘", "warn"),
+    "cancelled": ("■", "muted"),
+    "interrupted": ("■", "warn"),
+    "repeated": ("↺", "warn"),
+}
+_WORDS = {
+    "waiting": "waits for you",
+    "denied": "refused",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+    "repeated": "not run again",
+    "error": "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a running entry is drawn with: seconds since the epoch and the spinner's step."""
+
+    now: float = 0.0
+    step: int = 2
+
+
+def draw_entry(entry: Entry, width: int, moment: Moment) -> list[Line]:
+    """The lines of `entry`."""
+    match entry:
+        case Welcomed():
+            return _welcomed(entry, width)
+        case Said():
+            return _said(entry, width)
+        case Thought():
+            return _thought(entry, width, moment)
+        case Answered():
+            return markdown(entry.text, width, MARGIN)
+        case Called():
+            return _called(entry, width, moment)
+        case Delegated():
+            return _delegated(entry, width, moment)
+        case Remark():
+            return _remark(entry, width)
+        case Shown():
+            return _shown(entry, width)
+        case Plan():
+            return _plan(entry, width)
+        case Ended():
+            return _ended(entry, width)
+        case _:
+            assert_never(entry)
+
+
+def gap_before(entry: Entry, previous: Entry | None) -> int:
+    """Blank lines above `entry`: none between calls, one between everything else."""
+    if previous is None:
+        return 0
+    if isinstance(entry, Called | Delegated) and isinstance(previous, Called | Delegated):
+        return 0
+    return 1
+
+
+def _welcomed(entry: Welcomed, width: int) -> list[Line]:
+    return welcome(
+        entry.project,
+        entry.path,
+        width,
+        model=entry.model,
+        counts=entry.counts,
+        tries=entry.tries,
+        note=entry.note,
+    )
+
+
+def _said(entry: Said, width: int) -> list[Line]:
+    bar: list[Piece] = [(" ", "body"), ("▌ ", "person/surface")]
+    text = entry.text.expandtabs(4)
+    lines = paragraph(text, width - 2, key="body/surface+b", first=bar, rest=bar, fill="body/surface")
+    if entry.steer:
+        lines[0].right = [("while it ran ", "muted/surface+i")]
+    elif entry.origin not in ("tui", "headless", ""):
+        lines[0].right = [(f"{entry.origin} ", "muted/surface+i")]
+    return lines
+
+
+def _thought(entry: Thought, width: int, moment: Moment) -> list[Line]:
+    if not entry.done:
+        words = " ".join(entry.text[-400:].split())
+        room = width - 16
+        tail = (
+            words
+            if width_of(words) <= room
+            else "…" + words[-max(1, room // 2 if not words.isascii() else room) :]
+        )
+        return [
+            Line(
+                [
+                    (" ", "body"),
+                    (SPINNER[moment.step % 10], "machine"),
+                    (" thinking  ", "muted"),
+                    (tail, "faint+i"),
+                ],
+                indent=3,
+            )
+        ]
+    took = f"thought for {figures.span(entry.seconds)}" if entry.seconds >= 0.1 else "thought"
+    sign = "▾" if entry.expanded else "▸"
+    lines = [Line([(f" {sign} ", "faint"), (took, "muted+i")], indent=3)]
+    if entry.expanded:
+        bar: list[Piece] = [("   │ ", "faint")]
+        lines += paragraph(entry.text.strip(), min(width, 104), key="muted+i", first=bar, rest=bar)
+    return lines
+
+
+def _called(entry: Called, width: int, moment: Moment) -> list[Line]:
+    sign, key = _SIGNS[entry.status]
+    if entry.status == "running":
+        sign = SPINNER[moment.step % 10]
+    verb, _, rest = entry.title.partition(" ")
+    right = _call_right(entry, moment)
+    room = width - 4 - sum(width_of(text) for text, _ in right)
+    shown = shortened(f"{verb}  {rest}" if rest else verb, max(10, room))
+    pieces: list[Piece] = [(" ", "body"), (sign, key), (" ", "body"), (shown[: len(verb)], "body+b")]
+    pieces.append((shown[len(verb) :], "muted" if entry.status == "ok" else "body"))
+    if entry.asked_by == "person":
+        pieces.append(("  by you", "person"))
+    return [Line(pieces, right=right, indent=3), *_call_body(entry, width)]
+
+
+def _call_right(entry: Called, moment: Moment) -> list[Piece]:
+    if entry.status == "running":
+        seconds = max(0.0, moment.now - entry.began)
+        return [(f"{seconds:.0f}s ", "machine")] if seconds >= 1 else []
+    if word := _WORDS.get(entry.status):
+        return [(f"{word} ", _SIGNS[entry.status][1].removesuffix("+b"))]
+    pieces: list[Piece] = []
+    diffs = [block for block in entry.blocks if isinstance(block, Diff)]
+    if diffs:
+        added, removed = sum(d.added for d in diffs), sum(d.removed for d in diffs)
+        pieces += [(f"+{added}", "good"), (" ", "body"), (f"-{removed}", "bad"), (" ", "body")]
+    elif entry.text and entry.kind in ("read", "search", "execute", "fetch"):
+        pieces.append((figures.count(entry.text.rstrip("\n").count("\n") + 1, "line") + " ", "faint"))
+    if entry.seconds >= 0.1:
+        pieces.append((f" {figures.span(entry.seconds)} ", "faint"))
+    return pieces
+
+
+def _call_body(entry: Called, width: int) -> list[Line]:
+    if entry.status in ("running", "waiting"):
+        return _barred([clean_output(line) for line in entry.tail[-_FOLDED_TAIL - 1 :]], width, "muted")
+    if entry.expanded:
+        return _call_whole(entry, width)
+    if entry.expanded is False:
+        return []
+    diffs = [block for block in entry.blocks if isinstance(block, Diff)]
+    if diffs:
+        lines = [line for block in diffs for line in draw_block(block, width, 5)]
+        if len(diffs) == 1:
+            del lines[0]  # the call's own line names the file
+        return _folded(lines, _FOLDED_DIFF)
+    if entry.status in ("error", "denied"):
+        return _barred(_ends(entry.text, _FOLDED_TAIL), width, "bad" if entry.status == "error" else "warn")
+    if entry.kind == "execute" and entry.text.strip():
+        return _barred(_ends(entry.text, _FOLDED_TAIL), width, "muted")
+    if entry.asked_by == "person":
+        return _folded(_call_whole(entry, width), 2 * _FOLDED_TAIL)
+    return []
+
+
+def _call_whole(entry: Called, width: int) -> list[Line]:
+    """The result as people see it: its blocks, or the text the model read."""
+    if entry.blocks:
+        lines: list[Line] = []
+        for block in entry.blocks:
+            lines += draw_block(block, width, 5)
+    else:
+        lines = _barred(entry.text.rstrip("\n").split("\n"), width, "muted")
+    if len(lines) > _MOST_LINES:
+        left = len(lines) - _MOST_LINES
+        lines[_MOST_LINES:] = [Line([("   │ ", "faint"), (f"… {left:,} more lines", "muted+i")], indent=5)]
+    return lines
+
+
+def _ends(text: str, most: int) -> list[str]:
+    """The last lines of `text`, with a line that counts what stands before them."""
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) <= most + 1:
+        return lines
+    return [f"… {len(lines) - most:,} lines above (Ctrl+O)", *lines[-most:]]
+
+
+def _folded(lines: list[Line], most: int) -> list[Line]:
+    if len(lines) <= most + 1:
+        return lines
+    more = Line([(" " * 5, "body"), (f"… {len(lines) - most:,} more lines (Ctrl+O)", "muted+i")], indent=5)
+    return [*lines[:most], more]
+
+
+def _barred(texts: list[str], width: int, key: str) -> list[Line]:
+    bar: list[Piece] = [("   │ ", "faint")]
+    lines: list[Line] = []
+    for text in texts:
+        lines += paragraph(text.expandtabs(4), width - 1, key=key, first=bar, rest=bar)
+    return lines
+
+
+def _delegated(entry: Delegated, width: int, moment: Moment) -> list[Line]:
+    running = not entry.done
+    sign, key = (SPINNER[moment.step % 10], "machine") if running else ("✓", "good")
+    if entry.done and entry.done != "end_turn":
+        sign, key = "■", "warn"
+    doing = entry.activity if running else {"end_turn": "done"}.get(entry.done, entry.done)
+    right: list[Piece] = [(f"{figures.count(entry.calls, 'call')} ", "faint")]
+    name = entry.agent.removeprefix("main/")
+    shown = shortened(doing, max(8, width - width_of(name) - 20))
+    pieces: list[Piece] = [
+        (" ", "body"),
+        (sign, key),
+        (" ", "body"),
+        (name, "body+b"),
+        (f"  {shown}", "muted"),
+    ]
+    lines = [Line(pieces, right=right, indent=3)]
+    if entry.expanded and entry.text:
+        lines += markdown(entry.text, width, 5)
+    return lines
+
+
+def _remark(entry: Remark, width: int) -> list[Line]:
+    sign, key = {"note": ("·", "muted"), "warning": ("▲", "warn"), "error": ("✗", "bad")}[entry.level]
+    first: list[Piece] = [(" ", "body"), (sign + " ", key)]
+    rest: list[Piece] = [("   ", "body")]
+    text = f"{entry.source}: {entry.text}" if entry.source else entry.text
+    lines = paragraph(
+        text, min(width, 104), key="muted" if entry.level == "note" else "body", first=first, rest=rest
+    )
+    if entry.hint:
+        arrow: list[Piece] = [("   → ", key)]
+        lines += paragraph(entry.hint, min(width, 104), key="muted", first=arrow, rest=[("     ", "body")])
+    return lines
+
+
+def _shown(entry: Shown, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for number, block in enumerate(entry.blocks):
+        if number and isinstance(block, Markdown):
+            lines.append(Line([]))
+        lines += draw_block(block, width, MARGIN)
+    return lines if entry.expanded is not False else _folded(lines, 1)
+
+
+def _plan(entry: Plan, width: int) -> list[Line]:
+    key = {"approved": "good", "rejected": "bad", "pending": "person"}.get(entry.state, "machine")
+    title: list[Piece] = [(" ", "body"), ("▌ ", key), ("PLAN  ", "body+b"), (entry.state, key)]
+    return [Line(title, indent=3), *markdown(entry.text, width, MARGIN)]
+
+
+def _ended(entry: Ended, width: int) -> list[Line]:
+    facts = [figures.count(entry.steps, "step")] if entry.steps else []
+    if entry.calls:
+        facts.append(figures.count(entry.calls, "call"))
+    if entry.denied:
+        facts.append(f"{entry.denied} refused")
+    facts.append(figures.span(entry.seconds))
+    used = entry.usage.input + entry.usage.output
+    if used:
+        facts += [f"{figures.tokens(used)} tokens", figures.cost(entry.usage.cost)]
+    text = " · ".join(facts)
+    word, key = _end_word(entry)
+    if not word:
+        rule = "─" * 2
+        return [Line([(f" {rule} ", "faint"), (text, "faint")], indent=4)]
+    first: list[Piece] = [(" ", "body"), (f"{word} ", key), (f"· {text}", "faint")]
+    lines = [Line(first, indent=1)]
+    if entry.message:
+        rest: list[Piece] = [("   ", "body")]
+        lines += paragraph(entry.message, min(width, 104), key="body", first=rest, rest=rest)
+    return lines
+
+
+def _end_word(entry: Ended) -> tuple[str, str]:
+    match entry.stop_reason:
+        case "end_turn":
+            return "", ""
+        case "cancelled":
+            return "■ interrupted", "muted"
+        case "max_turn_requests":
+            limit = (entry.limit or "steps").replace("_", " ")
+            return f"▲ stopped at the limit of {limit}", "warn"
+        case "max_tokens":
+            return "▲ the model's limit cut the answer", "warn"
+        case "refusal":
+            return "▲ the model refused", "warn"
+        case "error":
+            return "✗ failed", "bad"

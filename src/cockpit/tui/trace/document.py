@@ -1,0 +1,257 @@
+"""Rows of the Trace: which entry, which part of it and which line lies at row y.
+
+Only what is on the screen is laid out; the rest has an estimated height until it is looked at. Rows
+above the screen may so change their number: whoever asks is told by how much what it sees moved.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from cockpit.tui.state.entries import Answered, Entry
+from cockpit.tui.trace.blocks import MARGIN, Moment, draw_entry, gap_before
+from cockpit.tui.trace.layout import Line
+from cockpit.tui.trace.markdown import Part, Splitter
+from cockpit.tui.trace.parts import PROSE, draw, estimate
+
+_BLANK = Line([])
+
+
+class Chunk:
+    """A piece that is laid out at once: a part of an answer, or a whole other entry (`part` None)."""
+
+    __slots__ = ("exact", "gap", "height", "lines", "part", "size")
+
+    def __init__(self, part: Part | None, gap: int, height: int) -> None:
+        self.part = part
+        self.gap = gap
+        self.height = gap + height
+        self.lines: Sequence[Line] = ()
+        self.exact = False
+        prose = part is not None and part.kind in ("paragraph", "bullet", "quote")
+        self.size = sum(len(line) + 1 for line in part.lines) if part is not None and prose else -1
+
+
+class Section:
+    """The rows of one entry. `tops` are its chunks' first rows, and its height at the end."""
+
+    __slots__ = ("_fed", "_live", "_splitter", "_taken", "_whole", "chunks", "entry", "gap", "tops")
+
+    def __init__(self, entry: Entry, gap: int) -> None:
+        self.entry = entry
+        self.gap = gap
+        self.chunks: list[Chunk] = []
+        self.tops = [0]
+        self._live = 0  # chunks at the end that are still being written
+        self._reset()
+
+    def _reset(self) -> None:
+        self._splitter = Splitter()
+        self._fed = self._taken = 0
+        self._whole = self.entry.whole if isinstance(self.entry, Answered) else 0
+        self._live = 0
+        self.chunks.clear()
+        del self.tops[1:]
+
+    @property
+    def height(self) -> int:
+        return self.tops[-1]
+
+    def sync(self, width: int) -> int:
+        """Take what is new in the entry; the first row that may be different now."""
+        if isinstance(self.entry, Answered):
+            return self._sync_answer(self.entry, width)
+        height = self.chunks[0].height - self.gap if self.chunks else 1
+        self.chunks[:] = [Chunk(None, self.gap, height)]
+        self.tops[1:] = [self.chunks[0].height]
+        return 0
+
+    def _sync_answer(self, entry: Answered, width: int) -> int:
+        if entry.whole != self._whole:
+            self._reset()
+        new = entry.text[self._fed :] if entry.done else "".join(entry.parts[self._taken :])
+        self._taken = len(entry.parts)
+        self._fed += len(new)
+        if self._live:
+            del self.chunks[-self._live :]
+            del self.tops[-self._live :]
+        first = self.tops[-1]
+        self._splitter.feed(new)
+        if entry.done:
+            self._splitter.close()
+        done = self._splitter.done
+        for part in done:
+            self._append(part, width)
+        done.clear()
+        live = self._splitter.peek()
+        for part in live:
+            self._append(part, width)
+        self._live = len(live)
+        return first
+
+    def _append(self, part: Part, width: int) -> None:
+        gap = self.gap if not self.chunks else int(part.gap)
+        chunk = Chunk(part, gap, estimate(part, width, MARGIN))
+        self.chunks.append(chunk)
+        self.tops.append(self.tops[-1] + chunk.height)
+
+    def resize(self, width: int) -> None:
+        """Another width: every height is a guess again."""
+        room = max(10, min(width, PROSE) - MARGIN - 1)
+        for chunk in self.chunks:
+            chunk.exact = False
+            if chunk.size >= 0:
+                chunk.height = chunk.gap + 1 + chunk.size // room
+        self._stack()
+
+    def settle(self, first: int, last: int, width: int, moment: Moment) -> int:
+        """Lay out what lies in rows `first` to `last`; how far the row `first` moved."""
+        index = max(0, bisect_right(self.tops, first) - 1)
+        position, shift, changed = self.tops[min(index, len(self.chunks))], 0, False
+        while index < len(self.chunks) and position < last:
+            chunk = self.chunks[index]
+            if not chunk.exact:
+                delta = self._lay(chunk, width, moment)
+                changed = changed or delta != 0
+                if position < first:
+                    shift, first, last = shift + delta, first + delta, last + delta
+            position += chunk.height
+            index += 1
+        if changed:
+            self._stack()
+        return shift
+
+    def settle_end(self, rows: int, width: int, moment: Moment) -> int:
+        """Lay out the last `rows` rows; how many rows that made sure of."""
+        found, changed = 0, False
+        for chunk in reversed(self.chunks):
+            if found >= rows:
+                break
+            if not chunk.exact:
+                changed = self._lay(chunk, width, moment) != 0 or changed
+            found += chunk.height
+        if changed:
+            self._stack()
+        return found
+
+    def _lay(self, chunk: Chunk, width: int, moment: Moment) -> int:
+        if chunk.part is None:
+            chunk.lines = draw_entry(self.entry, width, moment)
+        else:
+            chunk.lines = draw(chunk.part, width, MARGIN)
+        height = chunk.gap + len(chunk.lines)
+        delta = height - chunk.height
+        chunk.height, chunk.exact = height, True
+        return delta
+
+    def _stack(self) -> None:
+        self.tops[:] = accumulate((chunk.height for chunk in self.chunks), initial=0)
+
+
+class Document:
+    """All rows. `height` is their number as far as it is known."""
+
+    def __init__(self, width: int = 80) -> None:
+        self.width = width
+        self.sections: list[Section] = []
+        self._starts = [0]
+
+    @property
+    def height(self) -> int:
+        return self._starts[-1]
+
+    def sync(self, entries: Sequence[Entry], touched: Sequence[int]) -> int | None:
+        """Take the changes of the entries `touched` (rising); the first row that differs now."""
+        first: int | None = None
+        lowest = len(self.sections)
+        for number in touched:
+            while len(self.sections) <= number:
+                at = len(self.sections)
+                previous = entries[at - 1] if at else None
+                self.sections.append(Section(entries[at], gap_before(entries[at], previous)))
+                self._starts.append(self._starts[-1])
+            row = self.sections[number].sync(self.width) + self._starts[number]
+            first = row if first is None else min(first, row)
+            lowest = min(lowest, number)
+        if first is not None:
+            self._stack(lowest)
+        return first
+
+    def resize(self, width: int) -> None:
+        if width == self.width:
+            return
+        self.width = width
+        for section in self.sections:
+            section.resize(width)
+        self._stack(0)
+
+    def settle(self, y: int, rows: int, moment: Moment) -> int:
+        """Lay out rows `y` to `y + rows`; how far the row `y` moved."""
+        shift = 0
+        number = self.section_at(y)
+        while number < len(self.sections) and self._starts[number] < y + rows:
+            section, start = self.sections[number], self._starts[number]
+            before = section.height
+            moved = section.settle(max(0, y - start), y + rows - start, self.width, moment)
+            y, shift = y + moved, shift + moved
+            if section.height != before:
+                self._stack(number)
+            number += 1
+        return shift
+
+    def settle_end(self, rows: int, moment: Moment) -> None:
+        """Lay out the last `rows` rows."""
+        number = len(self.sections) - 1
+        while number >= 0 and rows > 0:
+            rows -= self.sections[number].settle_end(rows, self.width, moment)
+            number -= 1
+        self._stack(max(0, number + 1))
+
+    def section_at(self, y: int) -> int:
+        """The number of the entry at row `y`."""
+        return min(max(0, bisect_right(self._starts, y) - 1), max(0, len(self.sections) - 1))
+
+    def chunk_at(self, y: int) -> int:
+        """The number of the chunk at row `y`, within its entry."""
+        number = self.section_at(y)
+        return max(0, bisect_right(self.sections[number].tops, y - self._starts[number]) - 1)
+
+    def holds(self, number: int, chunk: int, needle: str, moment: Moment) -> bool:
+        """Whether a chunk's text holds `needle` (in lower case)."""
+        part = self.sections[number].chunks[chunk].part
+        if part is not None:
+            return needle in part.text.casefold()
+        return bool(self.rows_with(number, chunk, needle, moment))
+
+    def rows_with(self, number: int, chunk: int, needle: str, moment: Moment) -> list[int]:
+        """The rows of a chunk that hold `needle`; its first one where a line break cuts it."""
+        section = self.sections[number]
+        top = section.tops[chunk]
+        section.settle(top, top + 1, self.width, moment)
+        self._stack(number)
+        one = section.chunks[chunk]
+        start = self._starts[number] + section.tops[chunk] + one.gap
+        rows = [start + n for n, line in enumerate(one.lines) if needle in line.text.casefold()]
+        return rows or ([start] if one.part is not None else [])
+
+    def line(self, y: int) -> Line:
+        """The line at row `y`; a blank one where nothing is, or nothing is laid out yet."""
+        if not 0 <= y < self.height:
+            return _BLANK
+        number = self.section_at(y)
+        section = self.sections[number]
+        row = y - self._starts[number]
+        index = bisect_right(section.tops, row) - 1
+        if index >= len(section.chunks):
+            return _BLANK
+        chunk = section.chunks[index]
+        at = row - section.tops[index] - chunk.gap
+        return chunk.lines[at] if 0 <= at < len(chunk.lines) else _BLANK
+
+    def clear(self) -> None:
+        self.sections.clear()
+        self._starts[:] = [0]
+
+    def _stack(self, number: int) -> None:
+        heights = (section.height for section in self.sections[number:])
+        self._starts[number:] = accumulate(heights, initial=self._starts[number])

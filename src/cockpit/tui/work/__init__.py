@@ -1,0 +1,1 @@
+"""Work: what is happening now, what waits for a person, what changed."""

@@ -1,0 +1,198 @@
+"""The rows of Work, from the state: pure. A row may carry what Enter does on it."""
+
+from dataclasses import dataclass
+
+from cockpit.protocol.events import QuestionAsked
+from cockpit.protocol.rows import PanelRow
+from cockpit.tui import figures
+from cockpit.tui.clean import clean_output, one_line
+from cockpit.tui.state.entries import Called, Delegated
+from cockpit.tui.state.state import ChangedFile, State
+from cockpit.tui.trace.blocks import SPINNER, Moment
+from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, shortened_path, width_of
+from cockpit.tui.work.approval import approval_rows
+
+_TAIL = 5
+_LETTERS = {
+    "created": ("A", "good"),
+    "modified": ("M", "person"),
+    "deleted": ("D", "bad"),
+    "moved": ("R", "machine"),
+}
+_TODO = {
+    "completed": ("✓", "good", "muted"),
+    "in_progress": ("▸", "person", "body+b"),
+    "pending": ("·", "faint", "body"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line, and what choosing it does: `diff:PATH`, `panel:PLUGIN/ACTION`, `option:N`, or nothing."""
+
+    line: Line
+    does: str = ""
+
+
+def rows(state: State, width: int, moment: Moment, parts: frozenset[str] = frozenset()) -> list[Row]:
+    """Everything Work shows; what waits for a person comes first. `parts` are those left out of the
+    approval that is shown."""
+    found: list[Row] = []
+    if state.approvals:
+        request = next(iter(state.approvals.values()))
+        lines = approval_rows(request, 1, len(state.approvals), width, parts)
+        found += [Row(line, does) for line, does in lines]
+        found.append(_blank())
+    elif state.questions:
+        found += [*_question(next(iter(state.questions.values())), width), _blank()]
+    if state.turn is not None:
+        found += [*_running(state, width, moment), _blank()]
+    if state.todo:
+        found += [*_todo(state, width), _blank()]
+    if state.files:
+        found += [*_files(list(state.files.values()), width), _blank()]
+    for panel, panel_rows in state.panels.items():
+        if panel_rows:
+            found += [*_panel(panel, panel_rows, width), _blank()]
+    if state.turn is None and not state.approvals and not state.questions:
+        found += _still(state, width)
+    return found
+
+
+def _blank() -> Row:
+    return Row(Line([], "body/surface"))
+
+
+def title(text: str, right: str = "", key: str = "heading") -> Line:
+    """The head of a section."""
+    return Line([(" " + text, f"{key}/surface+b")], "body/surface", right=[(f"{right} ", "muted/surface")])
+
+
+def row(*pieces: Piece, right: list[Piece] | None = None) -> Line:
+    """A line on Work's own shade."""
+    shaded = [(text, _on(key)) for text, key in pieces]
+    return Line(shaded, "body/surface", right=[(text, _on(key)) for text, key in right or []])
+
+
+def _on(key: str) -> str:
+    if "/" in key:
+        return key
+    name, plus, flags = key.partition("+")
+    return f"{name}/surface{plus}{flags}"
+
+
+def _running(state: State, width: int, moment: Moment) -> list[Row]:
+    turn = state.turn
+    assert turn is not None
+    lines = [title("RUNNING", f"turn {figures.clock(moment.now - turn.began)}", "machine")]
+    facts = f"step {turn.step}" if turn.step else "starting"
+    used = state.usage
+    if used.input or used.output:
+        facts += f"   {figures.tokens(used.input)} in   {figures.tokens(used.output)} out"
+    lines.append(row((f" {facts}", "muted")))
+    spin = SPINNER[moment.step % 10]
+    calls = [entry for number in state.running.values() if isinstance(entry := state.entries[number], Called)]
+    for call in calls[:4]:
+        lines += _active(call, width, moment, spin)
+    if len(calls) > 4:
+        lines.append(row((f"   and {len(calls) - 4} more calls", "muted")))
+    for entry in (state.entries[number] for number in state.agents.values()):
+        if isinstance(entry, Delegated) and not entry.done:
+            name = entry.agent.removeprefix("main/")
+            doing = shortened(entry.activity, max(4, width - width_of(name) - 6))
+            lines.append(row((f" {spin} ", "machine"), (name, "body+b"), (f"  {doing}", "muted")))
+    if not calls and turn.step:
+        word = "writes" if turn.streaming else "thinks"
+        model = shortened(turn.model or state.model, width - 12)
+        lines.append(row((f" {spin} ", "machine"), (model, "body"), (f" {word}", "muted")))
+    return [Row(line) for line in lines]
+
+
+def _active(call: Called, width: int, moment: Moment, spin: str) -> list[Line]:
+    if call.status == "waiting":
+        return [row((" ◇ ", "person+b"), (shortened(call.title, width - 5), "body"))]
+    seconds = max(0.0, moment.now - call.began)
+    took: list[Piece] = [(f"{figures.span(seconds)} ", "machine")] if seconds >= 1 else []
+    lines = [row((f" {spin} ", "machine"), (shortened(call.title, width - 12), "body+b"), right=took)]
+    for text in call.tail[-_TAIL - 1 :]:
+        if text:
+            shown = shortened(clean_output(text).expandtabs(4), width - 5)
+            lines.append(row((" │ ", "faint"), (shown, "muted")))
+    return lines
+
+
+def _todo(state: State, width: int) -> list[Row]:
+    done = sum(one.status == "completed" for one in state.todo)
+    lines = [title("TODO", f"{done} of {len(state.todo)}")]
+    for one in state.todo:
+        sign, key, text_key = _TODO[one.status]
+        first = [(f" {sign} ", _on(key))]
+        lines += paragraph(
+            one.text,
+            width - 1,
+            key=_on(text_key),
+            first=first,
+            rest=[("   ", "body/surface")],
+            fill="body/surface",
+        )
+    return [Row(line) for line in lines]
+
+
+def _files(files: list[ChangedFile], width: int) -> list[Row]:
+    found = [Row(title("CHANGED", figures.count(len(files), "file")))]
+    for file in sorted(files, key=lambda one: one.path):
+        letter, key = _LETTERS[file.change]
+        counts: list[Piece] = [(f"+{file.added}", "good"), (" ", "body"), (f"-{file.removed} ", "bad")]
+        room = width - 5 - sum(width_of(text) for text, _ in counts)
+        line = row((f" {letter} ", key), (shortened_path(one_line(file.path), room), "body"), right=counts)
+        found.append(Row(line, f"diff:{file.path}"))
+    return found
+
+
+def _panel(panel: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row]:
+    found = [Row(title(one_line(panel).upper(), str(len(panel_rows))))]
+    for one in panel_rows[:40]:
+        state = shortened(one_line(one.state), 14)
+        room = width - 4 - width_of(state)
+        text = shortened(one_line(one.text), room)
+        line = row((f"   {text}", "body"), right=[(f"{state} ", "muted")] if state else [])
+        found.append(Row(line, f"panel:{one.action}" if one.action else ""))
+    return found
+
+
+def _question(question: QuestionAsked, width: int) -> list[Row]:
+    bar: list[Piece] = [(" ▌ ", "function/surface")]
+    found = [Row(title("QUESTION", "", "function"))]
+    text = clean_output(question.question)
+    lines = paragraph(text, width - 1, key="body/surface+b", first=bar, rest=bar, fill="body/surface")
+    found += [Row(line) for line in lines]
+    if question.options:
+        found.append(_blank())
+    for number, option in enumerate(question.options, 1):
+        first: list[Piece] = [(f"  {number}  ", "person/surface+b")]
+        rest: list[Piece] = [("     ", "body/surface")]
+        lines = paragraph(
+            one_line(option), width - 1, key="body/surface", first=first, rest=rest, fill="body/surface"
+        )
+        found += [Row(line, f"option:{number - 1}") for line in lines]
+    words = "press its number, or write" if question.options else "write the answer, Enter sends it"
+    found += [_blank(), Row(row((f" {words}", "muted")))]
+    return found
+
+
+def _still(state: State, width: int) -> list[Row]:
+    """What stands here while nothing runs."""
+    lines = [title("SESSION", "ready" if not state.closed else "closed")]
+    used = state.usage
+    facts = [("model", state.model or "…"), ("mode", state.mode)]
+    if used.requests:
+        facts.append(("tokens", f"{figures.tokens(used.input)} in   {figures.tokens(used.output)} out"))
+        if used.cached:
+            facts.append(("cached", figures.tokens(used.cached)))
+        facts.append(("cost", figures.cost(used.cost)))
+    if state.window:
+        facts.append(("context", f"{figures.tokens(state.context)} of {figures.tokens(state.window)}"))
+    facts.append(("folder", "trusted" if state.trusted else "not trusted"))
+    for label, value in facts:
+        lines.append(row((f" {label:<9}", "muted"), (shortened(value, width - 11), "body")))
+    return [Row(line) for line in lines]

@@ -1,0 +1,118 @@
+"""Work's widget: rows, a cursor on those that can be chosen, a scroll of its own."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cockpit.tui.messages import Typed
+from cockpit.tui.palette import Palette
+from cockpit.tui.trace.layout import Line
+from cockpit.tui.trace.strips import to_strip
+
+if TYPE_CHECKING:
+    from cockpit.tui.work.rows import Row
+
+_EMPTY = Line([], "body/surface")
+
+
+class WorkView(ScrollView, can_focus=True):
+    """Draws rows; Up and Down walk over those that do something, Enter chooses."""
+
+    DEFAULT_CSS = """
+    WorkView {
+        background: $surface; overflow-x: hidden; overflow-y: auto; scrollbar-size: 1 1;
+        scrollbar-background: $surface; scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface;
+        padding: 0;
+    }
+    """
+
+    class Chosen(Message):
+        """A person chose a row."""
+
+        def __init__(self, does: str) -> None:
+            super().__init__()
+            self.does = does
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__(id="work")
+        self.palette = palette
+        self.rows: Sequence[Row] = ()
+        self.cursor = -1
+
+    def show(self, rows: "Sequence[Row]", palette: Palette) -> None:
+        """Other rows; only lines that differ are drawn."""
+        old, self.rows = self.rows, rows
+        if palette is not self.palette:
+            self.palette, old = palette, ()
+        self._keep_cursor()
+        size = Size(self.size.width, len(rows))
+        if size != self.virtual_size:
+            self.virtual_size = size
+        top, height = self.scroll_offset.y, self.size.height
+        for y in range(height):
+            row = y + top
+            before = old[row].line if row < len(old) else _EMPTY
+            now = rows[row].line if row < len(rows) else _EMPTY
+            if before.pieces != now.pieces or before.right != now.right or row == self.cursor or not old:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def _keep_cursor(self) -> None:
+        if not self.has_focus:
+            self.cursor = -1
+        elif not (0 <= self.cursor < len(self.rows) and self.rows[self.cursor].does):
+            self.cursor = self._next(-1, 1)
+
+    def _next(self, start: int, step: int) -> int:
+        """The next row from `start` that does something; `start` itself where there is none."""
+        row = start + step
+        while 0 <= row < len(self.rows):
+            if self.rows[row].does and self.rows[row].does != self._does(start):
+                return row
+            row += step
+        return start
+
+    def _does(self, row: int) -> str:
+        return self.rows[row].does if 0 <= row < len(self.rows) else ""
+
+    def render_line(self, y: int) -> Strip:
+        row = y + self.scroll_offset.y
+        line = self.rows[row].line if row < len(self.rows) else _EMPTY
+        marks = [(0, -1, "selection")] if row == self.cursor else []
+        return to_strip(line, self.size.width, self.palette, marks)
+
+    def on_focus(self) -> None:
+        self.cursor = self._next(-1, 1)
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.cursor = -1
+        self.refresh()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key in ("up", "down") and self._move(-1 if event.key == "up" else 1):
+            event.stop()
+        elif event.key in ("enter", "space") and self._does(self.cursor):
+            event.stop()
+            self.post_message(self.Chosen(self._does(self.cursor)))
+        elif event.character or event.key == "escape":
+            event.stop()
+            self.post_message(Typed("work", event.key, event.character or ""))
+
+    def _move(self, step: int) -> bool:
+        row = self._next(self.cursor, step)
+        if row == self.cursor:
+            return False
+        self.cursor = row
+        self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
+        self.refresh()
+        return True
+
+    def on_click(self, event: events.Click) -> None:
+        if does := self._does(event.y + self.scroll_offset.y):
+            self.post_message(self.Chosen(does))
