@@ -9,7 +9,6 @@ from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
 from cockpit.plugin.values import Register, Scope
-from cockpit.workspace.patches import planning
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +17,9 @@ class ApplyPatch:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
+    # The two dialects and the matching are loaded with the first patch.
+    from cockpit.workspace.patches import planning
+
     files = planning.parsed(parse(ApplyPatch, arguments).patch)
     present: dict[str, bytes | None] = {}
     for path in planning.sources(files):

@@ -44,8 +44,8 @@ def load(disabled: Collection[str] = ()) -> tuple[pluggy.PluginManager, tuple[Fo
     wanted = _wanted()
     found: list[Found] = []
     taken: dict[str, str] = {}
-    for point in sorted(_points(), key=lambda one: (_distribution(one)[0] != OURS, one.name)):
-        name, (distribution, version) = point.name, _distribution(point)
+    for point, distribution, version in sorted(_points(), key=lambda one: (one[1] != OURS, one[0].name)):
+        name = point.name
         plugin = Found(name, distribution, version, "disabled")
         if distribution != OURS and wanted is not None and name not in wanted:
             found.append(replace(plugin, reason="not named in COCKPIT_PLUGINS"))
@@ -67,14 +67,17 @@ def _wanted() -> frozenset[str] | None:
     return frozenset(name.strip() for name in named.split(",") if name.strip())
 
 
-def _points() -> tuple[metadata.EntryPoint, ...]:
-    return tuple(metadata.entry_points(group=GROUP))
-
-
-def _distribution(point: metadata.EntryPoint) -> tuple[str, str]:
-    if point.dist is None:
-        return "unknown", ""
-    return point.dist.name, point.dist.version
+def _points() -> list[tuple[metadata.EntryPoint, str, str]]:
+    """Every entry point, with its distribution's name and version."""
+    found: list[tuple[metadata.EntryPoint, str, str]] = []
+    # Name and version each parse the whole METADATA, and the points of one distribution share it.
+    known: dict[int, tuple[str, str]] = {}
+    for point in metadata.entry_points(group=GROUP):
+        dist = point.dist
+        if dist is not None and id(dist) not in known:
+            known[id(dist)] = dist.name, dist.version
+        found.append((point, *known.get(id(dist), ("unknown", ""))))
+    return found
 
 
 def _load(manager: pluggy.PluginManager, point: metadata.EntryPoint, plugin: Found) -> Found:
