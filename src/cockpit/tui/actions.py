@@ -26,9 +26,25 @@ class Action(NamedTuple):
 
 ACTIONS: tuple[Action, ...] = (
     Action("send", ("enter",), "send; while a turn runs: steer it", "prompt", "op", listed=False),
-    Action("newline", ("shift+enter", "ctrl+j"), "new line (also a backslash before Enter)", "prompt", "view", listed=False),
-    Action("queue", ("tab",), "queue a follow-up while a turn runs; accept a completion", "prompt", "op", listed=False),
-    Action("interrupt", ("escape",), "interrupt the turn; twice: clear the draft", "prompt", "op"),
+    Action(
+        "newline",
+        ("shift+enter", "ctrl+j"),
+        "new line (also a backslash before Enter)",
+        "prompt",
+        "view",
+        listed=False,
+    ),
+    Action(
+        "queue",
+        ("tab",),
+        "queue a follow-up while a turn runs; accept a completion",
+        "prompt",
+        "op",
+        listed=False,
+    ),
+    Action(
+        "interrupt", ("escape",), "interrupt the turn; twice: clear the draft", "prompt", "op", listed=False
+    ),
     Action("clear_or_quit", ("ctrl+c",), "clear, interrupt, and twice: quit", "prompt", "view", listed=False),
     Action("leave", ("ctrl+d",), "quit when the Composer is empty", "prompt", "view", listed=False),
     Action("history", ("ctrl+r",), "search what you said before", "prompt", "screen"),
@@ -36,17 +52,35 @@ ACTIONS: tuple[Action, ...] = (
     Action("mode", ("shift+tab",), "next permission mode", "prompt", "op", everywhere=True),
     Action("palette", ("ctrl+p",), "everything, by name", "view", "screen", everywhere=True, listed=False),
     Action("help", ("f1",), "keys and commands", "view", "screen", ("help",), everywhere=True),
-    Action("copy", ("f2",), "copy the selection or the last answer", "view", "view", ("copy",), everywhere=True),
+    Action(
+        "copy", ("f2",), "copy the selection or the last answer", "view", "view", ("copy",), everywhere=True
+    ),
     Action("trace", ("f3",), "go to the Trace", "view", "view", everywhere=True),
     Action("composer", ("f4",), "go to the Composer", "view", "view", everywhere=True),
     Action("work", ("f5",), "go to Work; open or shut it when narrow", "view", "view", everywhere=True),
-    Action("expand", ("ctrl+o",), "open or fold tool output and thoughts", "view", "view", ("display",), everywhere=True),
+    Action(
+        "expand",
+        ("ctrl+o",),
+        "open or fold tool output and thoughts",
+        "view",
+        "view",
+        ("display",),
+        everywhere=True,
+    ),
     Action("todo", ("ctrl+t",), "show the todo list", "view", "view", everywhere=True),
     Action("redraw", ("ctrl+l",), "draw the screen anew", "view", "view", everywhere=True),
     Action("suspend", ("ctrl+z",), "suspend to the shell", "view", "view", everywhere=True),
     Action("theme", (), "choose a theme", "view", "screen", ("theme",)),
     Action("changes", (), "what this session changed, as a diff", "view", "screen", ("diff", "changes")),
-    Action("sessions", ("ctrl+s",), "open another session", "session", "screen", ("sessions", "resume"), everywhere=True),
+    Action(
+        "sessions",
+        ("ctrl+s",),
+        "open another session",
+        "session",
+        "screen",
+        ("sessions", "resume"),
+        everywhere=True,
+    ),
     Action("new", (), "start a new session", "session", "op", ("new",)),
     Action("clear", (), "start a new session with an empty Trace", "session", "op", ("clear",)),
     Action("model", (), "choose a model", "session", "screen", ("model",)),
@@ -63,15 +97,22 @@ ACTIONS: tuple[Action, ...] = (
     Action("find_next", ("n",), "next place", "trace", "view", listed=False),
     Action("find_previous", ("N",), "place before", "trace", "view", listed=False),
     Action("open_entry", ("enter",), "open or fold the entry in sight", "trace", "view", listed=False),
-)  # fmt: skip
+)
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
 BY_SLASH: Mapping[str, Action] = {slash: action for action in ACTIONS for slash in action.slash}
 
 _NAMES = {
-    "escape": "Esc", "enter": "Enter", "tab": "Tab", "slash": "/", "shift+tab": "Shift+Tab", "shift+enter": "Shift+Enter",
-    "space": "Space", "pageup": "PgUp", "pagedown": "PgDn",
-}  # fmt: skip
+    "escape": "Esc",
+    "enter": "Enter",
+    "tab": "Tab",
+    "slash": "/",
+    "shift+tab": "Shift+Tab",
+    "shift+enter": "Shift+Enter",
+    "space": "Space",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+}
 
 
 def key_name(key: str) -> str:

@@ -160,16 +160,16 @@ class Cockpit(App[int]):
         self.action_do(event.action)
 
     def on_editor_chose(self, event: Editor.Chose) -> None:
-        if self.desk is not None:
-            self.desk.chose(event.what)
+        if self.desk is not None and self.desk.completing is not None:
+            self.desk.completing.chose(event.what)
 
     def on_editor_recalled(self, event: Editor.Recalled) -> None:
         if self.desk is not None:
             self.desk.recall(event.step)
 
     def on_popup_picked(self, event: "Popup.Picked") -> None:
-        if self.desk is not None:
-            self.desk.complete(event.completion)
+        if self.desk is not None and self.desk.completing is not None:
+            self.desk.completing.put(event.completion)
 
     def on_work_view_chosen(self, event: "WorkView.Chosen") -> None:
         if self.desk is not None:

@@ -7,14 +7,13 @@ and nothing runs between two of them while nothing happens.
 import asyncio
 import gc
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.protocol.queries import Complete, Completion, Completions
 from cockpit.tui import doing, drawing, keymap, memory, showing, themes
 from cockpit.tui.actions import ACTIONS, keys_of
-from cockpit.tui.composer.completion import token_at
+from cockpit.tui.composer.completing import Completing
 from cockpit.tui.composer.editor import Editor
 from cockpit.tui.composer.history import History
 from cockpit.tui.composer.popup import Popup
@@ -22,8 +21,8 @@ from cockpit.tui.link import Link
 from cockpit.tui.messages import Typed
 from cockpit.tui.palette import Palette, colours_of
 from cockpit.tui.state.entries import Called, Delegated, Thought
-from cockpit.tui.trace.blocks import Moment
 from cockpit.tui.trace.code import warm
+from cockpit.tui.trace.moment import Moment
 
 if TYPE_CHECKING:
     from cockpit.tui.app import Cockpit
@@ -41,6 +40,7 @@ class Desk:
         self.keymap, problems = keymap.load(paths.config())
         self.history = History(None if app.options.still else paths.state() / "history.jsonl")
         self.link: Link | None = None
+        self.completing: Completing | None = None
         self.ready = False
         self.learned = False
         self.trust_asked = False
@@ -54,15 +54,15 @@ class Desk:
         self._wanted = False
         self._drawn = 0.0
         self._ticking = False
-        self._asking: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
         """Themes, keys, the deck and the session, in this order."""
         app = self.app
         self._use_themes()
         self._use_keys()
-        self.popup = Popup(app.palette)
-        await app.mount(self.popup)
+        popup = Popup(app.palette)
+        await app.mount(popup)
+        self.completing = Completing(app.editor, popup)
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
@@ -102,6 +102,8 @@ class Desk:
         palette = Palette(colours_of(self.app.current_theme))
         self.app.palette = palette
         self.app.trace.repaint(palette)
+        if self.completing is not None:
+            self.completing.repaint(palette)
         if self.link is not None:
             self.link.state.aspects |= {"work", "bar"}
             self.changed()
@@ -173,56 +175,14 @@ class Desk:
         await doing.submitted(self, event.text, event.how, event.purpose)
 
     def drafted(self) -> None:
-        """The draft changed: offer completions, colour the bar, show other hints."""
+        """The draft changed: colour the bar, show other hints, offer completions."""
         editor = self.app.editor
         editor.set_class(editor.text.startswith("!") and editor.purpose == "prompt", "-shell")
         if self.link is not None:
             self.link.state.aspects.add("bar")
+            if self.completing is not None:
+                self.completing.drafted(self.link if self.ready else None)
         self.changed()
-        if self._asking is not None:
-            self._asking.cancel()
-        if not self.ready or editor.purpose != "prompt":
-            return
-        row, column = editor.cursor_location
-        lines = editor.document.lines
-        cursor = sum(len(line) + 1 for line in lines[:row]) + column
-        token = token_at(editor.text, cursor)
-        if token is None:
-            self._offer(())
-            return
-        query = Complete(token.trigger, editor.text, cursor)
-        self._asking = asyncio.create_task(self._complete(query))
-
-    async def _complete(self, query: Complete) -> None:
-        assert self.link is not None
-        reply = await self.link.ask(query)
-        rows = reply.rows if isinstance(reply, Completions) else ()
-        only = len(rows) == 1 and query.text[rows[0].start : rows[0].end] == rows[0].insert.rstrip()
-        self._offer(() if only else rows)
-
-    def _offer(self, rows: tuple[Completion, ...]) -> None:
-        if rows or self.popup.rows:
-            self.popup.show(rows, self.app.editor.outer_size.height + 1, self.app.palette)
-        self.app.editor.popup_open = bool(rows)
-
-    def chose(self, what: Literal["up", "down", "accept", "dismiss"]) -> None:
-        """A key for the list of completions."""
-        if what in ("up", "down"):
-            self.popup.move(-1 if what == "up" else 1)
-        elif what == "accept" and self.popup.chosen is not None:
-            self.complete(self.popup.chosen)
-        else:
-            self._offer(())
-
-    def complete(self, completion: Completion) -> None:
-        """Put `completion` into the draft."""
-        editor = self.app.editor
-        text = editor.text
-        editor.load_text(text[: completion.start] + completion.insert + text[completion.end :])
-        before = text[: completion.start] + completion.insert
-        editor.move_cursor((before.count("\n"), len(before.rpartition("\n")[2])))
-        self._offer(())
-        editor.focus()
 
     def recall(self, step: int) -> None:
         text = self.history.step(step, self.app.editor.text)

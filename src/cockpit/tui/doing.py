@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cockpit.protocol import ops, queries
-from cockpit.protocol.messages import Decision
-from cockpit.tui import showing
+from cockpit.tui import answering, showing
 from cockpit.tui.actions import BY_NAME, BY_SLASH
 from cockpit.tui.composer.editor import How, Purpose
 from cockpit.tui.link import ORIGIN, is_live
@@ -29,9 +28,9 @@ TWICE = 1.2
 async def do(desk: "Desk", name: str) -> None:
     """Carry out the action `name`."""
     if name.startswith("option_"):
-        await _option(desk, int(name.removeprefix("option_")))
-    elif name in _DECISIONS:
-        await _decide(desk, _DECISIONS[name])
+        await answering.option(desk, int(name.removeprefix("option_")))
+    elif name in answering.DECISIONS:
+        await answering.decide(desk, answering.DECISIONS[name])
     elif name in _DOING:
         await _DOING[name](desk)
     elif name in showing.SHOWING:
@@ -44,11 +43,11 @@ async def submitted(desk: "Desk", text: str, how: How, purpose: Purpose) -> None
     assert link is not None
     editor.put("")
     if purpose == "note":
-        write_prompt(desk)
-        await _reject(desk, text)
+        answering.write_prompt(desk)
+        await answering.reject(desk, text)
     elif purpose == "answer":
         request = next(iter(link.state.questions), "")
-        write_prompt(desk)
+        answering.write_prompt(desk)
         await link.answer(request, text)
     else:
         desk.history.add(text)
@@ -83,88 +82,11 @@ async def _command(desk: "Desk", name: str, rest: str) -> None:
         link.say("warning", f"there is no command /{name}", hint)
 
 
-async def _decide(desk: "Desk", decision: Decision) -> None:
-    link = desk.link
-    assert link is not None
-    request = next(iter(link.state.approvals.values()), None)
-    if request is None or decision not in request.options:
-        return
-    if time.monotonic() < desk.quiet_until:
-        # The card appeared under a typing hand: the key was meant for the draft.
-        key = next(
-            (key for key, name in desk.app.editor.answers.items() if _DECISIONS.get(name) == decision), ""
-        )
-        desk.app.editor.insert(key)
-        return
-    kept = tuple(part.id for part in request.parts if part.id not in desk.left_out)
-    parts = kept if desk.left_out else ()
-    if desk.left_out and not kept:
-        decision = "reject_once"
-    desk.left_out = frozenset()
-    link.state.approvals.pop(request.id, None)
-    link.state.aspects |= {"work", "bar"}
-    await link.decide(request.id, decision, parts=parts)
-    desk.changed()
-
-
-async def _ask_why(desk: "Desk") -> None:
-    """`n`: a word to the model goes with the rejection."""
-    if time.monotonic() < desk.quiet_until:
-        desk.app.editor.insert("n")
-        return
-    write_for(desk, "note", "why not? Enter sends it (empty: no word), Esc goes back")
-    desk.app.editor.focus()
-
-
-async def _reject(desk: "Desk", note: str) -> None:
-    link = desk.link
-    assert link is not None
-    request = next(iter(link.state.approvals), "")
-    if request:
-        link.state.approvals.pop(request, None)
-        link.state.aspects |= {"work", "bar"}
-        await link.decide(request, "reject_once", note.strip())
-        desk.changed()
-
-
-async def _option(desk: "Desk", number: int) -> None:
-    link = desk.link
-    assert link is not None
-    question = next(iter(link.state.questions.values()), None)
-    if question is not None and number < len(question.options):
-        write_prompt(desk)
-        await link.answer(question.id, question.options[number])
-
-
-def write_for(desk: "Desk", purpose: Purpose, placeholder: str) -> None:
-    """Use the Composer for something else; the draft is kept."""
-    editor = desk.app.editor
-    if editor.purpose == "prompt":
-        desk.draft = editor.text
-        editor.put("")
-    editor.ask(purpose, placeholder)
-    if desk.link is not None:
-        desk.link.state.aspects.add("bar")
-        desk.changed()
-
-
-def write_prompt(desk: "Desk") -> None:
-    """The Composer is for prompts again."""
-    editor = desk.app.editor
-    if editor.purpose != "prompt":
-        editor.ask("prompt")
-        editor.put(desk.draft)
-        desk.draft = ""
-    if desk.link is not None:
-        desk.link.state.aspects |= {"work", "bar"}
-        desk.changed()
-
-
 async def _interrupt(desk: "Desk") -> None:
     """Esc: leave what is open, then the turn, then (twice) the draft."""
     editor, link = desk.app.editor, desk.link
     if editor.purpose == "note":
-        write_prompt(desk)
+        answering.write_prompt(desk)
     elif link is not None and (link.state.busy or link.state.approvals or link.state.questions):
         await link.interrupt()
     elif editor.text and _pressed_twice(desk, "escape"):
@@ -299,9 +221,6 @@ async def learn(desk: "Desk") -> None:
         return
     if isinstance(reply, queries.SettingsTable):
         entry.counts = reply.counts
-    entry.model = link.state.model
-    if link.state.model.split(":")[0] == "offline":
-        entry.note = "no language model yet: offline understands plain requests; /connect attaches a model"
     link.state.touch(0)
     link.state.aspects.add("bar")
     desk.learned = True
@@ -340,18 +259,13 @@ async def choose(desk: "Desk", does: str) -> None:
         plugin, _, action = value.partition("/")
         await link.invoke(action, {}, plugin)
     elif what == "option":
-        await _option(desk, int(value))
+        await answering.option(desk, int(value))
     elif what == "part":
         desk.left_out = desk.left_out ^ {value}
         link.state.aspects.add("work")
         desk.changed()
 
 
-_DECISIONS: dict[str, Decision] = {
-    "allow_once": "allow_once",
-    "allow_session": "allow_session",
-    "allow_always": "allow_always",
-}
 _DOING: dict[str, Doing] = {
     "interrupt": _interrupt,
     "clear_or_quit": _clear_or_quit,
@@ -359,7 +273,7 @@ _DOING: dict[str, Doing] = {
     "compact": _compact,
     "new": _new,
     "clear": _new,
-    "reject": _ask_why,
+    "reject": answering.ask_why,
 }
 _WITH_TEXT: dict[str, Callable[["Desk", str], Awaitable[None]]] = {
     "model": _select_model,

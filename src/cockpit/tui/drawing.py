@@ -3,13 +3,13 @@
 import time
 from typing import TYPE_CHECKING
 
-from cockpit.tui import doing, showing
+from cockpit.tui import answering, doing, showing
 from cockpit.tui.actions import hints
 from cockpit.tui.bars import Standing, hint_line, top_line
 from cockpit.tui.clean import one_line
 from cockpit.tui.state.state import State, Waiting
-from cockpit.tui.trace.blocks import Moment
 from cockpit.tui.trace.layout import Line, Piece, paragraph
+from cockpit.tui.trace.moment import Moment
 from cockpit.tui.work.rows import rows
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def _purpose(desk: "Desk", state: State) -> None:
     """The Composer answers a question while one is open, and is a Composer again afterwards."""
     editor = desk.app.editor
     if editor.purpose == "note" and not state.approvals:
-        doing.write_prompt(desk)
+        answering.write_prompt(desk)
     if state.questions and not state.approvals and editor.purpose == "prompt":
         question = next(iter(state.questions.values()))
-        doing.write_for(desk, "answer", f"answer: {one_line(question.question, 60)}")
+        answering.write_for(desk, "answer", f"answer: {one_line(question.question, 60)}")
     elif editor.purpose == "answer" and not state.questions:
-        doing.write_prompt(desk)
+        answering.write_prompt(desk)
     if editor.purpose == "prompt":
         editor.ask("prompt", _placeholder(state, editor.tries))
 

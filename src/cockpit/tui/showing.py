@@ -3,13 +3,11 @@
 import asyncio
 import os
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cockpit.tui import clipboard
+from cockpit.tui import clipboard, lending
 from cockpit.tui.state.entries import FOLDING, Answered, Said
 from cockpit.tui.state.state import Request
 
@@ -124,32 +122,21 @@ async def copy(desk: "Desk") -> None:
 
 
 async def editor(desk: "Desk") -> None:
-    """The draft in `$VISUAL` or `$EDITOR`; what was saved comes back."""
-    import shlex
-    import subprocess
-
+    """The draft in `$VISUAL` or `$EDITOR`; what was saved comes back. The loop stands still meanwhile,
+    as the terminal belongs to the editor."""
     from textual.app import SuspendNotSupported
 
     app = desk.app
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
-    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="prompt-")
-    path = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(app.editor.text)
         with app.suspend():
-            words = shlex.split(command, posix=os.name != "nt")
-            code = subprocess.run([*words, name], check=False).returncode
-        if code == 0:
-            app.editor.put(path.read_text("utf-8").rstrip("\n"))
-        else:
-            app.notify(f"{command} ended with {code}; the draft is as it was", severity="warning")
+            text, problem = lending.edited(command, app.editor.text)
     except SuspendNotSupported:
-        app.notify("this terminal cannot be lent to an editor", severity="warning")
-    except OSError as error:
-        app.notify(f"{command} did not start: {error.strerror}; set $EDITOR", severity="warning")
-    finally:
-        path.unlink(missing_ok=True)
+        text, problem = app.editor.text, "this terminal cannot be lent to an editor"
+    if problem:
+        app.notify(problem, severity="warning")
+    else:
+        app.editor.put(text)
     app.refresh(layout=True)
 
 

@@ -39,7 +39,7 @@ def welcome(
     if note:
         lines.append([(_INDENT, "body"), ("▲ ", "warn"), (shortened(note, room), "body")])
     if tries:
-        lines += [[], [(_INDENT + "  Try", "heading")]]
+        lines += [[], [(_INDENT + "Try", "heading")]]
         for number, text in enumerate(tries, 1):
             lines.append([(f"{_INDENT}{number}  ", "person"), (shortened(text, room - 4), "body")])
     lines += [[], _keys(room)]

@@ -22,8 +22,8 @@ class Popup(Widget):
 
     DEFAULT_CSS = """
     Popup {
-        layer: above; dock: bottom; height: auto; width: 1fr; max-width: 90; display: none; background: $panel;
-        margin: 0 0 2 0;
+        layer: above; dock: bottom; height: auto; width: 1fr; max-width: 90; display: none;
+        background: $panel; margin: 0 0 2 0;
         &.-open { display: block; }
     }
     """
@@ -45,9 +45,9 @@ class Popup(Widget):
     def chosen(self) -> "Completion | None":
         return self.rows[self._chosen] if self.rows else None
 
-    def show(self, rows: "tuple[Completion, ...]", above: int, palette: Palette) -> None:
+    def show(self, rows: "tuple[Completion, ...]", above: int) -> None:
         """Offer `rows`, `above` lines over the bottom of the screen; none shuts the list."""
-        self.rows, self._chosen, self.palette = rows, 0, palette
+        self.rows, self._chosen = rows, 0
         self.set_class(bool(rows), "-open")
         self.styles.margin = (0, 0, above, 1)
         self.refresh(layout=True)

@@ -16,7 +16,9 @@ class Find(ModalScreen[str | None]):
 
     CSS = """
     Find { align: center bottom; background: $background 0%; }
-    Find Input { border: none; border-left: outer $accent; background: $panel; height: 1; width: 100%; padding: 0 1; }
+    Find Input {
+        border: none; border-left: outer $accent; background: $panel; height: 1; width: 100%; padding: 0 1;
+    }
     Find Input:focus { border: none; border-left: outer $accent; }
     """
 

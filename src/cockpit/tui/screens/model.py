@@ -19,7 +19,7 @@ async def show(desk: "Desk") -> None:
         Choice(row.name, row.name, row.description, row.state, now=row.name == link.state.model)
         for row in rows
     ]
-    foot = "Enter use from the next step on   a name that is not listed: provider:model   /connect adds a provider"
+    foot = "Enter use   any provider:model can be typed   /connect adds a provider"
     picker = Picker(app.palette, "Model", choices, placeholder="provider:model", free=True, foot=foot)
     chosen = await app.push_screen_wait(picker)
     if chosen:

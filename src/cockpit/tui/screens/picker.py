@@ -36,7 +36,8 @@ class ChoiceList(ScrollView):
 
     DEFAULT_CSS = """
     ChoiceList { background: $surface; height: auto; max-height: 18; overflow-x: hidden; scrollbar-size: 1 1;
-        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
+        scrollbar-background: $surface; scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface; }
     """
 
     class Clicked(Message):

@@ -31,7 +31,7 @@ class Reader(ModalScreen[str]):
         + SHEET_CSS
         + """}
     Reader > #sheet { width: 94%; max-width: 140; height: auto; max-height: 92%; }
-    Reader #text { margin: 1 0; max-height: 1fr; }
+    Reader #text { margin: 1 0; }
     """
     )
 
@@ -67,7 +67,15 @@ class Reader(ModalScreen[str]):
         return Line([(f"{words}Up, Down, PgUp, PgDn move   Esc leave", "faint/surface")], "body/surface")
 
     def on_mount(self) -> None:
+        self._fit()
         self.query_one("#text", Lines).focus()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as the text, but never so high that head and foot are pushed out."""
+        self.query_one("#text", Lines).styles.max_height = max(3, self.app.size.height * 92 // 100 - 6)
 
     def on_key(self, event: events.Key) -> None:
         text = self.query_one("#text", Lines)

@@ -22,7 +22,8 @@ class Lines(ScrollView, can_focus=True):
 
     DEFAULT_CSS = """
     Lines { background: $surface; height: auto; max-height: 100%; overflow-x: hidden; scrollbar-size: 1 1;
-        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface; }
+        scrollbar-background: $surface; scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface; }
     """
 
     def __init__(

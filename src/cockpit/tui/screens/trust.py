@@ -19,7 +19,7 @@ _LINES = (
 
 async def ask_once(desk: "Desk") -> None:
     """Ask unless this folder was refused before."""
-    if os.path.realpath(desk.app.root) not in desk.memory.refused:
+    if _real(desk) not in desk.memory.refused:
         await show(desk)
 
 
@@ -30,7 +30,7 @@ async def show(desk: "Desk") -> None:
     title = f"Do you trust {app.root}?"
     screen = Confirm(app.palette, title, _LINES, (("y", "trust it"), ("n", "not now, work without")))
     answer = await app.push_screen_wait(screen)
-    real = os.path.realpath(app.root)
+    real = _real(desk)
     if answer == "y":
         desk.memory.refused = [one for one in desk.memory.refused if one != real]
         await link.trust(True)
@@ -42,3 +42,7 @@ async def show(desk: "Desk") -> None:
     else:
         return
     desk.memory.save()
+
+
+def _real(desk: "Desk") -> str:
+    return os.path.realpath(desk.app.root)

@@ -83,6 +83,7 @@ def _standing(
         case events.SessionChanged():
             state.model, state.mode = event.model, event.mode
             state.trusted, state.title = event.trusted, one_line(event.title or state.title)
+            _welcome(state)
         case events.SessionClosed():
             state.turn, state.closed = None, event.reason or "closed"
             state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
@@ -113,15 +114,22 @@ def _session_started(state: State, event: events.SessionStarted, session: str) -
     state.session, state.root, state.version = session, event.root, event.version
     state.model, state.mode, state.trusted = event.model, event.mode, event.trusted
     state.started, state.resumed = True, event.resumed
-    if state.entries and isinstance(first := state.entries[0], Welcomed):
-        first.model = event.model
-        state.touch(0)
+    _welcome(state)
     if event.resumed and len(state.entries) > 1:
         _close_open(state, "interrupted")
         state.turn = None
         state.approvals.clear()
         state.questions.clear()
         state.add(Remark("note", "session resumed"))
+
+
+def _welcome(state: State) -> None:
+    """The first entry names the model, and how to attach one where there is none."""
+    if state.entries and isinstance(first := state.entries[0], Welcomed):
+        first.model = state.model
+        offline = state.model.partition(":")[0] == "offline"
+        first.note = "offline: no language model yet, /connect attaches one" if offline else ""
+        state.touch(0)
 
 
 def _turn_started(state: State, event: events.TurnStarted, envelope: Envelope) -> None:

@@ -39,8 +39,8 @@ _NAMES = {
 }
 _BY_SUFFIX = {
     "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "jsx": "jsx",
-    "ts": "typescript", "tsx": "tsx", "go": "go", "rs": "rust", "java": "java", "c": "c", "h": "c", "cc": "cpp",
-    "cpp": "cpp",
+    "ts": "typescript", "tsx": "tsx", "go": "go", "rs": "rust", "java": "java", "c": "c", "h": "c",
+    "cc": "cpp", "cpp": "cpp",
     "hpp": "cpp", "sh": "bash", "bash": "bash", "zsh": "bash", "json": "json", "toml": "toml", "yaml": "yaml",
     "yml": "yaml", "md": "markdown", "html": "html", "css": "css", "sql": "sql", "rb": "ruby", "php": "php",
     "kt": "kotlin", "swift": "swift", "lua": "lua", "ps1": "powershell", "xml": "xml", "ini": "ini",

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from cockpit.tui.state.entries import Answered, Entry
-from cockpit.tui.trace.blocks import MARGIN, Moment, draw_entry, gap_before
+from cockpit.tui.trace.blocks import draw_entry, gap_before
 from cockpit.tui.trace.layout import Line
 from cockpit.tui.trace.markdown import Part, Splitter
+from cockpit.tui.trace.moment import MARGIN, Moment
 from cockpit.tui.trace.parts import PROSE, draw, estimate
 
 _BLANK = Line([])

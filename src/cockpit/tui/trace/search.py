@@ -1,7 +1,7 @@
 """Finding text in a document: sources are searched, and only what holds the text is laid out."""
 
-from cockpit.tui.trace.blocks import Moment
 from cockpit.tui.trace.document import Document
+from cockpit.tui.trace.moment import Moment
 
 
 def find(document: Document, needle: str, row: int, step: int, moment: Moment) -> int | None:

@@ -21,8 +21,8 @@ from cockpit.tui.trace.strips import Mark, to_strip
 
 if TYPE_CHECKING:
     from cockpit.tui.state.entries import Entry
-    from cockpit.tui.trace.blocks import Moment
     from cockpit.tui.trace.document import Document
+    from cockpit.tui.trace.moment import Moment
 
 _BLANK = Line([])
 _OWN_KEYS = frozenset({"enter", "escape", "tab"})
@@ -241,6 +241,3 @@ class TraceView(ScrollView, can_focus=True):
             else:
                 out.append(text)
         return "\n".join(out), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()

@@ -8,8 +8,8 @@ from cockpit.tui import figures
 from cockpit.tui.clean import clean_output, one_line
 from cockpit.tui.state.entries import Called, Delegated
 from cockpit.tui.state.state import ChangedFile, State
-from cockpit.tui.trace.blocks import SPINNER, Moment
 from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, shortened_path, width_of
+from cockpit.tui.trace.moment import SPINNER, Moment
 from cockpit.tui.work.approval import approval_rows
 
 _TAIL = 5

@@ -1,0 +1,93 @@
+"""Answers to what waits for a person: approvals, with a word where they are refused, and questions."""
+
+import time
+from typing import TYPE_CHECKING
+
+from cockpit.protocol.messages import Decision
+from cockpit.tui.composer.editor import Purpose
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+DECISIONS: dict[str, Decision] = {
+    "allow_once": "allow_once",
+    "allow_session": "allow_session",
+    "allow_always": "allow_always",
+}
+
+
+async def decide(desk: "Desk", decision: Decision) -> None:
+    link = desk.link
+    assert link is not None
+    request = next(iter(link.state.approvals.values()), None)
+    if request is None or decision not in request.options:
+        return
+    if time.monotonic() < desk.quiet_until:
+        # The card appeared under a typing hand: the key was meant for the draft.
+        key = next(
+            (key for key, name in desk.app.editor.answers.items() if DECISIONS.get(name) == decision), ""
+        )
+        desk.app.editor.insert(key)
+        return
+    kept = tuple(part.id for part in request.parts if part.id not in desk.left_out)
+    parts = kept if desk.left_out else ()
+    if desk.left_out and not kept:
+        decision = "reject_once"
+    desk.left_out = frozenset()
+    link.state.approvals.pop(request.id, None)
+    link.state.aspects |= {"work", "bar"}
+    await link.decide(request.id, decision, parts=parts)
+    desk.changed()
+
+
+async def ask_why(desk: "Desk") -> None:
+    """`n`: a word to the model goes with the rejection."""
+    if time.monotonic() < desk.quiet_until:
+        desk.app.editor.insert("n")
+        return
+    write_for(desk, "note", "why not? Enter sends it (empty: no word), Esc goes back")
+    desk.app.editor.focus()
+
+
+async def reject(desk: "Desk", note: str) -> None:
+    link = desk.link
+    assert link is not None
+    request = next(iter(link.state.approvals), "")
+    if request:
+        link.state.approvals.pop(request, None)
+        link.state.aspects |= {"work", "bar"}
+        await link.decide(request, "reject_once", note.strip())
+        desk.changed()
+
+
+async def option(desk: "Desk", number: int) -> None:
+    link = desk.link
+    assert link is not None
+    question = next(iter(link.state.questions.values()), None)
+    if question is not None and number < len(question.options):
+        write_prompt(desk)
+        await link.answer(question.id, question.options[number])
+
+
+def write_for(desk: "Desk", purpose: Purpose, placeholder: str) -> None:
+    """Use the Composer for something else; the draft is kept."""
+    editor = desk.app.editor
+    if editor.purpose == "prompt":
+        desk.draft = editor.text
+        editor.put("")
+    editor.ask(purpose, placeholder)
+    if desk.link is not None:
+        desk.link.state.aspects.add("bar")
+        desk.changed()
+
+
+def write_prompt(desk: "Desk") -> None:
+    """The Composer is for prompts again."""
+    editor = desk.app.editor
+    if editor.purpose != "prompt":
+        editor.ask("prompt")
+        editor.put(desk.draft)
+        desk.draft = ""
+    if desk.link is not None:
+        desk.link.state.aspects |= {"work", "bar"}
+        desk.changed()
