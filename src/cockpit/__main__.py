@@ -1,7 +1,5 @@
 """`python -m cockpit`."""
 
-import sys
+from cockpit.cli.main import script
 
-from cockpit.cli.main import main
-
-sys.exit(main())
+script()

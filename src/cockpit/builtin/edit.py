@@ -12,7 +12,6 @@ from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.workspace.changes import digest
-from cockpit.workspace.patches.planning import text_of
 
 SHOWN = 8
 
@@ -34,6 +33,8 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     if content is None and not wanted.old:
         edit = WriteFile(real, wanted.new.encode("utf-8", "surrogatepass"), before="")
         return await changing.previewed(context, f"create {wanted.path}", (edit,))
+    from cockpit.workspace.patches.planning import text_of
+
     text = text_of(content, wanted.path)
     made = replaced(text, wanted.old, wanted.new, wanted.replace_all, wanted.path)
     edit = WriteFile(real, made.encode("utf-8", "surrogatepass"), before=digest(content))
