@@ -61,9 +61,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--mode", "--permission-mode", type=_mode, metavar="MODE", help=", ".join(MODES))
     add("--max-steps", "--max-turns", type=_positive, metavar="N", help="model requests of the turn")
     add("--max-tool-calls", type=_positive, metavar="N")
-    add("--max-seconds", type=float, metavar="S")
+    add("--max-seconds", type=_seconds, metavar="S")
     add("--max-tokens", type=_positive, metavar="N", help="tokens in and out together")
-    add("--max-cost", type=float, metavar="USD")
+    add("--max-cost", type=_dollars, metavar="USD")
     add(
         "--allow",
         "--allowedTools",
@@ -97,10 +97,28 @@ def _mode(name: str) -> str:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not 0 < (number := _number(text)) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
     return number
+
+
+def _dollars(text: str) -> float:
+    if not 0 <= (number := _number(text)) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of dollars from 0 on")
+    return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _prompt(given: argparse.Namespace) -> str | None:

@@ -1,11 +1,13 @@
 """The same Channel line by line: for pipes, dumb terminals and screen readers.
 
 Prompts and answers to questions come from stdin, a line each; everything is printed as it happens.
+A person may speak into a running turn (it is steered); a pipe's lines wait until they can be taken.
 """
 
 import asyncio
 import sys
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -13,6 +15,7 @@ from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Diff, Text, plain
 from cockpit.protocol.events import (
     ApprovalRequested,
+    ApprovalResolved,
     Envelope,
     MessageFinished,
     Noticed,
@@ -23,6 +26,7 @@ from cockpit.protocol.events import (
     ToolCallFinished,
     ToolCallStarted,
     TurnFinished,
+    TurnStarted,
     Warned,
 )
 from cockpit.protocol.messages import AssistantMessage, Decision
@@ -39,17 +43,25 @@ DECISIONS: dict[str, Decision] = {
 
 @dataclass(slots=True)
 class Screen:
-    """What is on the last line, and what the next line of input answers."""
+    """What is on the last line, and what the next line of input answers. `command` is the op of a
+    slash command that has not answered yet; `echoes` prints prompts that nobody typed here."""
 
     out: TextIO
+    echoes: bool = True
     approval: ApprovalRequested | None = None
     question: QuestionAsked | None = None
     trust: bool = False
     busy: bool = False
+    command: str = ""
     ended: bool = False
     mid_line: bool = False
     streamed: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def can_take(self) -> bool:
+        """Whether a line would be a prompt or an answer now, rather than a word into a turn."""
+        waits = self.approval is not None or self.question is not None
+        return waits or self.ended or not (self.busy or self.command)
 
 
 async def run_lines(
@@ -57,25 +69,40 @@ async def run_lines(
 ) -> int:
     """Serve a session until the input ends. Returns the exit code."""
     channel = await deck.open(root, resume)
-    screen = Screen(out)
+    screen = Screen(out, echoes=not source.isatty())
     showing = asyncio.create_task(_show(screen, channel))
     loop = asyncio.get_running_loop()
     try:
         while line := await loop.run_in_executor(None, source.readline):
-            if line.strip():
-                await channel.submit(_op(screen, line.rstrip("\n")))
+            if not source.isatty():
+                await _until(screen, screen.can_take)
             if line.strip() in ("/exit", "/quit"):
                 break
-        while not screen.ended and (screen.busy or screen.approval or screen.question):
-            screen.news.clear()
-            await screen.news.wait()
-            if screen.approval is not None:
-                # The input is over: nobody will answer any more.
-                await channel.submit(_decide(screen, "n"))
+            if line.strip():
+                await channel.submit(_op(screen, line.rstrip("\n")))
+        await _finish(screen, channel)
     finally:
         await deck.close()
         await showing
     return 0
+
+
+async def _finish(screen: Screen, channel: Channel) -> None:
+    """Wait for what runs. The input is over: nobody will answer what is asked now."""
+    while True:
+        await _until(screen, screen.can_take)
+        if screen.approval is not None:
+            await channel.submit(_decide(screen, "n"))
+        elif screen.question is not None:
+            await channel.submit(_answer(screen, "nobody is there to answer; go on with what is most likely"))
+        else:
+            return
+
+
+async def _until(screen: Screen, is_so: Callable[[], bool]) -> None:
+    while not is_so():
+        screen.news.clear()
+        await screen.news.wait()
 
 
 def _op(screen: Screen, line: str) -> Op:
@@ -86,16 +113,23 @@ def _op(screen: Screen, line: str) -> Op:
     if screen.approval is not None:
         return _decide(screen, line)
     if screen.question is not None:
-        request, screen.question = screen.question.id, None
-        return Answer(id, ORIGIN, request, line)
+        return _answer(screen, line)
     if line.startswith("/") and len(line) > 1:
         name, _, rest = line[1:].partition(" ")
+        screen.command = id
         return Invoke(id, ORIGIN, "", name, {"text": rest})
     content = (Text(line),)
     if screen.busy:
         return Steer(id, ORIGIN, content)
     screen.busy = True
     return Prompt(id, ORIGIN, content)
+
+
+def _answer(screen: Screen, line: str) -> Op:
+    question, screen.question = screen.question, None
+    if question is None:
+        raise RuntimeError("no question waits")
+    return Answer(uuid.uuid4().hex[:12], ORIGIN, question.id, line)
 
 
 def _decide(screen: Screen, line: str) -> Op:
@@ -145,20 +179,39 @@ def draw(screen: Screen, envelope: Envelope) -> None:
         case ApprovalRequested() as request:
             screen.approval = request
             _ask(screen, request)
+        case ApprovalResolved(id=id):
+            if screen.approval is not None and screen.approval.id == id:
+                screen.approval = None
         case QuestionAsked() as question:
             screen.question = question
             _line(screen, f"? {question.question} {' | '.join(question.options)}")
-        case Noticed(content=content):
-            _lines(screen, plain(content))
+        case Noticed() as noticed:
+            _notice(screen, noticed)
         case Warned(text, hint):
+            if not screen.busy:
+                # A command that fails says so with a warning, and with nothing else.
+                screen.command = ""
             _line(screen, f"! {text}" + (f" ({hint})" if hint else ""))
-        case TurnFinished(stop_reason=reason, message=message):
+        case TurnStarted(content=content) if envelope.agent == "main":
+            screen.busy, screen.command = True, ""
+            if screen.echoes:
+                _line(screen, f"You: {plain(content)}")
+        case TurnFinished(stop_reason=reason, message=message) if envelope.agent == "main":
             screen.busy = False
             _line(screen, f"[{reason}]" + (f" {message}" if message else ""))
         case SessionClosed():
             screen.busy = False
         case _:
             pass
+
+
+def _notice(screen: Screen, noticed: Noticed) -> None:
+    if noticed.data.get("op") == screen.command:
+        screen.command = ""
+    if noticed.kind == "action":
+        _line(screen, f"! /{noticed.data.get('command')} needs the full screen")
+    else:
+        _lines(screen, plain(noticed.content))
 
 
 def _ask(screen: Screen, request: ApprovalRequested) -> None:

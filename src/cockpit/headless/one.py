@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Literal, TextIO
 
@@ -33,13 +33,15 @@ OK, ERROR, USAGE, LIMIT, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 @dataclass(slots=True)
 class Outcome:
-    """What one prompt came to."""
+    """What one prompt came to. `failed`: a command said what is wrong instead of an answer."""
 
     text: str = ""
     session: str = ""
     finished: TurnFinished | None = None
     denied: list[str] = field(default_factory=list)
     closed: bool = False
+    failed: bool = False
+    interrupted: bool = False
 
 
 async def run_prompt(
@@ -59,13 +61,23 @@ async def run_prompt(
     channel = await deck.open(root, resume)
     op = _op(prompt)
     outcome = Outcome(session=channel.session)
-    stop = _interrupt_on_signals(channel)
+    # The reader begins first, so that it misses nothing.
+    reading = asyncio.create_task(_read(channel, op, output, outcome, out, err))
+
+    async def interrupt() -> None:
+        await channel.submit(Interrupt(uuid.uuid4().hex[:12], ORIGIN))
+        # A turn ends with an event that says so; a command that is cancelled says nothing.
+        if isinstance(op, Invoke):
+            outcome.interrupted = True
+            reading.cancel()
+
+    stop = _on_signals(interrupt)
     try:
-        # The reader begins first, so that it misses nothing.
-        reading = asyncio.create_task(_read(channel, op, output, outcome, out, err))
         await asyncio.sleep(0)
         await channel.submit(op)
-        await reading
+        await asyncio.wait((reading,))
+        if not reading.cancelled():
+            reading.result()
     finally:
         stop()
         await deck.close()
@@ -81,24 +93,24 @@ def _op(prompt: str) -> Op:
     return Prompt(id, ORIGIN, (Text(prompt),))
 
 
-def _interrupt_on_signals(channel: Channel) -> Callable[[], None]:
-    """Ctrl+C (and SIGTERM) interrupt the turn once; the second time the process ends as usual."""
+def _on_signals(interrupt: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:
+    """Ctrl+C (and SIGTERM) interrupt once; the second time the process ends as usual. What is
+    returned takes the signals back."""
     loop = asyncio.get_running_loop()
     signals = [signal.SIGINT, signal.SIGTERM]
+    tasks: set[asyncio.Task[None]] = set()
 
     def forget() -> None:
         for one in signals:
             loop.remove_signal_handler(one)
 
-    def interrupt() -> None:
+    def come() -> None:
         forget()
-        op = Interrupt(uuid.uuid4().hex[:12], ORIGIN)
-        tasks.add(loop.create_task(channel.submit(op)))
+        tasks.add(loop.create_task(interrupt()))
 
-    tasks: set[asyncio.Task[None]] = set()
     try:
         for one in signals:
-            loop.add_signal_handler(one, interrupt)
+            loop.add_signal_handler(one, come)
     except (NotImplementedError, RuntimeError):
         # Windows, or not the main thread: Ctrl+C ends the process by itself there.
         return lambda: None
@@ -122,7 +134,8 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
             err.write("cockpit: folder not trusted: its settings and instructions are ignored (--trust)\n")
         case Warned(text, hint):
             err.write(f"cockpit: {text}{f' ({hint})' if hint and chr(10) not in hint else ''}\n")
-            return isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
+            outcome.failed = isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
+            return outcome.failed
         case MessageFinished(message=AssistantMessage(text=text)) if is_ours and text:
             outcome.text = text
         case ToolCallFinished(result=result) if result.outcome == "denied":
@@ -132,7 +145,8 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
             outcome.text = plain(content)
             return True
         case Noticed(kind="action", data=data) if data.get("op") == op.id:
-            err.write(f"cockpit: /{data.get('command')} needs the screen\n")
+            err.write(f"cockpit: /{data.get('command')} needs the full screen\n")
+            outcome.failed = True
             return True
         case TurnFinished() as finished if is_ours:
             outcome.finished = finished
@@ -175,8 +189,10 @@ def _summary(outcome: Outcome) -> dict[str, object]:
 
 
 def _code(outcome: Outcome) -> int:
+    if outcome.interrupted:
+        return INTERRUPTED
     if outcome.finished is None:
-        return ERROR if outcome.closed else OK
+        return ERROR if outcome.closed or outcome.failed else OK
     by_reason: dict[StopReason, int] = {
         "end_turn": DENIED if outcome.finished.denied else OK,
         "max_tokens": LIMIT,

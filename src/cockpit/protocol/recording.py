@@ -17,11 +17,12 @@ Replies = Mapping[type, Reply] | Callable[[Query], Reply]
 
 
 def read(path: Path) -> list[Envelope]:
-    """The envelopes of a JSONL transcript. A torn last line is left out. Raises `DecodeFailed`."""
+    """The envelopes of a transcript or recording, a line each; a transcript's own records (header,
+    ops, drafts, marks) are passed over, a torn last line is left out. Raises `DecodeFailed`."""
     found: list[Envelope] = []
     lines = path.read_text("utf-8", "replace").split("\n")
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if not line.strip() or line.startswith('{"record":'):
             continue
         try:
             value = wire.loads(line)
