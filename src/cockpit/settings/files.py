@@ -1,7 +1,7 @@
 """Settings files, layered: managed > flags > local project > shared project > user > defaults.
 
 A project's files are read only in a trusted folder, and they can only tighten: what would loosen
-permissions there is left out and said. Refuses keys it cannot read, naming file and key.
+anything there is left out and said. Refuses keys it cannot read, naming file and key.
 """
 
 import os
@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeGuard, cast
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
@@ -22,14 +22,35 @@ DEFAULTS: Mapping[str, object] = {
     "limits": {"steps": 200},
     "permissions": {"allow": [], "ask": [], "deny": []},
     "plugins": {"disabled": []},
-    "tui": {"theme": "cockpit-night"},
 }
 MANAGED = {
     "linux": "/etc/cockpit/settings.toml",
     "darwin": "/Library/Application Support/cockpit/settings.toml",
 }
-TIGHTER_MODES = ("ask", "plan", "deny")
+# From the loosest to the tightest.
+MODES = ("full", "auto-edit", "ask", "plan", "deny")
 LOOSENING = (("permissions", "allow"), ("models",), ("plugins",), ("projects",))
+# What each key that somebody reads must hold: a file that says otherwise is refused, because
+# `permissions = 1` would otherwise sweep the denials of a lower layer away.
+SHAPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "mode": ((str,), "a word in quotes"),
+    "models": ((dict,), "a table"),
+    "models.default": ((str,), "a name in quotes"),
+    "models.fallback": ((list,), "a list of names"),
+    "models.tiers": ((dict,), "a table"),
+    "models.window": ((int,), "a number of tokens"),
+    "limits": ((dict,), "a table"),
+    **{f"limits.{name}": ((int,), "a whole number") for name in ("steps", "tool_calls", "tokens")},
+    **{f"limits.{name}": ((int, float), "a number") for name in ("seconds", "money", "session_money")},
+    "limits.stop_file": ((str,), "a path in quotes"),
+    "permissions": ((dict,), "a table"),
+    "permissions.allow": ((list,), "a list of rules"),
+    "permissions.ask": ((list,), "a list of rules"),
+    "permissions.deny": ((list,), "a list of rules"),
+    "plugins": ((dict,), "a table"),
+    "plugins.disabled": ((list,), "a list of names"),
+    "projects": ((dict,), "a table"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +67,21 @@ class Settings:
 
     def table(self, key: str) -> Mapping[str, object]:
         """The table at dotted `key`, empty where there is none."""
-        value = self._at(key)
+        value = _at(self.values, key)
         return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
     def text(self, key: str, default: str = "") -> str:
-        value = self._at(key)
+        value = _at(self.values, key)
         return value if isinstance(value, str) else default
 
     def number(self, key: str) -> float | None:
-        value = self._at(key)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        value = _at(self.values, key)
+        return float(value) if _is_number(value) else None
 
     def words(self, key: str) -> tuple[str, ...]:
         """The list of strings at `key`."""
-        value = self._at(key)
+        value = _at(self.values, key)
         return tuple(str(one) for one in value) if isinstance(value, list) else ()
-
-    def _at(self, key: str) -> object:
-        value: object = self.values
-        for part in key.split("."):
-            if not isinstance(value, Mapping):
-                return None
-            value = value.get(part)
-        return value
 
 
 def user_file() -> Path:
@@ -90,7 +103,7 @@ def load(root: str, trusted: bool, flags: Mapping[str, object] | None = None) ->
         if table is None:
             continue
         sources.append(str(path))
-        _merge(merged, _tightened(table, path, left_out) if is_project else table)
+        _merge(merged, _tightened(table, merged, path, left_out) if is_project else table)
     _merge(merged, flags or {})
     if managed.is_absolute() and (table := _read(managed)) is not None:
         sources.append(str(managed))
@@ -171,23 +184,57 @@ def _read(path: Path) -> dict[str, object] | None:
     except OSError:
         return None
     try:
-        return tomllib.loads(raw.decode("utf-8-sig"))
+        table = tomllib.loads(raw.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
+    for key, (kinds, words) in SHAPES.items():
+        value = _at(table, key)
+        # A bool is an int to Python, not to a person.
+        if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
+            raise SettingsInvalid(f"{path}: `{key}` must be {words}, not {value!r}", "docs/settings.md")
+    return table
 
 
-def _tightened(table: dict[str, object], path: Path, left_out: list[str]) -> dict[str, object]:
+def _tightened(
+    table: dict[str, object], in_force: Mapping[str, object], path: Path, left_out: list[str]
+) -> dict[str, object]:
+    """What a project's file may say: nothing that is looser than what is in force without it."""
     kept = _copy(table)
-    if "mode" in kept and kept["mode"] not in TIGHTER_MODES:
-        left_out.append(f"{path}: `mode = {kept.pop('mode')!r}` left out; a project can only tighten")
+    mode, own = kept.get("mode"), in_force.get("mode")
+    if mode is not None and (mode not in MODES or own not in MODES or MODES.index(mode) < MODES.index(own)):
+        del kept["mode"]
+        left_out.append(f"{path}: `mode = {mode!r}` left out; a project can only tighten")
     for keys in LOOSENING:
-        inner: object = kept
-        for key in keys[:-1]:
-            inner = inner.get(key) if isinstance(inner, dict) else None
+        inner = _at(kept, ".".join(keys[:-1])) if keys[:-1] else kept
         if isinstance(inner, dict) and keys[-1] in inner:
             del inner[keys[-1]]
             left_out.append(f"{path}: `{'.'.join(keys)}` left out; set it in {user_file()}")
+    limits = cast("dict[str, object]", kept.get("limits") or {})
+    for name in [name for name in limits if not _is_tighter(limits[name], _at(in_force, f"limits.{name}"))]:
+        del limits[name]
+        left_out.append(f"{path}: `limits.{name}` left out; a project can only tighten")
     return kept
+
+
+def _is_tighter(value: object, own: object) -> bool:
+    """Whether a limit (or a stop file where there is none) takes nothing away."""
+    if isinstance(value, str) or own is None:
+        return own is None
+    return _is_number(value) and _is_number(own) and value <= own
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _at(table: Mapping[str, object], key: str) -> object:
+    """What stands at dotted `key`, None where nothing does."""
+    value: object = table
+    for part in key.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return value
 
 
 def _copy(table: Mapping[str, object]) -> dict[str, object]:
