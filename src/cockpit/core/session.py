@@ -203,6 +203,8 @@ class Session:
 
     async def _cancel_beside(self) -> None:
         tasks = [task for task in self._beside if task is not asyncio.current_task()]
+        # As with a turn: each must have begun, so that it can say how it ended.
+        await asyncio.sleep(0)
         for task in tasks:
             task.cancel()
         if tasks:

@@ -11,7 +11,7 @@ from cockpit.core.mentions import expanded
 from cockpit.core.tool_calls import run_calls
 from cockpit.core.turn import begin, go_on, run_turn
 from cockpit.protocol.content import Block, plain
-from cockpit.protocol.events import TurnFinished, Warned
+from cockpit.protocol.events import TurnFinished, TurnStarted, Warned
 from cockpit.protocol.messages import ToolCall, Usage
 
 CANCEL_SECONDS = 2.0
@@ -64,9 +64,12 @@ class Turns:
 
     async def cancel(self) -> None:
         """Cancel the running turn and wait (at most 2 s) until its result is written."""
-        if self._running is not None and self._running is not asyncio.current_task():
-            self._running.cancel()
-            await asyncio.wait((self._running,), timeout=CANCEL_SECONDS)
+        running = self._running
+        if running is not None and running is not asyncio.current_task():
+            # A task that is cancelled before its first step would leave no trace of its prompt.
+            await asyncio.sleep(0)
+            running.cancel()
+            await asyncio.wait((running,), timeout=CANCEL_SECONDS)
 
     async def close(self) -> None:
         self._closed = True
@@ -83,7 +86,12 @@ class Turns:
         host.origin = prompt.origin
         self.main.budget = self.budget.child(host.limits)
         self.title = self.title or " ".join(plain(prompt.content).split())[:80]
-        content = await expanded(self.main, prompt.content)
+        try:
+            content = await expanded(self.main, prompt.content)
+        except asyncio.CancelledError:
+            host.log.emit(TurnStarted(prompt.op, prompt.origin, prompt.content))
+            host.log.emit(TurnFinished("cancelled", Usage(), 0.0))
+            raise
         await run_turn(self.main, prompt.op, prompt.origin, content)
 
     async def _rest_of_turn(self, calls: tuple[ToolCall, ...]) -> None:

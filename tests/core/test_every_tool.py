@@ -1,0 +1,103 @@
+"""What holds for every tool in a real session: denied, cancelled, capped, under a CJK path."""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.support.decks import driving
+
+from cockpit.cli.plugins import catalog_of
+from cockpit.core.options import Options
+from cockpit.core.results import StoredResults, capped
+from cockpit.plugin.tools import Tool
+from cockpit.protocol.events import ToolCallFinished
+from cockpit.protocol.messages import Json
+
+NAME = "你好 世界.md"
+PATCH = f"*** Begin Patch\n*** Update File: {NAME}\n@@\n-你好\n+再见\n*** End Patch\n"
+
+# A call of each tool that would do something to (or say something of) the project below.
+SAMPLES: Mapping[str, Mapping[str, Json]] = {
+    "apply_patch": {"patch": PATCH},
+    "ask_user": {"question": "哪一个?"},
+    "delete": {"path": NAME},
+    "edit": {"path": NAME, "old": "你好", "new": "再见"},
+    "git": {"what": "status"},
+    "git_change": {"what": "add", "paths": [NAME]},
+    "glob": {"pattern": "*.md"},
+    "job": {"action": "list"},
+    "list": {"path": "."},
+    "move": {"path": NAME, "to": "再见.md"},
+    "project_map": {},
+    "read": {"path": NAME},
+    "read_result": {"handle": "r0"},
+    "run_tests": {"runner": "unittest"},
+    "search": {"pattern": "你好"},
+    "shell": {"command": f"cat '{NAME}'"},
+    "todo": {"rows": [{"text": "写"}]},
+    "tool_search": {"query": "git"},
+    "write": {"path": NAME, "content": "再见\n"},
+}
+CHANGES = {"apply_patch", "delete", "edit", "git_change", "move", "run_tests", "shell", "write"}
+SHOWS_THE_NAME = {"git", "glob", "list", "read", "search", "shell"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "项目 一"
+    folder.mkdir()
+    (folder / NAME).write_text("你好\n", encoding="utf-8")
+    subprocess.run(("git", "init", "-q", "."), cwd=folder, check=True)
+    return folder
+
+
+def every_tool() -> tuple[Tool, ...]:
+    return catalog_of(".").all(Tool)
+
+
+def test_every_built_in_tool_has_its_sample() -> None:
+    assert {tool.name for tool in every_tool()} == set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+async def test_a_denied_call_changes_nothing_and_says_so(project: Path, name: str) -> None:
+    async with driving(project, options=Options(model="offline", someone=False)) as driver:
+        await driver.run_tool(name, origin="schedule:1", **SAMPLES[name])
+        result = (await driver.next(ToolCallFinished)).result
+    assert result.outcome == "denied" and result.text
+    assert [path.name for path in project.iterdir() if path.name != ".git"] == [NAME]
+    assert (project / NAME).read_text(encoding="utf-8") == "你好\n"
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+async def test_it_works_under_a_path_that_is_not_latin(project: Path, name: str) -> None:
+    async with driving(project, options=Options(model="offline", mode="full", someone=False)) as driver:
+        await driver.run_tool(name, **SAMPLES[name])
+        result = (await driver.next(ToolCallFinished)).result
+    if name in ("ask_user", "read_result", "run_tests"):
+        assert result.text
+        return
+    assert result.outcome == "ok", result.text
+    if name in SHOWS_THE_NAME:
+        assert "你好" in result.text
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+async def test_an_interrupted_call_has_one_result(project: Path, name: str) -> None:
+    async with driving(project, options=Options(model="offline", mode="full")) as driver:
+        await driver.run_tool(name, **SAMPLES[name])
+        await driver.interrupt()
+        await driver.next(ToolCallFinished)
+        assert len(driver.all(ToolCallFinished)) == 1
+
+
+@pytest.mark.parametrize("tool", every_tool(), ids=lambda tool: tool.name)
+def test_a_huge_result_stays_within_its_cap(tool: Tool, tmp_path: Path) -> None:
+    results = StoredResults(tmp_path)
+    huge = "\n".join(f"行 {number} " + "x" * 50 for number in range(30_000))
+    for window in (8_000, 128_000):
+        text, handle = capped(huge, tool.cap, window, results)
+        assert len(text.encode()) <= tool.cap.size + 300
+        assert results.page(handle, len(huge) - 20, 100)[0] == huge[-20:]
+    assert capped("short", tool.cap, 8_000, results) == ("short", "")
