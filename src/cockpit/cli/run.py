@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ OTHER_MODES = {
 
 def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(list(argv))
+    _forgive_letters()
     root = str(Path(given.cwd or ".").expanduser().absolute())
     prompt = _prompt(given)
     if prompt is not None:
@@ -119,6 +121,13 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return float("nan")
+
+
+def _forgive_letters() -> None:
+    """A byte that is no letter, or a letter the terminal does not know, is shown as `?`, not raised."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _prompt(given: argparse.Namespace) -> str | None:
