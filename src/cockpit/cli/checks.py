@@ -12,6 +12,7 @@ from typing import Literal
 
 from cockpit import __version__, paths
 from cockpit.cli.plugins import catalog_of
+from cockpit.errors import SettingsInvalid
 from cockpit.plugin.models import Model
 from cockpit.settings import trust
 
@@ -174,7 +175,11 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _plugins_and_keys() -> Iterator[Check]:
-    catalog = catalog_of(str(Path.cwd()))
+    try:
+        catalog = catalog_of(str(Path.cwd()))
+    except SettingsInvalid as error:
+        yield Check("this folder", "settings file", "missing", error.message, error.hint)
+        return
     remote = [
         model for model in catalog.all(Model) if not model.local and model.name not in ("offline", "scripted")
     ]

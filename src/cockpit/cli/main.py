@@ -23,9 +23,11 @@ def script() -> None:
 
     atexit._run_exitfuncs()
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
+        for stream in (sys.stdout, sys.stderr):
+            # A frontend on pipes (`serve stdio`) has closed its own by now.
+            if not stream.closed:
+                stream.flush()
+    except OSError:
         # Whoever read our output has gone.
         code = code or 1
     os._exit(code)

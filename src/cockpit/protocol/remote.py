@@ -53,12 +53,15 @@ class _Server:
     async def run(self, reader: Reader) -> None:
         try:
             while line := await reader.readline():
-                request = json.loads(line)
-                if request["do"] == "cancel":
+                request = _request(line)
+                if request is None:
+                    error = "a line is one JSON object with the texts `id` and `do`"
+                    await self._send({"id": "", "error": error, "hint": "", "name": "CockpitError"})
+                elif request["do"] == "cancel":
                     if (task := self._tasks.get(request["id"])) is not None:
                         task.cancel()
-                    continue
-                self._tasks[request["id"]] = asyncio.create_task(self._answer(request))
+                else:
+                    self._tasks[request["id"]] = asyncio.create_task(self._answer(request))
         finally:
             for task in tuple(self._tasks.values()):
                 task.cancel()
@@ -69,6 +72,13 @@ class _Server:
             value = await self._do(request)
         except CockpitError as error:
             fault = {"error": error.message, "hint": error.hint, "name": type(error).__name__}
+            await self._send({"id": request["id"], **fault})
+        except KeyError as error:
+            fault = {
+                "error": f"the request lacks {error}",
+                "hint": "docs/protocol.md",
+                "name": "CockpitError",
+            }
             await self._send({"id": request["id"], **fault})
         else:
             await self._send({"id": request["id"], "value": value})
@@ -114,6 +124,16 @@ class _Server:
                 json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
             )
             await self._writer.drain()
+
+
+def _request(line: bytes) -> Mapping[str, Any] | None:
+    """A line as a request, None where it is none."""
+    try:
+        raw = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    is_one = isinstance(raw, dict) and isinstance(raw.get("id"), str) and isinstance(raw.get("do"), str)
+    return raw if is_one else None
 
 
 class RemoteDeck:

@@ -1,0 +1,95 @@
+"""`cockpit doctor`: each thing that is missed comes with the one command that mends it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.command import cockpit
+from tests.support.decks import distribution
+
+from cockpit.cli import checks
+
+AREAS = ["cockpit", "terminal", "programs", "sandbox", "language servers", "this folder", "models", "plugins"]
+
+
+def test_the_report_is_one_json_list_in_a_fixed_shape(root: Path) -> None:
+    ended = cockpit("doctor", "--json", cwd=root)
+    rows = json.loads(ended.out)
+    assert all(row.keys() == {"area", "name", "state", "found", "mend"} for row in rows)
+    assert list(dict.fromkeys(row["area"] for row in rows)) == AREAS
+    assert {row["state"] for row in rows} <= {"ok", "optional", "missing"}
+    assert ended.code == int(any(row["state"] == "missing" for row in rows))
+
+
+def test_a_machine_with_nothing_gets_a_mend_for_each_miss(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    # Only a package tool is there.
+    only = root / "apt-get"
+    only.write_text("#!/bin/sh\n", encoding="utf-8")
+    only.chmod(0o755)
+    monkeypatch.setenv("PATH", str(root))
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.delenv("TMUX", raising=False)
+    found = {(one.area, one.name): one for one in checks.checks()}
+    missed = [one for one in found.values() if one.state != "ok"]
+    assert found["programs", "git"].state == "missing"
+    assert found["programs", "git"].mend == "sudo apt-get install -y git"
+    assert found["programs", "rg"].state == "optional"
+    assert found["models", "keys"].mend == "cockpit connect"
+    assert [one.name for one in missed if not one.mend] == []
+    assert {one.name for one in found.values() if one.mend} == {one.name for one in missed}
+
+
+def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "settings.toml").write_text("mode = [\n", encoding="utf-8")
+    ended = cockpit("doctor", "--json", cwd=root)
+    row = next(row for row in json.loads(ended.out) if row["name"] == "settings file")
+    assert ended.code == 1 and row["state"] == "missing"
+    assert "settings.toml" in row["found"] and row["mend"]
+
+
+def test_a_plugin_that_fails_is_named_with_what_takes_it_away(
+    root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distribution(plugins, "broken-thing", "raise RuntimeError('bad day')")
+    monkeypatch.chdir(root)
+    row = next(one for one in checks.checks() if one.name == "broken-thing")
+    assert row.state == "missing" and "bad day" in row.found
+    assert row.mend == "pip uninstall broken-thing"
+
+
+@pytest.mark.parametrize(
+    ("environment", "depth"),
+    [
+        ({"COLORTERM": "truecolor", "TERM": "xterm"}, "true colour"),
+        ({"COLORTERM": "24bit"}, "true colour"),
+        ({"WT_SESSION": "1"}, "true colour"),
+        ({"TERM": "xterm-256color"}, "256 colours"),
+        ({"TERM": "xterm"}, "16 colours"),
+        ({}, "16 colours"),
+        ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, "off (NO_COLOR)"),
+    ],
+)
+def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, str], depth: str) -> None:
+    assert checks.colour_depth(environment) == depth
+
+
+@pytest.mark.parametrize(
+    ("tool", "program", "command"),
+    [
+        ("apt-get", "rg", "sudo apt-get install -y ripgrep"),
+        ("brew", "rg", "brew install ripgrep"),
+        ("dnf", "bwrap", "sudo dnf install -y bubblewrap"),
+        ("pacman", "clangd", "sudo pacman -S --noconfirm clang"),
+        ("winget", "git", "winget install Git.Git"),
+        ("brew", "bwrap", ""),
+        ("none", "git", ""),
+    ],
+)
+def test_a_program_is_installed_with_the_package_tool_that_is_there(
+    tool: str, program: str, command: str
+) -> None:
+    assert checks.install(program, lambda name: name if name == tool else None) == command
