@@ -1,0 +1,69 @@
+"""`hello`: a tool that greets, and a command that shows whom it greeted. Teaches `register_tools`.
+
+Read it from the end upwards: the two hooks register values, the values name functions, the functions
+do the work. Nothing runs when this module is imported.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import schema, typed
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Done, Tool, ToolFailed
+from cockpit.plugin.values import Command, CommandAnswer, Invoked, Register, Scope, Show
+from cockpit.protocol.content import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The tool's arguments: the JSON Schema that the model is sent is made of these fields."""
+
+    name: Annotated[str, "whom to greet"]
+    loud: Annotated[bool, "in capitals"] = False
+
+
+async def hello(arguments: Hello, context: Context) -> Done:
+    """Greet, and remember it. `text` goes to the model; `data` is the same for scripts."""
+    name = arguments.name.strip()
+    if not name:
+        # What a tool cannot do it says with the next step: the model reads this and tries again.
+        raise ToolFailed("`name` is empty; name whom to greet")
+    word = context.settings.get("greeting", "Hello")
+    text = f"{word}, {name}!"
+    context.running().progress(f"greeting {name}\n")
+    greeted = _greeted(context)
+    context.session.store("project").save("greeted", [*greeted, name])
+    return Done(text.upper() if arguments.loud else text, data={"greeted": len(greeted) + 1})
+
+
+async def show_greeted(invoked: Invoked, context: Context) -> CommandAnswer:
+    """`/hello`: a local command. It is shown and never sent to a model."""
+    names = _greeted(context)
+    return Show((Text(", ".join(names) if names else "Nobody was greeted in this folder yet."),))
+
+
+def _greeted(context: Context) -> list[str]:
+    """The names of this folder; each plugin has documents of its own."""
+    kept = context.session.store("project").load("greeted")
+    return [str(name) for name in kept] if isinstance(kept, list) else []
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="hello",
+            kind="think",
+            description="Greet somebody by name.",
+            parameters=schema(Hello),
+            capabilities=frozenset({"none"}),
+            run=typed(Hello, hello),
+            title=lambda arguments: f"hello {arguments.get('name', '')}",
+        )
+    )
+
+
+@hookimpl
+def register_commands(register: Register, scope: Scope) -> None:
+    register(Command("hello", "Whom the tool has greeted in this folder", show_greeted))

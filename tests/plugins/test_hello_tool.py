@@ -1,0 +1,105 @@
+"""The plugin as a person has it: built, installed, found by its entry point, driven in a real session."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.support.decks import driving, script
+
+from cockpit.protocol.content import plain
+from cockpit.protocol.events import MessageFinished, Noticed, ToolCallFinished, ToolCallStarted
+from cockpit.protocol.messages import Json
+from cockpit.protocol.queries import Listing, ListingRows, PluginRows, Plugins
+
+PLUGIN = Path(__file__).parents[2] / "plugins" / "cockpit-hello-tool"
+
+
+def hello(**arguments: Json) -> Mapping[str, Json]:
+    """A call of the tool, as the scripted model makes it."""
+    return {"name": "hello", "arguments": arguments}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the plugin installed in it, from a wheel built of these sources."""
+    folder = tmp_path_factory.mktemp("installed")
+    install = (
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        str(folder),
+        str(PLUGIN),
+    )
+    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", *install], check=True)
+    return folder
+
+
+@pytest.fixture
+def project(root: Path, installed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(installed)
+    monkeypatch.setenv("COCKPIT_PLUGINS", "hello")
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(root.parent / "script.json"))
+    return root
+
+
+async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
+    script(project.parent, {"text": "hi"})
+    async with driving(project) as driver:
+        plugins = await driver.channel.ask(Plugins())
+        tools = await driver.channel.ask(Listing("tools"))
+    assert isinstance(plugins, PluginRows) and isinstance(tools, ListingRows)
+    row = next(row for row in plugins.rows if row.name == "hello")
+    assert (row.distribution, row.version, row.state) == ("cockpit-hello-tool", "1.0.0", "loaded")
+    assert row.registers == ("tools: hello", "commands: hello")
+    assert next(row for row in tools.rows if row.name == "hello").layer == "plugin"
+
+
+async def test_the_model_calls_it_without_asking_anybody(project: Path) -> None:
+    calls = [hello(name="Ada"), hello(name="林", loud=True)]
+    script(project.parent, {"calls": calls}, {"text": "greeted"})
+    async with driving(project) as driver:
+        await driver.prompt("greet them")
+        await driver.invoke("hello")
+        shown = await driver.next(Noticed)
+    assert [one.title for one in driver.all(ToolCallStarted)] == ["hello Ada", "hello 林"]
+    assert [one.result.text for one in driver.all(ToolCallFinished)] == ["Hello, Ada!", "HELLO, 林!"]
+    assert plain(shown.content) == "Ada, 林"
+    assert driver.all(MessageFinished)[-1].message.text == "greeted"
+
+
+async def test_wrong_arguments_tell_the_model_what_to_do(project: Path) -> None:
+    calls = [hello(name=" "), hello(), hello(name="Ada", colour="red")]
+    script(project.parent, {"calls": calls}, {"text": "hm"})
+    async with driving(project) as driver:
+        await driver.prompt("greet")
+    results = [one.result for one in driver.all(ToolCallFinished)]
+    assert [one.outcome for one in results] == ["error"] * 3
+    assert "name whom to greet" in results[0].text
+    assert "`name` is missing" in results[1].text and "`colour`" in results[2].text
+
+
+async def test_its_own_settings_table_reaches_it(project: Path, home: Path) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "settings.toml").write_text('[plugins.hello]\ngreeting = "Moin"\n', encoding="utf-8")
+    script(project.parent, {"calls": [hello(name="Ada")]}, {"text": "greeted"})
+    async with driving(project) as driver:
+        await driver.prompt("greet")
+    assert driver.all(ToolCallFinished)[0].result.text == "Moin, Ada!"
+
+
+async def test_it_can_be_switched_off(project: Path, home: Path) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "settings.toml").write_text('[plugins]\ndisabled = ["hello"]\n', encoding="utf-8")
+    script(project.parent, {"calls": [hello(name="Ada")]}, {"text": "no"})
+    async with driving(project) as driver:
+        await driver.prompt("greet")
+    assert "there is no tool called hello" in driver.all(ToolCallFinished)[0].result.text
+
+
+def test_it_is_short_enough_to_be_read_at_one_sitting() -> None:
+    lines = [line for path in (PLUGIN / "src").rglob("*.py") for line in path.read_text("utf-8").splitlines()]
+    assert len(lines) <= 150
