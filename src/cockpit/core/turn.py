@@ -90,10 +90,8 @@ async def go_on(turn: Turn) -> TurnFinished:
     try:
         return await _steps(turn)
     except LimitReached as error:
-        turn.agent.host.log.emit(Warned(error.message, source="limit"), turn.agent.path)
         return turn.finished("max_turn_requests", error.limit, error.message)
     except (ModelFailed, CockpitError) as error:
-        turn.agent.host.log.emit(Warned(error.message, error.hint, "model"), turn.agent.path)
         return turn.finished("error", message=str(error))
 
 

@@ -150,6 +150,8 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
             return True
         case TurnFinished() as finished if is_ours:
             outcome.finished = finished
+            if finished.message:
+                err.write(f"cockpit: {finished.message}\n")
             return True
         case SessionClosed():
             outcome.closed = True
