@@ -60,6 +60,16 @@ class RecordingChannel:
     def session(self) -> str:
         return self._session
 
+    @property
+    def sent(self) -> int:
+        """How many envelopes there are so far."""
+        return len(self._past)
+
+    @property
+    def unread(self) -> int:
+        """How many of them a reader has yet to take."""
+        return max((queue.qsize() for queue in self._live), default=0)
+
     async def submit(self, op: Op) -> None:
         self.ops.append(op)
 

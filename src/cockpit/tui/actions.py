@@ -3,7 +3,7 @@
 Knows no widget; `doing` carries the actions out by name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 Group = Literal["prompt", "session", "view", "approval", "trace"]
@@ -132,13 +132,23 @@ def keys_of(name: str, keymap: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def hints(
-    keymap: Mapping[str, Sequence[str]], *, busy: bool, approval: bool, question: bool, place: str
+    keymap: Mapping[str, Sequence[str]],
+    *,
+    busy: bool,
+    approval: Collection[str],
+    question: bool,
+    place: str,
+    purpose: str = "prompt",
 ) -> list[tuple[str, str]]:
-    """The keys that matter now, the most needed first."""
+    """The keys that matter now, the most needed first; `approval` are the actions that answer one."""
     chosen: list[tuple[str, str]] = []
-    if approval:
+    if purpose == "note":
+        wanted = [("send", "reject with this word"), ("interrupt", "back")]
+    elif approval:
         wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "for ever")]
-        wanted += [("reject", "reject"), ("view_approval", "whole"), ("interrupt", "interrupt")]
+        wanted += [("reject", "reject"), ("view_approval", "whole")]
+        wanted = [(name, label) for name, label in wanted if name in approval]
+        wanted.append(("interrupt", "interrupt"))
     elif place == "trace":
         wanted = [
             ("find", "search"),

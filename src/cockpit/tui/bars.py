@@ -88,6 +88,8 @@ def _right(standing: Standing, width: int) -> list[Piece]:
     pieces += _gauge(standing.fullness, width)
     if standing.spent:
         pieces.append((figures.cost(standing.cost), "body/panel"))
+    if pieces and not pieces[-1][0].strip():
+        pieces.pop()  # the distance to what does not follow
     pieces.append((" ", "body/panel"))
     return pieces
 

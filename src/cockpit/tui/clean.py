@@ -33,7 +33,7 @@ def clean_output(text: str) -> str:
     if "\r" in text:
         text = "\n".join(_overwritten(line) for line in text.split("\n"))
     if "\b" in text:
-        text = re.sub("[^\b\n]?\b", "", text)
+        text = _backspaced(text)
     return _UNSAFE.sub("�", text)
 
 
@@ -47,3 +47,14 @@ def _overwritten(line: str) -> str:
     """What a terminal shows of a line with carriage returns: the last piece that is not empty."""
     pieces = [piece for piece in line.split("\r") if piece]
     return pieces[-1] if pieces else ""
+
+
+def _backspaced(text: str) -> str:
+    """What is left when every backspace has taken the character before it, within its line."""
+    kept: list[str] = []
+    for character in text:
+        if character != "\b":
+            kept.append(character)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)

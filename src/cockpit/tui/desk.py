@@ -7,7 +7,7 @@ and nothing runs between two of them while nothing happens.
 import asyncio
 import gc
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
@@ -31,6 +31,13 @@ FRAME = 1 / 30
 TICK = 0.12
 
 
+@runtime_checkable
+class Repainted(Protocol):
+    """A screen that can take other colours while it is open."""
+
+    def repaint(self, palette: Palette) -> None: ...
+
+
 class Desk:
     """The cockpit's life after the first paint."""
 
@@ -51,7 +58,7 @@ class Desk:
         self.hint = ""
         self._problems = problems
         self._step = 2
-        self._wanted = False
+        self.frame_due = False
         self._drawn = 0.0
         self._ticking = False
 
@@ -62,7 +69,7 @@ class Desk:
         self._use_keys()
         popup = Popup(app.palette)
         await app.mount(popup)
-        self.completing = Completing(app.editor, popup)
+        self.completing = Completing(app.editor, popup, self._whole)
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
@@ -95,6 +102,11 @@ class Desk:
         elif wanted:
             self._problems.append(f"there is no theme called {wanted}; /theme lists them")
 
+    def _whole(self, text: str) -> bool:
+        """Whether `text` is a command that takes no further words."""
+        row = self.link.commands.get(text[1:]) if self.link is not None and text.startswith("/") else None
+        return row is not None and not row.hint
+
     def set_theme(self, name: str) -> None:
         """Other colours, everywhere."""
         if self.app.theme != name:
@@ -104,6 +116,9 @@ class Desk:
         self.app.trace.repaint(palette)
         if self.completing is not None:
             self.completing.repaint(palette)
+        for screen in self.app.screen_stack[1:]:
+            if isinstance(screen, Repainted):
+                screen.repaint(palette)
         if self.link is not None:
             self.link.state.aspects |= {"work", "bar"}
             self.changed()
@@ -125,14 +140,14 @@ class Desk:
 
     def changed(self) -> None:
         """Something is different: draw it with the next frame."""
-        if self._wanted:
+        if self.frame_due:
             return
-        self._wanted = True
+        self.frame_due = True
         wait = FRAME - (time.monotonic() - self._drawn)
         asyncio.get_running_loop().call_later(max(0.0, wait), self._frame)
 
     def _frame(self) -> None:
-        self._wanted = False
+        self.frame_due = False
         if not self.app.is_running or self.link is None:
             return
         self._drawn = time.monotonic()

@@ -141,8 +141,9 @@ def _bars(desk: "Desk", state: State) -> None:
     keys = hints(
         desk.keymap,
         busy=state.busy,
-        approval=bool(state.approvals) and app.editor.purpose != "note",
+        approval=list(app.editor.answers.values()) if state.approvals else (),
         question=bool(state.questions),
         place=place,
+        purpose=app.editor.purpose,
     )
     app.hints.show(hint_line(keys, width, desk.hint), app.palette)

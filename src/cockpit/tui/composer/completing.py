@@ -1,12 +1,12 @@
 """Completing the draft: asks what could stand at the cursor, offers it, puts in what is chosen."""
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Literal, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from cockpit.protocol.queries import Complete, Completion, Completions, Query, Reply
 from cockpit.tui.composer.completion import token_at
-from cockpit.tui.composer.editor import Editor
+from cockpit.tui.composer.editor import Choosing, Editor
 from cockpit.tui.composer.popup import Popup
 from cockpit.tui.palette import Palette
 
@@ -20,8 +20,9 @@ class Asked(Protocol):
 class Completing:
     """At most one question is open: a newer draft abandons the older one."""
 
-    def __init__(self, editor: Editor, popup: Popup) -> None:
+    def __init__(self, editor: Editor, popup: Popup, whole: Callable[[str], bool]) -> None:
         self._editor = editor
+        self._whole = whole  # whether a draft is a command that needs no more words
         self._popup = popup
         self._asking: asyncio.Task[None] | None = None
 
@@ -38,12 +39,14 @@ class Completing:
         query = Complete(token.trigger, editor.text, self._cursor())
         self._asking = asyncio.create_task(self._complete(query, asked))
 
-    def chose(self, what: Literal["up", "down", "accept", "dismiss"]) -> None:
+    def chose(self, what: Choosing) -> None:
         """A key for the list."""
         if what in ("up", "down"):
             self._popup.move(-1 if what == "up" else 1)
-        elif what == "accept" and self._popup.chosen is not None:
+        elif what in ("accept", "run") and self._popup.chosen is not None:
             self.put(self._popup.chosen)
+            if what == "run" and self._whole(self._editor.text.strip()):
+                self._editor.send()
         else:
             self._offer(())
 
@@ -68,8 +71,8 @@ class Completing:
     async def _complete(self, query: Complete, asked: Asked) -> None:
         reply = await asked.ask(query)
         rows = reply.rows if isinstance(reply, Completions) else ()
-        only = len(rows) == 1 and query.text[rows[0].start : rows[0].end] == rows[0].insert.rstrip()
-        self._offer(() if only else rows)
+        fresh = (row for row in rows if query.text[row.start : row.end].rstrip() != row.insert.rstrip())
+        self._offer(tuple(fresh))
 
     def _offer(self, rows: tuple[Completion, ...]) -> None:
         if rows or self._popup.rows:

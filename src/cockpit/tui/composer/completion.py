@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-_MENTION = re.compile(r"(?:^|(?<=[\s(\[\"'，。：、]))@([^\s@]*)$")
+_MENTION = re.compile(r"(?<![A-Za-z0-9._%+-])@([^\s@]*)$")
 
 
 class Token(NamedTuple):

@@ -11,6 +11,7 @@ from textual.widgets import TextArea
 
 Purpose = Literal["prompt", "note", "answer"]
 How = Literal["send", "queue"]
+Choosing = Literal["up", "down", "accept", "run", "dismiss"]
 
 _PLACEHOLDER = "Ask anything   / commands   @ files   ! shell"
 
@@ -52,9 +53,9 @@ class Editor(TextArea, inherit_css=False):
             self.action = action
 
     class Chose(Message):
-        """A key for the open list of completions: up, down, accept or dismiss."""
+        """A key for the open list of completions; `run`: accept, and send what is a whole command."""
 
-        def __init__(self, what: Literal["up", "down", "accept", "dismiss"]) -> None:
+        def __init__(self, what: Choosing) -> None:
             super().__init__()
             self.what = what
 
@@ -77,6 +78,7 @@ class Editor(TextArea, inherit_css=False):
         self.purpose: Purpose = "prompt"
         self.busy = False
         self.popup_open = False
+        self._walked = False  # whether the open list was walked through
         self.answers: dict[str, str] = {}  # key: action, while an approval waits
         self.tries: tuple[str, ...] = ()
         self.bound: dict[str, str] = {}  # key: action, from the table and the person's keymap
@@ -100,6 +102,8 @@ class Editor(TextArea, inherit_css=False):
 
     def _take(self, key: str, character: str | None) -> bool:
         """Whether `key` means something else here than to a text area."""
+        if not self.popup_open:
+            self._walked = False
         if self.popup_open and key in ("up", "down", "tab", "escape", "enter", "ctrl+n"):
             return self._choose(key)
         if not self.text and self._take_when_empty(key, character):
@@ -133,21 +137,20 @@ class Editor(TextArea, inherit_css=False):
         return True
 
     def _choose(self, key: str) -> bool:
-        if key == "enter" and self._is_whole_command():
+        if key in ("up", "down", "ctrl+n"):
+            self._walked = True
+        if key == "enter" and not self._walked and self.text.startswith("/") and " " in self.text.strip():
             self.post_message(self.Chose("dismiss"))
-            return self._enter()
-        what: dict[str, Literal["up", "down", "accept", "dismiss"]] = {
+            return self._enter()  # a command's words are sent as typed, whatever the list offers
+        what: dict[str, Choosing] = {
             "up": "up",
             "down": "down",
             "ctrl+n": "down",
+            "enter": "run",
             "escape": "dismiss",
         }
         self.post_message(self.Chose(what.get(key, "accept")))
         return True
-
-    def _is_whole_command(self) -> bool:
-        """A command with something after its name: Enter sends it, whatever the list offers."""
-        return self.text.startswith("/") and " " in self.text.strip()
 
     def _enter(self) -> bool:
         row, column = self.cursor_location
@@ -170,6 +173,10 @@ class Editor(TextArea, inherit_css=False):
             self.tries = (*self.tries[1:], self.tries[0])
             return True
         return False
+
+    def send(self) -> None:
+        """As Enter does."""
+        self._submit("send")
 
     def _submit(self, how: How) -> None:
         text = self.text.strip("\n")

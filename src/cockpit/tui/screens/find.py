@@ -50,6 +50,6 @@ async def show(desk: "Desk") -> None:
         return
     view.found = text.casefold().strip()
     view.focus()
-    if view.found and not view.find(-1, from_end=True):
+    if view.found and not view.find(-1, anew=True):
         desk.app.notify(f"nowhere in the Trace: {text}")
     view.refresh()

@@ -53,7 +53,7 @@ class ChoiceList(ScrollView):
         self.choices, self.at = choices, at
         self.virtual_size = Size(self.size.width, len(choices))
         self.refresh(layout=True)
-        self._in_sight()
+        self.call_after_refresh(self._in_sight)
 
     def move(self, step: int) -> None:
         if self.choices:
@@ -155,6 +155,12 @@ class Picker(ModalScreen[str | None]):
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
+
+    def repaint(self, palette: Palette) -> None:
+        """Other colours, while it is open."""
+        for part in (*self.query(Lines), *self.query(ChoiceList)):
+            part.palette = palette
+            part.refresh()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         text = event.value.strip()

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from cockpit.protocol.content import Markdown
+from cockpit.protocol.content import Text
 from cockpit.tui import figures
 from cockpit.tui.state.entries import (
     Answered,
@@ -151,7 +151,7 @@ def _remark(entry: Remark, width: int) -> list[Line]:
 def _shown(entry: Shown, width: int) -> list[Line]:
     lines: list[Line] = []
     for number, block in enumerate(entry.blocks):
-        if number and isinstance(block, Markdown):
+        if number and not (isinstance(block, Text) and isinstance(entry.blocks[number - 1], Text)):
             lines.append(Line([]))
         lines += draw_block(block, width, MARGIN)
     return lines if entry.expanded is not False else folded(lines, 1)

@@ -39,7 +39,7 @@ def draw_call(entry: Called, width: int, moment: Moment) -> list[Line]:
     verb, _, rest = entry.title.partition(" ")
     right = _call_right(entry, moment)
     room = width - 4 - sum(width_of(text) for text, _ in right)
-    shown = shortened(f"{verb}  {rest}" if rest else verb, max(10, room))
+    shown = shortened(f"{verb} {rest}" if rest else verb, max(10, room))
     pieces: list[Piece] = [(" ", "body"), (sign, key), (" ", "body"), (shown[: len(verb)], "body+b")]
     pieces.append((shown[len(verb) :], "muted" if entry.status == "ok" else "body"))
     if entry.asked_by == "person":
@@ -68,7 +68,7 @@ def _call_right(entry: Called, moment: Moment) -> list[Piece]:
 def _call_body(entry: Called, width: int) -> list[Line]:
     if entry.status in ("running", "waiting"):
         return _barred([clean_output(line) for line in entry.tail[-_FOLDED_TAIL - 1 :]], width, "muted")
-    if entry.expanded:
+    if entry.expanded and (entry.blocks or entry.text.strip()):
         return _call_whole(entry, width)
     if entry.expanded is False:
         return []
@@ -78,9 +78,11 @@ def _call_body(entry: Called, width: int) -> list[Line]:
         if len(diffs) == 1:
             del lines[0]  # the call's own line names the file
         return folded(lines, _FOLDED_DIFF)
+    if not entry.text.strip():
+        return []
     if entry.status in ("error", "denied"):
-        return _barred(_ends(entry.text, _FOLDED_TAIL), width, "bad" if entry.status == "error" else "warn")
-    if entry.kind == "execute" and entry.text.strip():
+        return _barred(_ends(entry.text, _FOLDED_TAIL), width, "body" if entry.status == "error" else "warn")
+    if entry.kind == "execute":
         return _barred(_ends(entry.text, _FOLDED_TAIL), width, "muted")
     if entry.asked_by == "person":
         return folded(_call_whole(entry, width), 2 * _FOLDED_TAIL)

@@ -7,6 +7,7 @@ above the screen may so change their number: whoever asks is told by how much wh
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from cockpit.tui.state.entries import Answered, Entry
 from cockpit.tui.trace.blocks import draw_entry, gap_before
@@ -16,6 +17,14 @@ from cockpit.tui.trace.moment import MARGIN, Moment
 from cockpit.tui.trace.parts import PROSE, draw, estimate
 
 _BLANK = Line([])
+
+
+class Place(NamedTuple):
+    """A line by entry, chunk and line: it stays the same when rows above it change their number."""
+
+    section: int
+    chunk: int
+    line: int
 
 
 class Chunk:
@@ -212,28 +221,24 @@ class Document:
         """The number of the entry at row `y`."""
         return min(max(0, bisect_right(self._starts, y) - 1), max(0, len(self.sections) - 1))
 
-    def chunk_at(self, y: int) -> int:
-        """The number of the chunk at row `y`, within its entry."""
-        number = self.section_at(y)
-        return max(0, bisect_right(self.sections[number].tops, y - self._starts[number]) - 1)
+    def row_of(self, place: Place) -> int:
+        """The row where `place` lies now."""
+        section = self.sections[place.section]
+        chunk = section.chunks[place.chunk]
+        return self._starts[place.section] + section.tops[place.chunk] + chunk.gap + place.line
 
-    def holds(self, number: int, chunk: int, needle: str, moment: Moment) -> bool:
-        """Whether a chunk's text holds `needle` (in lower case)."""
-        part = self.sections[number].chunks[chunk].part
-        if part is not None:
-            return needle in part.text.casefold()
-        return bool(self.rows_with(number, chunk, needle, moment))
-
-    def rows_with(self, number: int, chunk: int, needle: str, moment: Moment) -> list[int]:
-        """The rows of a chunk that hold `needle`; its first one where a line break cuts it."""
+    def lines_with(self, number: int, chunk: int, needle: str, moment: Moment) -> list[int]:
+        """The lines of a chunk that hold `needle`, which is in lower case."""
         section = self.sections[number]
+        part = section.chunks[chunk].part
+        if part is not None and needle not in part.text.casefold():
+            return []
         top = section.tops[chunk]
         section.settle(top, top + 1, self.width, moment)
         self._stack(number)
-        one = section.chunks[chunk]
-        start = self._starts[number] + section.tops[chunk] + one.gap
-        rows = [start + n for n, line in enumerate(one.lines) if needle in line.text.casefold()]
-        return rows or ([start] if one.part is not None else [])
+        lines = section.chunks[chunk].lines
+        found = [n for n, line in enumerate(lines) if needle in line.text.casefold()]
+        return found or ([0] if part is not None else [])
 
     def line(self, y: int) -> Line:
         """The line at row `y`; a blank one where nothing is, or nothing is laid out yet."""

@@ -11,7 +11,7 @@ from cockpit.tui.palette import Palette
 from cockpit.tui.trace.layout import Line, width_of
 
 Mark = tuple[int, int, str]
-"""Characters `start` to `end` (-1: to the end of the line) drawn over the background named."""
+"""Characters `start` to `end` (-1: to the end of the text, -2: of the row) over the background named."""
 
 
 def to_strip(line: Line, width: int, palette: Palette, marks: Sequence[Mark] = ()) -> Strip:
@@ -21,8 +21,9 @@ def to_strip(line: Line, width: int, palette: Palette, marks: Sequence[Mark] = (
         if isinstance(cache, tuple) and cache[0] is palette and cache[1] == width:
             strip: Strip = cache[2]
             return strip
+    whole_row = any(end == -2 for _, end, _ in marks)
     segments = [Segment(text, palette[key]) for text, key in line.pieces if text]
-    if marks:
+    if marks and not whole_row:
         segments = _marked(segments, marks, palette)
     used = sum(width_of(segment.text) for segment in segments)
     fill = palette[line.fill]
@@ -34,6 +35,8 @@ def to_strip(line: Line, width: int, palette: Palette, marks: Sequence[Mark] = (
         free = 0
     if free > 0:
         segments.append(Segment(" " * free, fill))
+    if whole_row:
+        segments = _marked(segments, marks, palette)
     strip = Strip(segments, max(used, width))
     if used > width:
         strip = strip.crop(0, width)

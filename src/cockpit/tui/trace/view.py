@@ -21,7 +21,7 @@ from cockpit.tui.trace.strips import Mark, to_strip
 
 if TYPE_CHECKING:
     from cockpit.tui.state.entries import Entry
-    from cockpit.tui.trace.document import Document
+    from cockpit.tui.trace.document import Document, Place
     from cockpit.tui.trace.moment import Moment
 
 _BLANK = Line([])
@@ -59,7 +59,7 @@ class TraceView(ScrollView, can_focus=True):
         self._lead: Sequence[Line] = ()
         self._tail: Sequence[Line] = ()
         self._moment: Moment | None = None
-        self._at = 0  # the row of the place found last
+        self._at: Place | None = None  # what was found last
         self._unseen = 0  # rows that came while the reader was above
         self._placing = False
         self._painting = False
@@ -107,19 +107,24 @@ class TraceView(ScrollView, can_focus=True):
         self.scroll_to(y=max(0, y - self.size.height // 3), animate=False, force=True)
         self.following = self.scroll_offset.y >= self.max_scroll_y
 
-    def find(self, step: int, *, from_end: bool = False) -> bool:
+    def find(self, step: int, *, anew: bool = False) -> bool:
         """Go to the next place (1) or the one before (-1) of what is searched for."""
-        if self.document is None or self._moment is None or not self.found:
+        document, moment = self.document, self._moment
+        if document is None or moment is None or not self.found:
             return False
         from cockpit.tui.trace.search import find
 
-        here = self.document.height if from_end else self._at
-        row = find(self.document, self.found, here, step, self._moment)
-        if row is None:
+        place = find(document, self.found, None if anew else self._at, step, moment)
+        if place is None:
             return False
-        self._at = row
+        self._at, self.following = place, False
+        for _ in range(4):  # rows above may turn out higher than was thought once they are in sight
+            row = document.row_of(place)
+            document.settle(max(0, row - self.size.height), 2 * self.size.height, moment)
+            if document.row_of(place) == row:
+                break
         self._place(None)
-        self.go(row)
+        self.go(document.row_of(place))
         return True
 
     def to_end(self) -> None:

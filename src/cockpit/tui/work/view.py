@@ -83,7 +83,7 @@ class WorkView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
         line = self.rows[row].line if row < len(self.rows) else _EMPTY
-        marks = [(0, -1, "selection")] if row == self.cursor else []
+        marks = [(0, -2, "selection")] if row == self.cursor else []
         return to_strip(line, self.size.width, self.palette, marks)
 
     def on_focus(self) -> None:

@@ -1,6 +1,7 @@
 """Scenes for tests of the cockpit: envelopes written as a person would tell them."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from cockpit.protocol import events
 from cockpit.protocol.content import Block, Code, Diff, Hunk, Markdown, Table, Text
@@ -10,6 +11,7 @@ from cockpit.protocol.messages import (
     Decision,
     Json,
     Kind,
+    Limit,
     Outcome,
     StopReason,
     ToolCall,
@@ -19,7 +21,9 @@ from cockpit.protocol.messages import (
 )
 from cockpit.protocol.rows import ApprovalPart, TodoRow
 
-START = 1_800_000_000.0
+TodoStatus = Literal["pending", "in_progress", "completed"]
+Change = Literal["created", "modified", "deleted", "moved"]
+START = 1_700_000_000.0
 OPTIONS: tuple[Decision, ...] = (
     "allow_once",
     "allow_session",
@@ -164,12 +168,12 @@ class Scene:
     def question(self, text: str, *options: str, id: str = "q1", call: str = "") -> "Scene":
         return self.add(events.QuestionAsked(id, text, options), call)
 
-    def todo(self, *rows: tuple[str, str]) -> "Scene":
-        made = tuple(TodoRow(text, status) for text, status in rows)  # type: ignore[arg-type]
+    def todo(self, *rows: tuple[str, TodoStatus]) -> "Scene":
+        made = tuple(TodoRow(text, status) for text, status in rows)
         return self.add(events.TodoChanged(made))
 
-    def changed(self, path: str, change: str = "modified", added: int = 0, removed: int = 0) -> "Scene":
-        return self.add(events.FileChanged(path, change, added, removed))  # type: ignore[arg-type]
+    def changed(self, path: str, change: Change = "modified", added: int = 0, removed: int = 0) -> "Scene":
+        return self.add(events.FileChanged(path, change, added, removed))
 
     def uses(
         self, tokens: int = 18_200, out: int = 1_100, cost: float | None = 0.04, context: int = 14_720
@@ -184,9 +188,7 @@ class Scene:
         values: Mapping[str, Json] = data
         return self.add(events.Noticed(plugin, kind, blocks, values))
 
-    def ends(
-        self, reason: StopReason = "end_turn", message: str = "", limit: events.Limit | None = None
-    ) -> "Scene":
+    def ends(self, reason: StopReason = "end_turn", message: str = "", limit: Limit | None = None) -> "Scene":
         usage = Usage(18_200, 1_100, 4_000, 0.04, 3)
         self.add(events.TurnFinished(reason, usage, 12.4, limit, 0, message))
         self.turn = ""
@@ -278,3 +280,13 @@ def blocks() -> tuple[Block, ...]:
         Table(("what", "value"), (("model", "deepseek:deepseek-chat"), ("mode", "ask")), "Session"),
         Code("def f():\n    return 1\n", "python", "src/a.py", 10),
     )
+
+
+def hostile() -> Scene:
+    """Everything that comes from outside tries to act on the terminal."""
+    evil = "\x1b]2;OWNED\x07\x1b[2J\x1b[HGOTCHA\u202e"
+    scene = Scene().start().says(f"say {evil}").step(1).thinks(evil).streams(f"a {evil}\n\n", message="m2")
+    scene.calls("c1", "shell", f"shell echo {evil}", "execute").prints("c1", evil)
+    scene.gets("c1", evil, name="shell")
+    scene.todo((evil, "pending")).warns(evil, evil).changed(f"{evil}.py")
+    return scene.answers(f"`{evil}` the end", "m3")

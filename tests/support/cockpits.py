@@ -1,0 +1,165 @@
+"""A cockpit on a recording, for tests: opened, settled, looked at."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from tests.support.scenes import Scene
+from textual.pilot import Pilot
+
+from cockpit.protocol import queries
+from cockpit.protocol.content import Diff
+from cockpit.protocol.ops import Op
+from cockpit.protocol.queries import Query, Reply, SessionRow
+from cockpit.protocol.recording import RecordingChannel, RecordingDeck
+from cockpit.tui.app import Cockpit, Options
+from cockpit.tui.state import State
+
+COMMANDS = (
+    ("compact", "summarise the older part of the context", "[what to keep]"),
+    ("model", "choose a model", "[provider:model]"),
+    ("status", "where things stand", ""),
+    ("tools", "what the model can use", ""),
+)
+FILES = ("README.md", "src/shop/__init__.py", "src/shop/cart.py", "src/shop/折扣.py", "tests/test_cart.py")
+MODELS = ("deepseek:deepseek-chat", "offline:rules", "openai:gpt-5", "ollama:qwen3-coder")
+
+
+def answers(query: Query, changes: Iterable[Diff] = ()) -> Reply:
+    """What a session would say to the queries of the screen."""
+    match query:
+        case queries.Complete(trigger="/"):
+            return _commands(query)
+        case queries.Complete():
+            return _files(query)
+        case queries.Commands():
+            rows = (queries.CommandRow(name, text, hint, "commands") for name, text, hint in COMMANDS)
+            return queries.CommandRows(tuple(rows))
+        case queries.Settings():
+            return queries.SettingsTable({}, {"tools": 31, "skills": 4, "mcp_servers": 2}, ())
+        case queries.Listing("models"):
+            listed = (queries.ListingRow(name, "", "models", "built-in") for name in MODELS)
+            return queries.ListingRows(tuple(listed))
+        case queries.Changes():
+            return queries.ChangeRows(tuple(changes))
+        case _:
+            return queries.Refused("not in a recording")
+
+
+def _commands(query: queries.Complete) -> queries.Completions:
+    typed = query.text[1:].split(" ")[0]
+    rows = (
+        queries.Completion(f"/{name} ", f"/{name}", text, 0, len(query.text))
+        for name, text, _ in COMMANDS
+        if name.startswith(typed)
+    )
+    return queries.Completions(tuple(rows))
+
+
+def _files(query: queries.Complete) -> queries.Completions:
+    at = query.text.rindex("@")
+    typed = query.text[at + 1 : query.cursor]
+    rows = (queries.Completion(f"@{name} ", name, "", at, query.cursor) for name in FILES if typed in name)
+    return queries.Completions(tuple(rows))
+
+
+@dataclass
+class Seat:
+    """A running cockpit, its pilot and the channel it is on."""
+
+    app: Cockpit
+    pilot: Pilot[int]
+    channel: RecordingChannel
+    deck: RecordingDeck
+
+    @property
+    def state(self) -> State:
+        assert self.app.desk is not None and self.app.desk.link is not None
+        return self.app.desk.link.state
+
+    @property
+    def ops(self) -> list[Op]:
+        return self.channel.ops
+
+    @property
+    def screen(self) -> str:
+        """What is on the screen, as text."""
+        return screen_text(self.app)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await settled(self.app, self.pilot)
+
+    async def type(self, text: str) -> None:
+        names = {" ": "space", "\n": "ctrl+j"}
+        await self.press(*[names.get(letter, letter) for letter in text])
+
+    async def play(self, scene: Scene) -> None:
+        """Send what `scene` holds beyond what was sent already."""
+        known = self.channel.sent
+        self.channel.play(*scene.envelopes[known:])
+        await settled(self.app, self.pilot)
+
+
+def screen_text(app: Cockpit) -> str:
+    """The lines of the screen in front, composed over those below."""
+    lines = [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
+    return "\n".join(lines)
+
+
+async def settled(app: Cockpit, pilot: Pilot[int], seconds: float = 10.0) -> None:
+    """Wait until the session is open and nothing waits to be drawn."""
+    async with asyncio.timeout(seconds):
+        while True:
+            await pilot.pause()
+            desk = app.desk
+            if desk is None or desk.link is None or not desk.learned:
+                continue
+            state = desk.link.state
+            if not state.touched and not state.aspects and not desk.frame_due and not unread(app):
+                break
+    await pilot.pause()
+
+
+def unread(app: Cockpit) -> int:
+    """Envelopes of the open recording that the cockpit has not taken yet."""
+    channel = app.desk.link.channel if app.desk is not None and app.desk.link is not None else None
+    return channel.unread if isinstance(channel, RecordingChannel) else 0
+
+
+def cockpit(
+    scene: Scene, *, theme: str = "", rows: Iterable[SessionRow] = (), others: Iterable[Scene] = ()
+) -> tuple[Cockpit, RecordingChannel, RecordingDeck]:
+    """A cockpit that will open `scene`."""
+
+    def reply(query: Query) -> Reply:
+        from tests.support.scenes import EDIT, TESTS
+
+        return answers(query, (EDIT, TESTS))
+
+    def channel_of(one: Scene) -> RecordingChannel:
+        return RecordingChannel(one.envelopes, session=one.session, replies=reply)
+
+    channel = channel_of(scene)
+    deck = RecordingDeck(channel, *[channel_of(one) for one in others], rows=rows)
+
+    async def make_deck() -> RecordingDeck:
+        return deck
+
+    return Cockpit(make_deck, scene.root, Options(still=True, theme=theme)), channel, deck
+
+
+@asynccontextmanager
+async def seat(
+    scene: Scene,
+    size: tuple[int, int] = (120, 40),
+    *,
+    rows: Iterable[SessionRow] = (),
+    others: Iterable[Scene] = (),
+) -> AsyncIterator[Seat]:
+    """A cockpit on `scene`, settled."""
+    app, channel, deck = cockpit(scene, rows=rows, others=others)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(app, pilot)
+        yield Seat(app, pilot, channel, deck)

@@ -1,0 +1,167 @@
+"""The screens: trust, connect, sessions, models, themes, approvals seen whole."""
+
+from pathlib import Path
+
+from tests.support.cockpits import Seat, seat, settled
+from tests.support.scenes import Scene, asking, worked
+from textual.widgets import Input
+
+from cockpit.protocol import ops
+from cockpit.tui import memory
+
+
+def idle(trusted: bool = True) -> Scene:
+    return Scene().start(trusted=trusted)
+
+
+def invoked(s: Seat, action: str) -> list[ops.Invoke]:
+    return [op for op in s.ops if isinstance(op, ops.Invoke) and op.action == action]
+
+
+async def test_an_untrusted_folder_is_asked_about_once() -> None:
+    async with seat(idle(False)) as s:
+        assert "Do you trust /home/ada/shop?" in s.screen
+        await s.press("n")
+        assert not [op for op in s.ops if isinstance(op, ops.Trust)]
+        assert memory.load().refused
+        await s.type("hello")
+        await s.press("enter")
+        assert any(isinstance(op, ops.Prompt) for op in s.ops)
+    async with seat(idle(False)) as s:
+        assert "Do you trust" not in s.screen and "not trusted" in s.screen
+
+
+async def test_trusting_is_an_op_and_forgets_a_refusal() -> None:
+    memory.Memory(refused=["/home/ada/shop"]).save()
+    async with seat(idle(False)) as s:
+        await s.type("/trust")
+        await s.press("enter")
+        assert "Do you trust" in s.screen
+        await s.press("y")
+        assert [op.trusted for op in s.ops if isinstance(op, ops.Trust)] == [True]
+        assert memory.load().refused == []
+
+
+async def test_a_trusted_folder_is_not_asked_about() -> None:
+    async with seat(idle()) as s:
+        assert "Do you trust" not in s.screen
+
+
+async def answer(s: Seat, scene: Scene, op: ops.Invoke, **values: object) -> None:
+    await s.play(scene.notices(plugin="connect", kind="show", op=op.id, **values))
+
+
+async def test_connecting_picks_a_provider_tries_the_key_and_chooses_a_model() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        await s.type("/connect")
+        await s.press("enter")
+        presets = [
+            {"name": "deepseek", "url": "https://api.deepseek.com"},
+            {"name": "ollama", "needs_key": False},
+        ]
+        await answer(s, scene, invoked(s, "connect.presets")[0], presets=presets)
+        assert "deepseek" in s.screen and "no key needed" in s.screen
+        await s.press("enter")
+        field = s.app.screen.query_one(Input)
+        assert field.password
+        await s.type("sk-wrong")
+        assert "sk-wrong" not in s.screen
+        await s.press("enter")
+        tried = invoked(s, "connect.try")[0]
+        assert dict(tried.arguments) == {"name": "deepseek", "key": "sk-wrong"}
+        await answer(s, scene, tried, ok=False, problem="401: the key was refused")
+        assert "401: the key was refused" in s.screen
+        await s.type("sk-right")
+        await s.press("enter")
+        await answer(
+            s, scene, invoked(s, "connect.try")[1], ok=True, models=["deepseek-chat", "deepseek-reasoner"]
+        )
+        await s.press("down", "enter")
+        await settled(s.app, s.pilot)
+        chosen = [op.model for op in s.ops if isinstance(op, ops.SelectModel)]
+        assert chosen == ["deepseek:deepseek-reasoner"]
+        assert "sk-" not in "".join(str(entry) for entry in s.state.entries)
+
+
+async def test_connecting_to_a_local_server_asks_for_no_key() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        await s.type("/connect")
+        await s.press("enter")
+        await answer(
+            s, scene, invoked(s, "connect.presets")[0], presets=[{"name": "ollama", "needs_key": False}]
+        )
+        await s.press("enter")
+        assert dict(invoked(s, "connect.try")[0].arguments) == {"name": "ollama", "key": ""}
+
+
+async def test_leaving_connect_leaves_the_cockpit_as_it_was() -> None:
+    async with seat(idle()) as s:
+        await s.type("/connect")
+        await s.press("enter", "escape")
+        assert len(s.app.screen_stack) == 1 and s.app.editor.has_focus
+
+
+async def test_a_model_that_is_not_listed_can_be_typed() -> None:
+    async with seat(idle()) as s:
+        await s.type("/model")
+        await s.press("enter")
+        await s.type("mine:big-one")
+        await s.press("enter")
+        assert [op.model for op in s.ops if isinstance(op, ops.SelectModel)] == ["mine:big-one"]
+
+
+async def test_a_theme_is_seen_while_choosing_and_kept_when_chosen() -> None:
+    async with seat(worked()) as s:
+        await s.type("/theme")
+        await s.press("enter", "up")
+        assert s.app.theme == "cockpit-day"
+        await s.press("escape")
+        assert s.app.theme == "cockpit-night" and memory.load().theme == ""
+        await s.type("/theme cockpit-contrast")
+        await s.press("enter")
+        assert s.app.theme == "cockpit-contrast" and memory.load().theme == "cockpit-contrast"
+
+
+async def test_a_broken_theme_file_is_reported_and_skipped(home: Path) -> None:
+    folder = home / "config" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text("primary = ")
+    async with seat(idle()) as s:
+        assert "mine.toml is not TOML" in s.screen
+
+
+async def test_a_persons_key_replaces_the_tables(home: Path) -> None:
+    (home / "config").mkdir(parents=True)
+    (home / "config" / "keys.toml").write_text('palette = "f8"\n')
+    async with seat(idle()) as s:
+        await s.press("ctrl+p")
+        assert "Everything" not in s.screen
+        await s.press("f8")
+        assert "Everything" in s.screen
+
+
+async def test_the_whole_approval_is_answered_from_its_screen() -> None:
+    async with seat(asking()) as s:
+        await s.press("v")
+        assert len(s.app.screen_stack) == 2
+        await s.press("y")
+        assert [op.decision for op in s.ops if isinstance(op, ops.Decide)] == ["allow_once"]
+        assert len(s.app.screen_stack) == 1
+
+
+async def test_new_and_clear_start_over() -> None:
+    async with seat(worked()) as s:
+        await s.type("/new")
+        await s.press("enter")
+        assert any(isinstance(op, ops.Close) for op in s.ops)
+        assert s.app.editor.has_focus
+
+
+async def test_no_sessions_is_no_dead_end() -> None:
+    async with seat(idle()) as s:
+        await s.press("ctrl+s")
+        assert "start a new session" in s.screen
+        await s.press("escape")
+        assert len(s.app.screen_stack) == 1

@@ -1,0 +1,138 @@
+"""The cockpit on a real terminal: typing, resizing, signals, and a terminal left as it was found."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.terminals import Terminal
+
+ROOT = Path(__file__).parents[2]
+ALTERNATE_OFF, CURSOR_ON, PASTE_OFF, KITTY_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[<u"
+
+pytestmark = pytest.mark.xdist_group("terminal")
+
+
+@contextmanager
+def cockpit_on(scene: str, home: Path, columns: int = 100, rows: int = 30) -> Iterator[Terminal]:
+    environment = {
+        **os.environ,
+        "COCKPIT_HOME": str(home),
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "PYTHONPATH": str(ROOT),
+    }
+    terminal = Terminal([sys.executable, "-m", "tests.tui.on_a_terminal", scene], environment, columns, rows)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def restored(terminal: Terminal) -> bool:
+    """Whether the screen, the cursor, paste and keyboard modes and the line settings are as before."""
+    tail = terminal.seen[-600:]
+    return all(code in tail for code in (ALTERNATE_OFF, CURSOR_ON, PASTE_OFF, KITTY_OFF)) and (
+        terminal.modes == terminal.before
+    )
+
+
+def test_typing_appears_and_ctrl_d_leaves_the_terminal_as_it_was(home: Path) -> None:
+    with cockpit_on("idle", home) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send("hello 世界".encode())
+        terminal.until_text("hello")
+        terminal.send(b"\x15")
+        terminal.until(lambda: "hello" not in terminal.text, "empty Composer")
+        terminal.send(b"\x04")
+        assert terminal.until_end() == 0 and restored(terminal)
+
+
+def test_keys_typed_before_the_first_paint_are_not_lost(home: Path) -> None:
+    with cockpit_on("idle", home) as terminal:
+        terminal.until(lambda: b"\x1b[?1049h" in terminal.seen, "first byte")
+        terminal.send(b"early")
+        terminal.until_text("early")
+
+
+def test_a_bare_escape_interrupts_at_once(home: Path) -> None:
+    with cockpit_on("running", home) as terminal:
+        terminal.until_text("RUNNING")
+        terminal.send(b"\x1b")
+        terminal.until(lambda: b"op:Interrupt" in terminal.seen, "interrupt")
+
+
+def test_an_escape_in_the_kitty_form_interrupts(home: Path) -> None:
+    with cockpit_on("running", home) as terminal:
+        terminal.until_text("RUNNING")
+        terminal.send(b"\x1b[27u")
+        terminal.until(lambda: b"op:Interrupt" in terminal.seen, "interrupt")
+
+
+def test_shift_enter_in_the_kitty_form_breaks_the_line(home: Path) -> None:
+    with cockpit_on("idle", home) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"one\x1b[13;2utwo")
+        terminal.until_text("two")
+        assert b"op:Prompt" not in terminal.seen
+        rows = [row for row in terminal.screen.display if "one" in row or "two" in row]
+        assert len(rows) == 2
+
+
+def test_another_size_is_drawn_whole(home: Path) -> None:
+    with cockpit_on("worked", home, 140, 40) as terminal:
+        terminal.until_text("SESSION")
+        terminal.resize(70, 24)
+        terminal.until(
+            lambda: "SESSION" not in terminal.text and "All 12 tests pass" in terminal.text, "narrow"
+        )
+        terminal.resize(120, 30)
+        terminal.until_text("SESSION")
+
+
+def test_sigterm_restores_the_terminal(home: Path) -> None:
+    with cockpit_on("running", home) as terminal:
+        terminal.until_text("RUNNING")
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.until_end() == 143 and restored(terminal)
+
+
+def test_a_crash_restores_the_terminal_and_says_what_happened(home: Path) -> None:
+    with cockpit_on("crash", home) as terminal:
+        assert terminal.until_end() != 0
+        assert restored_screen(terminal) and b"the deck burned down" in terminal.seen
+
+
+def restored_screen(terminal: Terminal) -> bool:
+    """As `restored`, though more was written after it."""
+    codes = (ALTERNATE_OFF, CURSOR_ON, PASTE_OFF, KITTY_OFF)
+    return all(code in terminal.seen for code in codes) and terminal.modes == terminal.before
+
+
+def test_suspending_gives_the_terminal_back_and_resuming_draws_again(home: Path) -> None:
+    with cockpit_on("idle", home) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"draft")
+        terminal.until_text("draft")
+        terminal.send(b"\x1a")
+        terminal.until(lambda: restored_screen(terminal), "restored screen")
+        terminal.until(lambda: _stopped(terminal.process.pid), "stop")
+        count = terminal.seen.count(b"\x1b[?1049h")
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.until(lambda: terminal.seen.count(b"\x1b[?1049h") > count, "screen again")
+        terminal.until_text("draft")
+
+
+def _stopped(pid: int) -> bool:
+    done, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+    return done == pid and os.WIFSTOPPED(status)
+
+
+def test_nothing_of_a_models_text_acts_on_the_terminal(home: Path) -> None:
+    with cockpit_on("hostile", home) as terminal:
+        terminal.until_text("the end")
+        assert b"OWNED" not in terminal.screen.title.encode()
+        assert b"\x1b]2;OWNED" not in terminal.seen and b"\x1b[2J\x1b[HGOTCHA" not in terminal.seen
