@@ -1,7 +1,9 @@
 """Permission rules as people write them: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`.
 
 Reads rules and says which one covers a call. A deny or ask rule bites when any part of the call
-fits; an allow rule only when every part does. Knows no person and no mode.
+fits; an allow rule only when every part does. Knows no person and no mode. Of a command line that is
+more than one plain program it takes every piece between operators for a command, for deny and ask
+only: that can only tighten (docs/adr/0004).
 """
 
 import fnmatch
@@ -15,6 +17,9 @@ from cockpit.errors import SettingsInvalid
 from cockpit.plugin.safety import Judged
 
 FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
+OPERATORS = re.compile(r"[;&|\n(){}`<>]+|\$\(|\b(?:do|then|else|exec|sudo|env|command|nohup|time|xargs)\b")
+ASSIGNED = re.compile(r"^(?:\w+=\S*\s+)+")
+BLANK = " \t\r\"'"
 SHELL = frozenset({"Bash", "bash", "Shell", "PowerShell"})
 READING = frozenset({"Read", "Grep", "Glob", "LS"})
 WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
@@ -64,11 +69,19 @@ def _fits(rule: Rule, judged: Judged) -> bool:
     every = all if rule.level == "allow" else any
     if judged.tool.kind == "execute":
         commands = [" ".join(argv) for argv in preview.argv]
+        if not commands and rule.level != "allow":
+            commands = pieces(str(judged.call.arguments.get("command", "")))
         return bool(commands) and every(_command_fits(pattern, command) for command in commands)
     if preview.paths:
         root = judged.context.workspace.root
         return every(_path_fits(pattern, path, root) for path in preview.paths)
     return bool(preview.destination) and fnmatch.fnmatchcase(preview.destination, pattern)
+
+
+def pieces(line: str) -> list[str]:
+    """What may be a command in `line`, read coarsely: too many rather than too few."""
+    found = (ASSIGNED.sub("", piece.strip(BLANK)) for piece in OPERATORS.split(line))
+    return [" ".join(piece.split()) for piece in found if piece.strip(BLANK)]
 
 
 def _names(name: str, judged: Judged) -> bool:

@@ -1,0 +1,52 @@
+"""Rules over command lines of several commands: a denial sees inside them, a permission never does."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.decks import call, driving, script
+
+from cockpit.core.options import Options
+from cockpit.core.rules import pieces
+from cockpit.protocol.events import ApprovalRequested, ToolCallFinished
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("cd src && git push origin", "git push origin"),
+        ("true; git push", "git push"),
+        ("x=$(git push)", "git push"),
+        ("if true; then git push; fi", "git push"),
+        ("A=1 B=2 git  push", "git push"),
+        ("sudo git push", "git push"),
+        ('bash -c "a | git push"', "git push"),
+        ("echo `git push`", "git push"),
+        ("git push > log", "git push"),
+    ],
+)
+def test_a_line_is_read_as_every_command_it_may_hold(line: str, command: str) -> None:
+    assert command in pieces(line)
+
+
+@pytest.fixture
+def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(root.parent / "script.json"))
+    return root
+
+
+async def test_a_denied_command_is_denied_inside_a_longer_line_too(scripted: Path) -> None:
+    lines = ["touch denied.txt", "true && touch denied.txt", "echo $(touch denied.txt)"]
+    script(scripted.parent, {"calls": [call("shell", command=one) for one in lines]}, {"text": "done"})
+    options = Options(model="scripted:script", mode="full", deny=("Bash(touch *)",))
+    async with driving(scripted, options=options) as driver:
+        await driver.prompt("go")
+    assert [one.result.outcome for one in driver.all(ToolCallFinished)] == ["denied"] * 3
+    assert not (scripted / "denied.txt").exists()
+
+
+async def test_an_allowed_command_allows_no_longer_line(scripted: Path) -> None:
+    script(scripted.parent, {"calls": [call("shell", command="echo a && touch b.txt")]}, {"text": "done"})
+    options = Options(model="scripted:script", someone=False, allow=("Bash(echo *)", "Bash(touch *)"))
+    async with driving(scripted, options=options) as driver:
+        await driver.prompt("go")
+    assert driver.all(ApprovalRequested) and not (scripted / "b.txt").exists()
