@@ -187,11 +187,8 @@ def draw(screen: Screen, envelope: Envelope) -> None:
             _line(screen, f"? {question.question} {' | '.join(question.options)}")
         case Noticed() as noticed:
             _notice(screen, noticed)
-        case Warned(text, hint):
-            if not screen.busy:
-                # A command that fails says so with a warning, and with nothing else.
-                screen.command = ""
-            _line(screen, f"! {text}" + (f" ({hint})" if hint else ""))
+        case Warned() as warning:
+            _warn(screen, warning)
         case TurnStarted(content=content) if envelope.agent == "main":
             screen.busy, screen.command = True, ""
             if screen.echoes:
@@ -212,6 +209,13 @@ def _notice(screen: Screen, noticed: Noticed) -> None:
         _line(screen, f"! /{noticed.data.get('command')} needs the full screen")
     else:
         _lines(screen, plain(noticed.content))
+
+
+def _warn(screen: Screen, warning: Warned) -> None:
+    if not screen.busy:
+        # A command that fails says so with a warning, and with nothing else.
+        screen.command = ""
+    _line(screen, f"! {warning.text}" + (f" ({warning.hint})" if warning.hint else ""))
 
 
 def _ask(screen: Screen, request: ApprovalRequested) -> None:
