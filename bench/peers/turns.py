@@ -1,0 +1,44 @@
+"""A hundred turns in one session, through the deck as a frontend drives it: `turns.py ROOT COUNT`.
+
+Prints the seconds of each turn, from the prompt's submission to its `TurnFinished`, as JSON.
+"""
+
+import asyncio
+import json
+import sys
+import time
+
+from cockpit.core.deck import LocalDeck
+from cockpit.core.options import Options
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import TurnFinished
+from cockpit.protocol.ops import Prompt
+
+
+async def main(root: str, count: int) -> list[float]:
+    deck = LocalDeck(Options(model="openai:m", mode="full", origin="headless"))
+    channel = await deck.open(root)
+    taken: list[float] = []
+    ended = asyncio.Event()
+
+    async def follow() -> None:
+        async for envelope in channel.events():
+            if isinstance(envelope.event, TurnFinished):
+                if envelope.event.stop_reason != "end_turn":
+                    raise SystemExit(f"the turn ended otherwise: {envelope.event}")
+                ended.set()
+
+    following = asyncio.create_task(follow())
+    for number in range(count):
+        ended.clear()
+        began = time.perf_counter()
+        await channel.submit(Prompt(f"p{number}", "headless", (Text(f"turn {number}: read the file"),)))
+        await asyncio.wait_for(ended.wait(), 30)
+        taken.append(time.perf_counter() - began)
+    await deck.close()
+    following.cancel()
+    return taken
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(main(sys.argv[1], int(sys.argv[2])))))

@@ -1,0 +1,45 @@
+"""How soon it is there: `--version`, and from exec to typed text on the screen."""
+
+import subprocess
+from collections.abc import Sequence
+
+from bench.figures import Figure, interleaved, median, seconds_of
+from bench.ground import Ground
+from bench.terminal import Terminal
+
+TYPED = "zqhello"
+
+
+def version(ground: Ground, rounds: int) -> list[Figure]:
+    def run(*command: str) -> float:
+        environment = ground.environment()
+        return seconds_of(
+            lambda: subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+        )
+
+    taken = interleaved(
+        {
+            "cockpit": lambda: run(ground.cockpit, "--version"),
+            "python": lambda: run(ground.python, "-c", "pass"),
+        },
+        3 * rounds,
+    )
+    ours, floor = (1000 * median(taken[name]) for name in ("cockpit", "python"))
+    return [Figure("cockpit --version", ours, floor=floor, peer="python -c pass", at_most=3)]
+
+
+def echo(ground: Ground, rounds: int) -> list[Figure]:
+    def run(command: Sequence[str]) -> float:
+        with Terminal(command, ground.environment(), ground.project) as terminal:
+            terminal.write(TYPED)
+            return terminal.wait_for(TYPED) - terminal.began
+
+    taken = interleaved(
+        {
+            "cockpit": lambda: run([ground.cockpit, "--trust"]),
+            "bare": lambda: run(ground.peer("bare_app")),
+        },
+        2 * rounds,
+    )
+    ours, floor = (1000 * median(taken[name]) for name in ("cockpit", "bare"))
+    return [Figure("exec to typed text echoed", ours, floor=floor, peer="minimal Textual app", at_most=1.15)]

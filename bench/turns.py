@@ -1,0 +1,28 @@
+"""Whether a long session grows slow: the own time of the hundredth turn against the first."""
+
+import json
+import subprocess
+
+from bench.figures import Figure, median
+from bench.ground import Ground, server
+
+COUNT = 100
+FEW = 10
+
+
+def growth(ground: Ground, rounds: int) -> list[Figure]:
+    """Turns of two requests and one call. The first turn of all imports `openai`, so that the
+    "first" is the median of the ten after it, the "hundredth" that of the last ten."""
+    first: list[float] = []
+    last: list[float] = []
+    with server() as peer:
+        for _ in range(max(1, rounds // 2)):
+            environment = ground.environment(OPENAI_BASE_URL=peer.url("turns"))
+            command = ground.peer("turns", str(ground.project), str(COUNT))
+            ended = subprocess.run(command, check=True, env=environment, capture_output=True)
+            taken: list[float] = json.loads(ended.stdout)
+            first += taken[1 : FEW + 1]
+            last += taken[-FEW:]
+            list(peer.events())
+    ours, floor = 1000 * median(last), 1000 * median(first)
+    return [Figure("own time of a turn, the 100th", ours, floor=floor, peer="the first", at_most=1.1)]
