@@ -145,7 +145,7 @@ def hints(
     if purpose == "note":
         wanted = [("send", "reject with this word"), ("interrupt", "back")]
     elif approval:
-        wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "for ever")]
+        wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "always")]
         wanted += [("reject", "reject"), ("view_approval", "whole")]
         wanted = [(name, label) for name, label in wanted if name in approval]
         wanted.append(("interrupt", "interrupt"))

@@ -7,6 +7,7 @@ Before the first paint this imports Textual and the modules that draw an empty c
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -101,7 +102,7 @@ class Cockpit(App[int]):
         yield Bar(self.palette, id="top")
         with Body(id="body"):
             yield TraceView(self.palette)  # Work follows after the first paint, on the same shade
-        yield Editor(blink=not self.options.still)
+        yield Editor()
         yield Bar(self.palette, id="hints")
 
     def on_mount(self) -> None:
@@ -196,6 +197,7 @@ class Cockpit(App[int]):
 
 def _import_rest() -> "tuple[type[Desk], type[WorkView]]":
     """All that the first paint did without; run in a thread."""
+    import_module("cockpit.tui.trace.document")  # the first frame's
     from cockpit.tui.desk import Desk
     from cockpit.tui.work.view import WorkView
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FRAME = 1 / 30
 TICK = 0.12
+WARM_AFTER = 1.0
+"""Seconds until what the first code block needs is imported: the first keys go before it."""
 
 
 @runtime_checkable
@@ -89,13 +91,15 @@ class Desk:
         app.trace.tail(())
         self.changed()
         await doing.learn(self)
+        await asyncio.sleep(0 if app.options.still else WARM_AFTER)
         await asyncio.to_thread(warm)
 
     def _use_themes(self) -> None:
         found, problems = themes.found()
         self._problems = [*self._problems, *problems]
         for theme in found:
-            self.app.register_theme(theme)
+            if theme != self.app.available_themes.get(theme.name):  # else all would be styled anew
+                self.app.register_theme(theme)
         wanted = self.app.options.theme or self.memory.theme
         if wanted and wanted in self.app.available_themes:
             self.set_theme(wanted)

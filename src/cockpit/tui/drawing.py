@@ -7,6 +7,7 @@ from cockpit.tui import answering, doing, showing
 from cockpit.tui.actions import hints
 from cockpit.tui.bars import Standing, hint_line, top_line
 from cockpit.tui.clean import one_line
+from cockpit.tui.painting import paint_now
 from cockpit.tui.state.state import State, Waiting
 from cockpit.tui.trace.layout import Line, Piece, paragraph
 from cockpit.tui.trace.moment import Moment
@@ -34,6 +35,7 @@ def frame(desk: "Desk", moment: Moment) -> None:
         _work(desk, state, moment)
     if "bar" in aspects:
         _bars(desk, state)
+    paint_now(app.trace, app.work, app.top, app.hints)
     if state.requests:
         doing.take_requests(desk)
     if desk.learned and state.started and not state.trusted and not desk.trust_asked:

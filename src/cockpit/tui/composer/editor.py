@@ -9,6 +9,8 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from cockpit.tui.painting import paint_now
+
 Purpose = Literal["prompt", "note", "answer"]
 How = Literal["send", "queue"]
 Choosing = Literal["up", "down", "accept", "run", "dismiss"]
@@ -66,7 +68,7 @@ class Editor(TextArea, inherit_css=False):
             super().__init__()
             self.step = step
 
-    def __init__(self, *, blink: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__(
             soft_wrap=True,
             show_line_numbers=False,
@@ -74,7 +76,7 @@ class Editor(TextArea, inherit_css=False):
             placeholder=_PLACEHOLDER,
             id="composer",
         )
-        self.cursor_blink = blink
+        self.cursor_blink = False  # a blinking one wakes the program twice a second for ever
         self.purpose: Purpose = "prompt"
         self.busy = False
         self.popup_open = False
@@ -94,6 +96,12 @@ class Editor(TextArea, inherit_css=False):
         """Replace everything, the cursor at the end."""
         self.load_text(text)
         self.move_cursor(self.document.end)
+
+    def on_text_area_changed(self) -> None:
+        paint_now(self)
+
+    def on_text_area_selection_changed(self) -> None:
+        paint_now(self)
 
     async def _on_key(self, event: events.Key) -> None:
         if self._take(event.key, event.character):

@@ -20,7 +20,7 @@ async def show(desk: "Desk") -> None:
     def lay(width: int) -> list[Line]:
         return [line for line, _ in approval_rows(request, 1, 1, width, desk.left_out)]
 
-    words = {"y": "once", "a": "session", "p": "for ever", "n": "reject"}
+    words = {"y": "once", "a": "session", "p": "always", "n": "reject"}
     keys = [(key, words[key]) for key in app.editor.answers if key in words]
     key = await app.push_screen_wait(Reader(app.palette, "Approval", lay, keys=keys))
     if key in app.editor.answers:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -16,6 +16,7 @@ from textual.strip import Strip
 
 from cockpit.tui.messages import Typed
 from cockpit.tui.palette import Palette
+from cockpit.tui.scrolling import set_height
 from cockpit.tui.trace.layout import Line
 from cockpit.tui.trace.strips import Mark, to_strip
 
@@ -84,8 +85,9 @@ class TraceView(ScrollView, can_focus=True):
             self.document = Document(self._width)
         before = self.document.height
         first = self.document.sync(entries, touched)
-        if not self.following:
-            self._unseen += max(0, self.document.height - before)
+        if not self.following and self.document.height > before:
+            self._unseen += self.document.height - before
+            self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
         self._place(first)
 
     def clear(self) -> None:
@@ -152,8 +154,7 @@ class TraceView(ScrollView, can_focus=True):
         else:
             wanted = top + document.settle(top, rows, self._moment)
             height = document.height + len(self._tail)
-        if height != self.virtual_size.height or self.virtual_size.width != self.size.width:
-            self.virtual_size = Size(self.size.width, height)
+        set_height(self, height)
         if wanted != top:
             self.scroll_target_y = self.scroll_y = wanted
             self.refresh()

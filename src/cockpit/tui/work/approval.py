@@ -10,8 +10,8 @@ from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened
 
 _OPTIONS = (
     ("allow_once", "y", "once"),
-    ("allow_session", "a", "this session"),
-    ("allow_always", "p", "for ever"),
+    ("allow_session", "a", "session"),
+    ("allow_always", "p", "always"),
     ("reject_once", "n", "reject"),
 )
 _GROUND = "surface"
@@ -74,11 +74,11 @@ def _keys(request: ApprovalRequested, width: int) -> list[Line]:
     for option, key, label in _OPTIONS:
         if option not in request.options:
             continue
-        need = len(label) + 7
-        if used + need - 2 > width and used > 1:
+        need = len(label) + 5
+        if used + need - 1 > width and used > 1:
             lines.append(Line(pieces, "body/surface"))
             pieces, used = [(" ", "body/surface")], 1
-        pieces += [(f" {key} ", "person/boost+b"), (f" {label}  ", "body/surface")]
+        pieces += [(f" {key} ", "person/boost+b"), (f" {label} ", "body/surface")]
         used += need
     lines.append(Line(pieces, "body/surface"))
     if request.shape:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cockpit.tui.messages import Typed
 from cockpit.tui.palette import Palette
+from cockpit.tui.scrolling import set_height
 from cockpit.tui.trace.layout import Line
 from cockpit.tui.trace.strips import to_strip
 
@@ -25,7 +26,7 @@ class WorkView(ScrollView, can_focus=True):
 
     DEFAULT_CSS = """
     WorkView {
-        background: $surface; overflow-x: hidden; overflow-y: auto; scrollbar-size: 1 1;
+        background: $surface; overflow-x: hidden; overflow-y: scroll; scrollbar-size: 1 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface;
         scrollbar-background-active: $surface;
         padding: 0;
@@ -51,9 +52,7 @@ class WorkView(ScrollView, can_focus=True):
         if palette is not self.palette:
             self.palette, old = palette, ()
         self._keep_cursor()
-        size = Size(self.size.width, len(rows))
-        if size != self.virtual_size:
-            self.virtual_size = size
+        set_height(self, len(rows))
         top, height = self.scroll_offset.y, self.size.height
         for y in range(height):
             row = y + top
