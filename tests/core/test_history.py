@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.core.history import History
+from cockpit.core.sent import text_of, tokens_of
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import (
     ContextCompacted,
@@ -72,6 +73,27 @@ def test_every_call_has_one_result_right_behind_its_answer(
             behind = messages[at : at + len(message.calls)]
             assert [getattr(one, "call", None) for one in behind] == [call.id for call in message.calls]
             at += len(message.calls)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(EVENTS, max_size=30),
+    st.lists(st.tuples(st.sampled_from(["drop", "pin", "fold", "restore"]), st.integers(1, 30)), max_size=5),
+)
+def test_asked_at_every_event_or_only_at_the_end_it_is_the_same(
+    events: list[Event], edits: list[tuple[str, int]]
+) -> None:
+    asked, folded_once = History(), History()
+    for seq, event in enumerate(events, start=1):
+        for history in (asked, folded_once):
+            history.see(Envelope(1, seq, 0.0, "s", "t", "main", "", event))
+        asked.messages()
+    for change, seq in edits:
+        for history in (asked, folded_once):
+            history.edit(change, [seq])
+        asked.messages()
+    assert asked.messages() == folded_once.messages()
+    assert asked.tokens() == sum(tokens_of(text_of(one)) for one in asked.messages())
 
 
 @settings(max_examples=200, deadline=None)

@@ -11,8 +11,8 @@ import pytest
 from tests.support.decks import call, driving, script
 
 from cockpit.core import store
-from cockpit.core.history import INTERRUPTED
 from cockpit.core.options import Options
+from cockpit.core.sent import INTERRUPTED
 from cockpit.core.transcript import Accepted, load
 from cockpit.protocol.events import (
     ApprovalRequested,

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from cockpit.core.agent import Agent
 from cockpit.core.guards import pass_through
-from cockpit.core.history import PREVIEW, Entry, text_of, tokens_of
+from cockpit.core.history import PREVIEW, Entry
 from cockpit.core.router import OFFLINE
+from cockpit.core.sent import text_of, tokens_of
 from cockpit.core.view import CompletingModels, context_of
 from cockpit.plugin.models import ModelFailed, ModelRequest
 from cockpit.plugin.safety import Guard, Guarded
@@ -37,7 +38,7 @@ def is_full(agent: Agent) -> bool:
 
 def context_size(agent: Agent) -> int:
     """Tokens of the context: the last request's real count, or an estimate before the first."""
-    estimate = sum(tokens_of(text_of(message)) for message in agent.history.messages())
+    estimate = agent.history.tokens()
     return max(agent.context_tokens, estimate) if agent.context_tokens else estimate
 
 

@@ -9,8 +9,8 @@ import hashlib
 import json
 
 from cockpit.core.agent import Agent
-from cockpit.core.history import text_of, tokens_of
 from cockpit.core.router import Choice
+from cockpit.core.sent import text_of, tokens_of
 from cockpit.core.view import context_of
 from cockpit.plugin.models import ModelRequest
 from cockpit.plugin.values import ContextSource

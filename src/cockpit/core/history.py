@@ -4,11 +4,12 @@ The live session and a resumed one fold the same events, so both tell a model th
 call in `messages()` has exactly one result, whatever happened (property-tested).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from cockpit.protocol.content import Text, plain
+from cockpit.core.sent import Sent
+from cockpit.protocol.content import Text
 from cockpit.protocol.events import (
     ContextCompacted,
     Envelope,
@@ -27,7 +28,6 @@ from cockpit.protocol.messages import (
 )
 
 PREVIEW = 600
-INTERRUPTED = "interrupted: cockpit ended before this call had a result; whether it ran is unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class History:
     summary: str = ""
     _asked: dict[str, ToolCall] = field(default_factory=dict)
     _pruned_before: int = 0
+    # Grown with each entry; None when something before the end is different now.
+    _sent: Sent | None = None
 
     def see(self, envelope: Envelope) -> None:
         """Fold one envelope in."""
@@ -75,14 +77,15 @@ class History:
         self.entries = [
             replace(entry, state=states[change]) if entry.seq in chosen else entry for entry in self.entries
         ]
+        self._sent = None
 
     def messages(self) -> tuple[Message, ...]:
         """What is sent: summary first, dropped messages left out, every call with one result."""
-        head: list[Message] = []
-        if self.summary:
-            head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
-        kept = [self.as_sent(entry) for entry in self.entries if entry.state != "dropped"]
-        return tuple(_joined(_paired([*head, *kept])))
+        return tuple(self._as_sent().messages)
+
+    def tokens(self) -> int:
+        """About how many tokens `messages()` are."""
+        return self._as_sent().tokens
 
     def open_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last answer that have no result yet."""
@@ -108,70 +111,39 @@ class History:
             last = self.entries[-1].message
             if isinstance(last, AssistantMessage) and last.finish == "interrupted":
                 self.entries.pop()
+                self._sent = None
         if message == AssistantMessage("", finish="interrupted"):
             return
-        self.entries.append(Entry(seq, message))
+        self._append(Entry(seq, message))
+
+    def _append(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        if self._sent is not None:
+            self._sent.add(entry.message)
+
+    def _as_sent(self) -> Sent:
+        if self._sent is None:
+            head: list[Message] = []
+            if self.summary:
+                head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
+            kept = (self.as_sent(entry) for entry in self.entries if entry.state != "dropped")
+            self._sent = Sent.of([*head, *kept])
+        return self._sent
 
     def _take_result(self, seq: int, result: ToolResult) -> None:
         call = self._asked.pop(result.call, None)
         if call is None:
             message = ToolMessage(result.call, result.name, result.text, result.is_error)
-            self.entries.append(Entry(seq, message))
+            self._append(Entry(seq, message))
             return
         arguments = call.arguments.get("command") or dict(call.arguments)
         text = f"[I ran {call.name}: {arguments}]\n{result.text}"
-        self.entries.append(Entry(seq, UserMessage((Text(text),))))
+        self._append(Entry(seq, UserMessage((Text(text),))))
 
     def _compact(self, summary: str, kept_from: int) -> None:
+        self._sent = None
         if not summary:
             self._pruned_before = kept_from
             return
         self.summary = summary
         self.entries = [e for e in self.entries if e.seq >= kept_from or e.state == "pinned"]
-
-
-def _joined(messages: Iterable[Message]) -> Iterator[Message]:
-    """Neighbouring user messages as one: dialects want the roles to alternate."""
-    waiting: UserMessage | None = None
-    for message in messages:
-        if isinstance(message, UserMessage):
-            waiting = message if waiting is None else UserMessage((*waiting.content, *message.content))
-            continue
-        if waiting is not None:
-            yield waiting
-            waiting = None
-        yield message
-    if waiting is not None:
-        yield waiting
-
-
-def _paired(messages: list[Message]) -> Iterator[Message]:
-    """Results right behind their answer, in call order; a missing one made, an orphan left out."""
-    results: dict[str, ToolMessage] = {}
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            results.setdefault(message.call, message)
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            continue
-        yield message
-        if isinstance(message, AssistantMessage):
-            for call in message.calls:
-                yield results.get(call.id) or ToolMessage(call.id, call.name, INTERRUPTED, True)
-
-
-def text_of(message: Message) -> str:
-    """The text of a message, for counting and summaries."""
-    match message:
-        case UserMessage(content):
-            return plain(content)
-        case AssistantMessage():
-            calls = " ".join(f"{call.name}({dict(call.arguments)})" for call in message.calls)
-            return f"{message.text}\n{calls}" if calls else message.text
-        case ToolMessage(text=text):
-            return text
-
-
-def tokens_of(text: str) -> int:
-    """About how many tokens `text` is: a quarter of its bytes, which errs high for CJK."""
-    return (len(text.encode("utf-8", "replace")) + 3) // 4

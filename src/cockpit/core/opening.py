@@ -7,9 +7,10 @@ begun. What a crash left open is closed as interrupted, unless it only waited fo
 from dataclasses import dataclass, field
 
 from cockpit import __version__
-from cockpit.core.history import INTERRUPTED, History
+from cockpit.core.history import History
 from cockpit.core.log import Log
 from cockpit.core.rules import Rule, parse
+from cockpit.core.sent import INTERRUPTED
 from cockpit.core.session import Session
 from cockpit.core.transcript import Accepted, Draft, Loaded, Mark
 from cockpit.core.turns import Waiting
