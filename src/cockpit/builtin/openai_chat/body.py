@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from cockpit.builtin.openai_chat.presets import Preset
+from cockpit.builtin.openai_chat.written import Wire, written
 from cockpit.plugin.models import ModelFacts, ModelRequest, ToolSchema
 from cockpit.protocol.content import Block, Image, plain
 from cockpit.protocol.messages import AssistantMessage, Json, Message, ToolCall, ToolMessage, UserMessage
 
-Wire = dict[str, Json]
 NO_RESULT = "no result of this call was kept; whether it ran is unknown"
 
 
@@ -64,18 +64,24 @@ def _messages(preset: Preset, request: ModelRequest, facts: ModelFacts) -> list[
     if request.system:
         wire.append({"role": "system", "content": clean(request.system)})
     thinks = _returns_thoughts(request.model, facts)
-    for message in _paired(request.messages):
-        match message:
-            case UserMessage(content):
-                wire.append({"role": "user", "content": _content(content, facts.images)})
-            case AssistantMessage():
-                wire.append(_assistant(message, preset, thinks))
-            case ToolMessage(call, _, text):
-                made: Wire = {"role": "tool", "tool_call_id": _call_id(call, preset)}
-                wire.append({**made, "content": clean(text)})
+
+    def write(messages: tuple[Message, ...]) -> list[Wire]:
+        return [_message(one, preset, thinks, facts.images) for one in _paired(messages)]
+
+    wire += written(request.messages, (preset.call_id, thinks, facts.images), write)
     if request.reminder:
         _remind(wire, clean(request.reminder), preset)
     return wire
+
+
+def _message(message: Message, preset: Preset, thinks: bool, images: bool) -> Wire:
+    match message:
+        case UserMessage(content):
+            return {"role": "user", "content": _content(content, images)}
+        case AssistantMessage():
+            return _assistant(message, preset, thinks)
+        case ToolMessage(call, _, text):
+            return {"role": "tool", "tool_call_id": _call_id(call, preset), "content": clean(text)}
 
 
 def _returns_thoughts(model: str, facts: ModelFacts) -> bool:
@@ -149,9 +155,9 @@ def _remind(wire: list[Wire], reminder: str, preset: Preset) -> None:
     if not joins:
         wire.append({"role": "user", "content": reminder})
     elif isinstance(content := last.get("content"), list):
-        last["content"] = [*content, {"type": "text", "text": reminder}]
+        wire[-1] = {**last, "content": [*content, {"type": "text", "text": reminder}]}
     else:
-        last["content"] = f"{content}\n\n{reminder}"
+        wire[-1] = {**last, "content": f"{content}\n\n{reminder}"}
 
 
 def clean(text: str) -> str:

@@ -11,10 +11,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cockpit.builtin.openai_chat.body import Wire, adapted
+from cockpit.builtin.openai_chat.body import adapted
 from cockpit.builtin.openai_chat.faults import refused, said, web_page
 from cockpit.builtin.openai_chat.presets import Endpoint
 from cockpit.builtin.openai_chat.transport import broken_off, unreachable
+from cockpit.builtin.openai_chat.written import Wire
 from cockpit.plugin.models import ModelFailed
 from cockpit.protocol.messages import Json
 
