@@ -149,7 +149,6 @@ class Cockpit(App[int]):
             self.run_worker(self.desk.submitted(event))
             return
         self.early.append(event.text)
-        self.editor.put("")
         width = max(20, self.trace.size.width)
         tail: list[Line] = []
         for text in self.early:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.tui import doing, drawing, keymap, memory, showing, themes
+from cockpit.tui import doing, drawing, keymap, memory, opening, showing, themes
 from cockpit.tui.actions import ACTIONS, keys_of
 from cockpit.tui.composer.completing import Completing
 from cockpit.tui.composer.editor import Editor
@@ -78,7 +78,7 @@ class Desk:
         try:
             deck = await app.make_deck()
             self.link = Link(deck, app.root, self.changed, self.typing)
-            await self.link.open(app.options.resume, doing.welcomed(self))
+            await self.link.open(app.options.resume, opening.welcomed(self))
         except CockpitError as error:
             app.exit(1, 1, f"cockpit: {error}")
             return
@@ -90,7 +90,7 @@ class Desk:
             await doing.send(self, text, queue=True)
         app.trace.tail(())
         self.changed()
-        await doing.learn(self)
+        await opening.learn(self)
         await asyncio.sleep(0 if app.options.still else WARM_AFTER)
         await asyncio.to_thread(warm)
 
@@ -162,13 +162,13 @@ class Desk:
     def _keep_time(self) -> None:
         """Tick while something runs, and only then."""
         assert self.link is not None
-        if self.link.state.busy and not self._ticking and not self.app.options.still:
+        if self.link.state.is_working and not self._ticking and not self.app.options.still:
             self._ticking = True
             asyncio.get_running_loop().call_later(TICK, self._tick)
 
     def _tick(self) -> None:
         self._ticking = False
-        if self.link is None or not self.app.is_running or not self.link.state.busy:
+        if self.link is None or not self.app.is_running or not self.link.state.is_working:
             return
         self._step += 1
         state = self.link.state

@@ -4,18 +4,17 @@ What only changes the view, and the screens, are in `showing`. Each is a functio
 """
 
 import difflib
-import os
 import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from cockpit.protocol import ops, queries
-from cockpit.tui import answering, showing
+from cockpit.protocol import ops
+from cockpit.protocol.messages import Json
+from cockpit.tui import answering, opening, showing
 from cockpit.tui.actions import BY_NAME, BY_SLASH
 from cockpit.tui.composer.editor import How, Purpose
 from cockpit.tui.link import ORIGIN, is_live
-from cockpit.tui.state.entries import Welcomed
+from cockpit.tui.worded import WITH_WORDS
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -39,9 +38,8 @@ async def do(desk: "Desk", name: str) -> None:
 
 async def submitted(desk: "Desk", text: str, how: How, purpose: Purpose) -> None:
     """Enter, or Tab while busy, in the Composer."""
-    link, editor = desk.link, desk.app.editor
+    link = desk.link
     assert link is not None
-    editor.put("")
     if purpose == "note":
         answering.write_prompt(desk)
         await answering.reject(desk, text)
@@ -72,12 +70,12 @@ async def _command(desk: "Desk", name: str, rest: str) -> None:
     action = BY_SLASH.get(name)
     if action is not None and not rest:
         await do(desk, action.name)
-    elif action is not None and (taken := _WITH_TEXT.get(action.name)):
+    elif action is not None and (taken := WITH_WORDS.get(action.name)):
         await taken(desk, rest)
     elif not link.commands or name in link.commands:
         await link.invoke(name, {"text": rest})
     else:
-        near = difflib.get_close_matches(name, [*link.commands, *BY_SLASH], 3, 0.5)
+        near = difflib.get_close_matches(name, {*link.commands, *BY_SLASH}, 3, 0.5)
         hint = "did you mean " + " or ".join(f"/{one}" for one in near) + "?" if near else "F1 lists them all"
         link.say("warning", f"there is no command /{name}", hint)
 
@@ -87,7 +85,7 @@ async def _interrupt(desk: "Desk") -> None:
     editor, link = desk.app.editor, desk.link
     if editor.purpose == "note":
         answering.write_prompt(desk)
-    elif link is not None and (link.state.busy or link.state.approvals or link.state.questions):
+    elif link is not None and (link.state.is_working or link.state.approvals or link.state.questions):
         await link.interrupt()
     elif editor.text and _pressed_twice(desk, "escape"):
         desk.draft = ""
@@ -110,7 +108,7 @@ async def _clear_or_quit(desk: "Desk") -> None:
         editor.put("")
         _hint(desk, "cleared; Up brings it back ")
     else:
-        if link is not None and link.state.busy:
+        if link is not None and link.state.is_working:
             await link.interrupt()
         _hint(desk, "Ctrl+C again quits ")
 
@@ -152,79 +150,12 @@ async def _compact(desk: "Desk") -> None:
 
 
 async def _new(desk: "Desk") -> None:
-    await switch(desk, None)
+    await opening.switch(desk, None)
 
 
-async def switch(desk: "Desk", session: str | None) -> None:
-    """Another session in the place of this one: a stored one, or (None) a new one."""
-    link = desk.link
-    if link is None:
-        return
-    desk.app.trace.clear()
-    await link.open(session, welcomed(desk))
-    desk.app.trace.clear()
-    link.state.touched.update(range(len(link.state.entries)))
-    link.state.aspects |= {"trace", "work", "bar"}
-    desk.changed()
-    await learn(desk)
-
-
-async def _select_model(desk: "Desk", name: str) -> None:
-    if desk.link is not None:
-        await desk.link.select_model(name)
-
-
-async def _resume(desk: "Desk", session: str) -> None:
-    await switch(desk, session)
-
-
-async def _set_theme(desk: "Desk", name: str) -> None:
-    if name in desk.app.available_themes:
-        desk.set_theme(name)
-        desk.memory.theme = name
-        desk.memory.save()
-    elif desk.link is not None:
-        desk.link.say("warning", f"there is no theme called {name}", "/theme lists them")
-
-
-def welcomed(desk: "Desk") -> Welcomed:
-    """The first entry of a session."""
-    tries = tries_for(Path(desk.app.root))
-    desk.app.editor.tries = tries
-    return Welcomed(desk.app.project, _from_home(desk.app.root), tries=tries)
-
-
-def tries_for(root: Path) -> tuple[str, ...]:
-    """Three things that make sense in a folder, told by the names at its top (nothing is read)."""
-    tests = ("tests", "test", "pyproject.toml", "package.json", "go.mod", "Cargo.toml", "Makefile")
-    found = ["explain this project"]
-    if any(os.path.lexists(root / name) for name in tests):
-        found.append("run the tests")
-    if os.path.lexists(root / ".git"):
-        found.append("what changed?")
-    return (*found, *[one for one in ("find TODO", "help", "outline of README.md") if len(found) < 3])[:3]
-
-
-def _from_home(path: str) -> str:
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
-
-
-async def learn(desk: "Desk") -> None:
-    """What the session counts and which commands there are; the welcome says it."""
-    link = desk.link
-    assert link is not None
-    await link.learn_commands()
-    reply = await link.ask(queries.Settings())
-    entry = link.state.entries[0] if link.state.entries else None
-    if not isinstance(entry, Welcomed):
-        return
-    if isinstance(reply, queries.SettingsTable):
-        entry.counts = reply.counts
-    link.state.touch(0)
-    link.state.aspects.add("bar")
-    desk.learned = True
-    desk.changed()
+async def _clear(desk: "Desk") -> None:
+    """Empty the Trace; the conversation stays as it is."""
+    desk.app.trace.hide()
 
 
 def take_requests(desk: "Desk") -> None:
@@ -234,18 +165,27 @@ def take_requests(desk: "Desk") -> None:
     requests, link.state.requests = link.state.requests, []
     for request in requests:
         if request.kind == "action" and is_live(request.time, link.began):
-            name = str(request.values.get("action", ""))
-            action = BY_NAME.get(name) or BY_SLASH.get(name)
-            arguments = request.values.get("arguments")
-            text = str(arguments.get("text", "")) if isinstance(arguments, dict) else ""
-            if action is None:
-                link.say("warning", f"this screen knows no action called {name}")
-            elif text and (taken := _WITH_TEXT.get(action.name)):
-                desk.app.run_worker(taken(desk, text))
-            else:
-                desk.app.run_worker(do(desk, action.name))
+            desk.app.run_worker(_requested(desk, request.values))
         else:
             showing.answered(desk, request)
+
+
+async def _requested(desk: "Desk", values: Mapping[str, Json]) -> None:
+    """A command's answer: one of this frontend's actions, with its words, and perhaps a prompt."""
+    assert desk.link is not None
+    name = str(values.get("action", "")).replace("select_model", "model")
+    action = BY_NAME.get(name) or BY_SLASH.get(name)
+    given = values.get("arguments")
+    arguments = given if isinstance(given, dict) else {}
+    words = [str(arguments[key]) for key in ("text", "model", "preset") if arguments.get(key)]
+    if action is None:
+        desk.link.say("warning", f"this screen knows no action called {name}", "a newer cockpit may")
+    elif words and (taken := WITH_WORDS.get(action.name)):
+        await taken(desk, words[0].strip())
+    else:
+        await do(desk, action.name)
+    if prompt := arguments.get("prompt"):
+        await desk.link.prompt(str(prompt), queue=True)
 
 
 async def choose(desk: "Desk", does: str) -> None:
@@ -272,11 +212,6 @@ _DOING: dict[str, Doing] = {
     "mode": _mode,
     "compact": _compact,
     "new": _new,
-    "clear": _new,
+    "clear": _clear,
     "reject": answering.ask_why,
-}
-_WITH_TEXT: dict[str, Callable[["Desk", str], Awaitable[None]]] = {
-    "model": _select_model,
-    "theme": _set_theme,
-    "sessions": _resume,
 }

@@ -189,6 +189,8 @@ class Editor(TextArea, inherit_css=False):
     def _submit(self, how: How) -> None:
         text = self.text.strip("\n")
         if text.strip() or self.purpose == "note":
+            # Emptied at once: a key that follows Enter belongs to the next draft.
+            self.put("")
             self.post_message(self.Submitted(text, how, self.purpose))
 
     def _recall(self, key: str) -> bool:
