@@ -1,12 +1,14 @@
 """The screens: trust, connect, sessions, models, themes, approvals seen whole."""
 
+import time
 from pathlib import Path
 
-from tests.support.cockpits import Seat, seat, settled
+from tests.support.cockpits import Seat, seat
 from tests.support.scenes import Scene, asking, worked
 from textual.widgets import Input
 
 from cockpit.protocol import ops
+from cockpit.protocol.messages import Json
 from cockpit.tui import memory
 
 
@@ -47,53 +49,61 @@ async def test_a_trusted_folder_is_not_asked_about() -> None:
         assert "Do you trust" not in s.screen
 
 
-async def answer(s: Seat, scene: Scene, op: ops.Invoke, **values: object) -> None:
+async def answer(s: Seat, scene: Scene, op: ops.Invoke, **values: Json) -> None:
     await s.play(scene.notices(plugin="connect", kind="show", op=op.id, **values))
 
 
-async def test_connecting_picks_a_provider_tries_the_key_and_chooses_a_model() -> None:
+DEEPSEEK: dict[str, Json] = {"name": "deepseek", "label": "DeepSeek", "base_url": "https://api.deepseek.com"}
+DEEPSEEK |= {"local": False, "key_from": "", "keys_at": "platform.deepseek.com", "ready": "no key"}
+OLLAMA: dict[str, Json] = {"name": "ollama", "label": "Ollama", "local": True, "ready": ""}
+
+
+async def test_connecting_picks_a_provider_tries_the_key_and_keeps_it_with_a_model() -> None:
     scene = idle()
     async with seat(scene) as s:
         await s.type("/connect")
         await s.press("enter")
-        presets = [
-            {"name": "deepseek", "url": "https://api.deepseek.com"},
-            {"name": "ollama", "needs_key": False},
-        ]
-        await answer(s, scene, invoked(s, "connect.presets")[0], presets=presets)
-        assert "deepseek" in s.screen and "no key needed" in s.screen
+        await answer(s, scene, invoked(s, "connect.presets")[0], presets=[DEEPSEEK, OLLAMA])
+        assert "DeepSeek" in s.screen and "no key needed" in s.screen
         await s.press("enter")
-        field = s.app.screen.query_one(Input)
-        assert field.password
+        assert s.app.screen.query_one(Input).password and "platform.deepseek.com" in s.screen
         await s.type("sk-wrong")
         assert "sk-wrong" not in s.screen
         await s.press("enter")
         tried = invoked(s, "connect.try")[0]
-        assert dict(tried.arguments) == {"name": "deepseek", "key": "sk-wrong"}
-        await answer(s, scene, tried, ok=False, problem="401: the key was refused")
+        assert dict(tried.arguments) == {"preset": "deepseek", "key": "sk-wrong"}
+        await answer(s, scene, tried, ok=False, message="401: the key was refused")
         assert "401: the key was refused" in s.screen
         await s.type("sk-right")
         await s.press("enter")
-        await answer(
-            s, scene, invoked(s, "connect.try")[1], ok=True, models=["deepseek-chat", "deepseek-reasoner"]
-        )
+        good: dict[str, Json] = {"ok": True, "models": ["deepseek-chat", "deepseek-reasoner"]}
+        await answer(s, scene, invoked(s, "connect.try")[1], **good, default="deepseek-chat")
         await s.press("down", "enter")
-        await settled(s.app, s.pilot)
+        kept = invoked(s, "connect.try")[2]
+        assert kept.arguments["save"] is True and kept.arguments["model"] == "deepseek-reasoner"
+        await answer(s, scene, kept, **good, saved="the keyring")
         chosen = [op.model for op in s.ops if isinstance(op, ops.SelectModel)]
-        assert chosen == ["deepseek:deepseek-reasoner"]
+        assert chosen == ["deepseek:deepseek-reasoner"] and "the key lies in the keyring" in s.screen
         assert "sk-" not in "".join(str(entry) for entry in s.state.entries)
 
 
 async def test_connecting_to_a_local_server_asks_for_no_key() -> None:
     scene = idle()
     async with seat(scene) as s:
-        await s.type("/connect")
+        await s.type("/connect ollama")
         await s.press("enter")
-        await answer(
-            s, scene, invoked(s, "connect.presets")[0], presets=[{"name": "ollama", "needs_key": False}]
-        )
+        await answer(s, scene, invoked(s, "connect.presets")[0], presets=[DEEPSEEK, OLLAMA])
+        assert dict(invoked(s, "connect.try")[0].arguments) == {"preset": "ollama", "key": ""}
+
+
+async def test_a_provider_that_cannot_be_reached_says_why() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        await s.type("/connect ollama")
         await s.press("enter")
-        assert dict(invoked(s, "connect.try")[0].arguments) == {"name": "ollama", "key": ""}
+        await answer(s, scene, invoked(s, "connect.presets")[0], presets=[OLLAMA])
+        await answer(s, scene, invoked(s, "connect.try")[0], ok=False, message="nothing answers at :11434")
+        assert "nothing answers at :11434" in s.screen and len(s.app.screen_stack) == 1
 
 
 async def test_leaving_connect_leaves_the_cockpit_as_it_was() -> None:
@@ -103,10 +113,29 @@ async def test_leaving_connect_leaves_the_cockpit_as_it_was() -> None:
         assert len(s.app.screen_stack) == 1 and s.app.editor.has_focus
 
 
-async def test_a_model_that_is_not_listed_can_be_typed() -> None:
-    async with seat(idle()) as s:
+async def test_models_are_listed_with_window_and_price() -> None:
+    scene = idle()
+    async with seat(scene) as s:
         await s.type("/model")
         await s.press("enter")
+        row: dict[str, Json] = {
+            "model": "deepseek:deepseek-chat",
+            "window": 64000,
+            "price": "0.27 / 1.10",
+            "state": "ready",
+        }
+        await answer(s, scene, invoked(s, "model")[0], models=[row])
+        assert "window 64.0k · 0.27 / 1.10" in s.screen and "ready" in s.screen
+        await s.press("enter")
+        assert [op.model for op in s.ops if isinstance(op, ops.SelectModel)] == ["deepseek:deepseek-chat"]
+
+
+async def test_a_model_that_is_not_listed_can_be_typed() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        await s.type("/model")
+        await s.press("enter")
+        await answer(s, scene, invoked(s, "model")[0], models=[])
         await s.type("mine:big-one")
         await s.press("enter")
         assert [op.model for op in s.ops if isinstance(op, ops.SelectModel)] == ["mine:big-one"]
@@ -151,12 +180,46 @@ async def test_the_whole_approval_is_answered_from_its_screen() -> None:
         assert len(s.app.screen_stack) == 1
 
 
-async def test_new_and_clear_start_over() -> None:
+async def test_new_closes_the_session_and_opens_another() -> None:
     async with seat(worked()) as s:
         await s.type("/new")
         await s.press("enter")
         assert any(isinstance(op, ops.Close) for op in s.ops)
         assert s.app.editor.has_focus
+
+
+async def test_clear_empties_the_trace_and_keeps_the_session() -> None:
+    scene = worked()
+    async with seat(scene) as s:
+        await s.type("/clear")
+        await s.press("enter")
+        assert "All 12 tests pass" not in s.screen and not s.ops
+        await s.play(scene.says("go on").step().answers("here", "m9"))
+        assert "go on" in s.screen and "here" in s.screen and "All 12 tests" not in s.screen
+
+
+async def test_actions_of_commands_carry_their_words() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        scene.time = time.time() + 5
+        await s.play(
+            scene.notices(kind="action", action="mode", arguments={"text": "ask", "prompt": "Carry it out."})
+        )
+        await s.play(scene.notices(kind="action", action="select_model", arguments={"model": "x:y"}))
+        await s.play(scene.notices(kind="action", action="compact", arguments={"text": "the plan"}))
+        await s.play(scene.notices(kind="action", action="trust", arguments={"text": "no"}))
+        await s.play(scene.notices(kind="action", action="mode", arguments={"text": "reckless"}))
+        kinds = [type(op).__name__ for op in s.ops]
+        assert kinds == ["SelectMode", "Prompt", "SelectModel", "Compact", "Trust"]
+        assert "there is no mode called reckless" in s.screen
+
+
+async def test_an_action_nobody_knows_is_said() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        scene.time = time.time() + 5
+        await s.play(scene.notices(kind="action", action="levitate", arguments={}))
+        assert "no action called levitate" in s.screen
 
 
 async def test_no_sessions_is_no_dead_end() -> None:

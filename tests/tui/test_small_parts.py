@@ -12,8 +12,8 @@ from cockpit.tui.actions import ACTIONS, BY_NAME, BY_SLASH, hints, key_name, key
 from cockpit.tui.clean import clean, clean_output, one_line
 from cockpit.tui.composer.completion import Token, token_at
 from cockpit.tui.composer.history import MOST, History
-from cockpit.tui.doing import tries_for
 from cockpit.tui.lending import edited
+from cockpit.tui.opening import tries_for
 from cockpit.tui.palette import Palette, colours_of
 from cockpit.tui.screens.matching import score
 from cockpit.tui.showing import SHOWING

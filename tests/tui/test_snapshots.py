@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from cockpit.protocol import events
 from cockpit.protocol.content import Diff, Hunk, Markdown, Plot, Text, Tree
-from cockpit.protocol.messages import ToolCall
+from cockpit.protocol.messages import Json, ToolCall
 from cockpit.protocol.queries import SessionRow
 from cockpit.protocol.rows import ApprovalPart, PanelRow
 from cockpit.tui.app import Cockpit
@@ -88,6 +88,52 @@ def session_rows() -> tuple[SessionRow, ...]:
         )
         for n, title in enumerate(titles, 1)
     )
+
+
+PRESETS: list[Json] = [
+    {
+        "name": "deepseek",
+        "label": "DeepSeek",
+        "base_url": "https://api.deepseek.com",
+        "keys_at": "platform.deepseek.com",
+        "ready": "no key",
+    },
+    {
+        "name": "openai",
+        "label": "OpenAI",
+        "base_url": "https://api.openai.com/v1",
+        "ready": "",
+        "key_from": "OPENAI_API_KEY",
+    },
+    {
+        "name": "ollama",
+        "label": "Ollama",
+        "base_url": "http://127.0.0.1:11434/v1",
+        "local": True,
+        "ready": "",
+    },
+]
+
+
+def answered(compare: Compare, keys: Sequence[str], after: Sequence[str] = (), **values: Json) -> bool:
+    """A picture after `keys`, the core's answer to the op they sent, and the keys `after` it."""
+    scene = idle()
+    app, channel, _ = cockpit(scene)
+
+    async def before(pilot: Pilot[int]) -> None:
+        assert isinstance(pilot.app, Cockpit)
+        await settled(pilot.app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot.app, pilot)
+        scene.notices(plugin="connect", op=channel.ops[-1].id, **values)
+        channel.play(*scene.envelopes[channel.sent :])
+        await settled(pilot.app, pilot)
+        for key in after:
+            await pilot.press(key)
+            await settled(pilot.app, pilot)
+
+    return compare(app, terminal_size=WIDE, run_before=before)
 
 
 def test_welcome(snap_compare: Compare) -> None:
@@ -294,7 +340,20 @@ def test_sessions(snap_compare: Compare) -> None:
 
 
 def test_model_picker(snap_compare: Compare) -> None:
-    assert picture(snap_compare, idle(), keys=("slash", *"model", "enter"))
+    rows: list[Json] = [
+        {"model": "deepseek:deepseek-chat", "window": 64_000, "price": "0.27 / 1.10", "state": "ready"},
+        {"model": "openai:gpt-5", "window": 400_000, "price": "1.25 / 10.00", "state": "no key"},
+        {"model": "ollama:qwen3-coder", "window": 32_000, "price": "", "state": "local"},
+    ]
+    assert answered(snap_compare, ("slash", *"model", "enter"), models=rows)
+
+
+def test_connect(snap_compare: Compare) -> None:
+    assert answered(snap_compare, ("slash", *"connect", "enter"), presets=PRESETS)
+
+
+def test_connect_key(snap_compare: Compare) -> None:
+    assert answered(snap_compare, ("slash", *"connect", "enter"), ("enter", *"sk-1234"), presets=PRESETS)
 
 
 def test_theme_picker(snap_compare: Compare) -> None:

@@ -82,7 +82,7 @@ ACTIONS: tuple[Action, ...] = (
         everywhere=True,
     ),
     Action("new", (), "start a new session", "session", "op", ("new",)),
-    Action("clear", (), "start a new session with an empty Trace", "session", "op", ("clear",)),
+    Action("clear", (), "empty the Trace; the conversation stays", "view", "view", ("clear",)),
     Action("model", (), "choose a model", "session", "screen", ("model",)),
     Action("connect", (), "connect a model provider", "session", "screen", ("connect",)),
     Action("trust", (), "trust this folder, or stop trusting it", "session", "screen", ("trust",)),

@@ -75,7 +75,7 @@ async def _command(desk: "Desk", name: str, rest: str) -> None:
     elif not link.commands or name in link.commands:
         await link.invoke(name, {"text": rest})
     else:
-        near = difflib.get_close_matches(name, {*link.commands, *BY_SLASH}, 3, 0.5)
+        near = difflib.get_close_matches(name, sorted({*link.commands, *BY_SLASH}), 3, 0.5)
         hint = "did you mean " + " or ".join(f"/{one}" for one in near) + "?" if near else "F1 lists them all"
         link.say("warning", f"there is no command /{name}", hint)
 

@@ -1,10 +1,13 @@
 """Textual's driver with a bare Esc that is felt at once, and signals that end the app and restore the screen.
 
 Textual polls its input every 100 ms, so a lone ESC byte waits that long before it is a key; here the
-poll is short exactly while a sequence may be unfinished. POSIX only; elsewhere Textual's own is used.
+poll is short exactly while a sequence may be unfinished. And its parser takes an ESC inside a bracketed
+paste for a key and what follows for typed keys, where a line's end sends the prompt: what is pasted is
+cleaned before it. POSIX only; elsewhere Textual's own is used.
 """
 
 import os
+import re
 import selectors
 import sys
 from codecs import getincrementaldecoder
@@ -19,6 +22,50 @@ if TYPE_CHECKING:
 
 ESCAPE_SECONDS = 0.02
 _IDLE_SECONDS = 0.1
+PASTE, PASTED = "\x1b[200~", "\x1b[201~"
+# Colours and titles of what was copied, then every other control character but tab and line ends.
+_ESCAPES = re.compile(
+    r"""
+    \x1b\[[0-?]*[ -/]*[@-~] | \x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?
+    | [\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]
+    """,
+    re.VERBOSE,
+)
+
+
+class Pastes:
+    """Takes the escape sequences out of what is pasted, and hands a paste on when it is whole."""
+
+    def __init__(self) -> None:
+        self._tail = ""  # of what was typed: a mark may come in two reads
+        self._pasted: str | None = None
+
+    def clean(self, text: str) -> str:
+        out: list[str] = []
+        while text:
+            if self._pasted is None:
+                text = self._typed(text, out)
+                continue
+            seen = max(0, len(self._pasted) - len(PASTED))
+            self._pasted += text
+            if (end := self._pasted.find(PASTED, seen)) < 0:
+                break
+            out += (_ESCAPES.sub("", self._pasted[:end]), PASTED)
+            text, self._pasted, self._tail = self._pasted[end + len(PASTED) :], None, ""
+        return "".join(out)
+
+    def _typed(self, text: str, out: list[str]) -> str:
+        """Pass on what was typed. Returns what comes after the beginning of a paste."""
+        known = len(self._tail)
+        begin = (self._tail + text).find(PASTE)
+        if begin < 0:
+            out.append(text)
+            self._tail = (self._tail + text)[1 - len(PASTE) :]
+            return ""
+        begin += len(PASTE) - known
+        out.append(text[:begin])
+        self._pasted = ""
+        return text[begin:]
 
 
 class Terminal(LinuxDriver):
@@ -27,7 +74,7 @@ class Terminal(LinuxDriver):
     def run_input_thread(self) -> None:
         selector = selectors.SelectSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
-        parser = XTermParser(self._debug)
+        parser, pastes = XTermParser(self._debug), Pastes()
         decode = getincrementaldecoder("utf-8")("replace").decode
         unfinished = False
         try:
@@ -37,7 +84,7 @@ class Terminal(LinuxDriver):
                     text = decode(os.read(self.fileno, 16_384))
                     if not text:
                         break
-                    for event in parser.feed(text):
+                    for event in parser.feed(pastes.clean(text)):
                         self.process_message(event)
                     unfinished = text.endswith("\x1b")
                 for event in parser.tick():

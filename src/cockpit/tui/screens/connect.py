@@ -1,10 +1,9 @@
 """Attach a model: pick a provider, paste its key, see it work. The core does the trying and the keeping.
 
-It speaks with the plugin `connect`: `connect.presets` lists providers, `connect.try` tests a key,
-`connect.save` keeps it. Each answer comes as a notice that carries the id of the op.
+It speaks with the plugin `connect`: `connect.presets` lists providers, `connect.try` tests a key and (with
+`save`) keeps what answered. Each answer comes as a notice that carries the id of the op.
 """
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -38,14 +37,18 @@ class AskKey(ModalScreen[str | None]):
         + " AskKey Input:focus { border: none; }"
     )
 
-    def __init__(self, palette: Palette, provider: str, problem: str, where: str) -> None:
+    def __init__(self, palette: Palette, preset: dict[str, Json], problem: str) -> None:
         super().__init__()
-        self._palette, self._provider, self._problem, self._where = palette, provider, problem, where
+        self._palette, self._problem = palette, problem
+        self._provider = one_line(str(preset.get("label") or preset.get("name", "")))
+        self._known = one_line(str(preset.get("key_from", "")))
+        self._where = one_line(str(preset.get("keys_at", "")))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield Lines(self._lay, self._palette)
-            yield Input(password=True, placeholder="paste the key")
+            known = f"paste another key, or Enter for the one from {self._known}"
+            yield Input(password=True, placeholder=known if self._known else "paste the key")
             yield Lines(self._foot, self._palette)
 
     def on_mount(self) -> None:
@@ -56,7 +59,7 @@ class AskKey(ModalScreen[str | None]):
     def _lay(self, width: int) -> list[Line]:
         lines = [Line([(f"Key for {self._provider}", "heading/surface+b")], "body/surface")]
         if self._where:
-            lines.append(Line([(self._where, "muted/surface")], "body/surface"))
+            lines.append(Line([(f"keys are made at {self._where}", "muted/surface")], "body/surface"))
         if self._problem:
             sign = [("✗ ", "bad/surface")]
             lines += paragraph(
@@ -102,7 +105,7 @@ class Waiting(ModalScreen[Request | None]):
             yield Lines(lambda width: lines, self._palette)
 
     async def on_mount(self) -> None:
-        self._op = await self._link.invoke(self._action, self._arguments, "connect", captured=True)
+        self._op = await self._link.invoke(self._action, self._arguments, captured=True)
         self.set_timer(PATIENCE, lambda: self.dismiss(None))
 
     def take(self, request: Request) -> None:
@@ -116,24 +119,24 @@ class Waiting(ModalScreen[Request | None]):
             self.dismiss(None)
 
 
-async def show(desk: "Desk") -> None:
+async def show(desk: "Desk", wanted: str = "") -> None:
     link, app = desk.link, desk.app
     if link is None:
         return
     answer = await app.push_screen_wait(
         Waiting(app.palette, "Looking for providers …", link, "connect.presets", {})
     )
-    presets = _rows(answer, "presets")
+    presets = rows_of(answer, "presets")
     if not presets:
-        reason = (
-            one_line(answer.text)
-            if answer is not None and answer.text
-            else "the plugin `connect` did not answer"
+        reason = one_line(answer.text) if answer is not None else ""
+        app.notify(
+            reason or "the plugin `connect` did not answer; `cockpit plugins` says why", severity="warning"
         )
-        app.notify(reason, severity="warning")
         return
-    choices = [_choice(row) for row in presets]
-    name = await app.push_screen_wait(Picker(app.palette, "Connect a model provider", choices))
+    name: str | None = wanted
+    if wanted not in [one.get("name") for one in presets]:
+        choices = [_choice(row) for row in presets]
+        name = await app.push_screen_wait(Picker(app.palette, "Connect a model provider", choices))
     row = next((one for one in presets if one.get("name") == name), None)
     if row is not None:
         await _try(desk, row)
@@ -146,55 +149,57 @@ async def _try(desk: "Desk", preset: dict[str, Json]) -> None:
     name, problem = str(preset.get("name", "")), ""
     while True:
         key: str | None = ""
-        if preset.get("needs_key", True):
-            where = one_line(str(preset.get("where", "") or preset.get("url", "")))
-            key = await app.push_screen_wait(AskKey(app.palette, name, problem, where))
+        if not preset.get("local"):
+            key = await app.push_screen_wait(AskKey(app.palette, preset, problem))
             if key is None:
                 return
-        arguments: dict[str, Json] = {"name": name, "key": key}
-        answer = await app.push_screen_wait(
-            Waiting(app.palette, f"Trying {name} …", link, "connect.try", arguments)
-        )
+        arguments: dict[str, Json] = {"preset": name, "key": key}
+        tried = Waiting(app.palette, f"Trying {name} …", link, "connect.try", arguments)
+        answer = await app.push_screen_wait(tried)
         if answer is None:
             return
         if answer.values.get("ok"):
             break
-        problem = one_line(str(answer.values.get("problem", "") or answer.text or "it did not work"))
-        if not preset.get("needs_key", True):
+        problem = one_line(answer.text or str(answer.values.get("message", "")) or "it did not work")
+        if preset.get("local"):
             app.notify(problem, severity="warning")
             return
-    models = answer.values.get("models")
-    await _choose_model(desk, name, [str(one) for one in models] if isinstance(models, list) else [])
+    await _choose_model(desk, name, arguments, answer)
 
 
-async def _choose_model(desk: "Desk", name: str, models: list[str]) -> None:
+async def _choose_model(desk: "Desk", name: str, arguments: dict[str, Json], tried: Request) -> None:
+    """A model of those the server lists; then the connection is kept with it."""
     app, link = desk.app, desk.link
     assert link is not None
-    if models:
-        choices = [Choice(one, one) for one in models]
-        chosen = await app.push_screen_wait(
-            Picker(app.palette, f"{name} works: choose a model", choices, free=True)
-        )
-    else:
-        chosen = await app.push_screen_wait(
-            Picker(app.palette, f"{name} works: name a model", (), placeholder="model", free=True)
-        )
-    if chosen:
-        model = chosen if chosen.startswith(f"{name}:") else f"{name}:{chosen}"
-        await link.invoke("connect.save", {"name": name, "model": model}, "connect")
-        await link.select_model(model)
-        await asyncio.sleep(0)
-        app.notify(f"{model} answers from the next step on")
+    listed, first = tried.values.get("models"), str(tried.values.get("default", ""))
+    models = [str(one) for one in listed] if isinstance(listed, list) else []
+    choices = [Choice(one, one, now=one == first) for one in models]
+    picker = Picker(app.palette, f"{name} answers: choose a model", choices, placeholder="model", free=True)
+    chosen = await app.push_screen_wait(picker)
+    if not chosen:
+        return
+    kept = Waiting(
+        app.palette, "Keeping it …", link, "connect.try", {**arguments, "model": chosen, "save": True}
+    )
+    answer = await app.push_screen_wait(kept)
+    if answer is None or not answer.values.get("ok"):
+        app.notify(one_line(answer.text) if answer is not None else "not kept", severity="warning")
+        return
+    await link.select_model(f"{name}:{chosen}")
+    where = str(answer.values.get("saved", ""))
+    app.notify(
+        f"{name}:{chosen} answers from the next step on" + (f"; the key lies in {where}" if where else "")
+    )
 
 
-def _rows(answer: Request | None, name: str) -> list[dict[str, Json]]:
+def rows_of(answer: Request | None, name: str) -> list[dict[str, Json]]:
+    """The objects of a list in an answer; empty where there is none."""
     rows = answer.values.get(name) if answer is not None else None
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _choice(row: dict[str, Json]) -> Choice:
-    name = str(row.get("name", ""))
-    state = str(row.get("state", "")) or ("" if row.get("needs_key", True) else "no key needed")
-    return Choice(
-        name, name, one_line(str(row.get("url", ""))), one_line(state), now=bool(row.get("connected"))
-    )
+    name, label = str(row.get("name", "")), one_line(str(row.get("label", "") or row.get("name", "")))
+    ready = not row.get("ready")
+    state = "no key needed" if row.get("local") else "ready" if ready else ""
+    return Choice(name, label, one_line(str(row.get("base_url", ""))), state)

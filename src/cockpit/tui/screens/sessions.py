@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cockpit.errors import CockpitError
 from cockpit.protocol.queries import SessionRow
-from cockpit.tui import doing, figures
+from cockpit.tui import figures, opening
 from cockpit.tui.clean import one_line
 from cockpit.tui.screens.picker import Choice, Picker
 
@@ -28,7 +28,7 @@ async def show(desk: "Desk") -> None:
     if chosen is None or chosen == link.state.session:
         return
     try:
-        await doing.switch(desk, chosen or None)
+        await opening.switch(desk, chosen or None)
     except CockpitError as error:
         link.say("error", error.message, error.hint)
 

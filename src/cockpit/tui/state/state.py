@@ -103,11 +103,6 @@ class State:
         return self.busy or bool(self.running)
 
     @property
-    def stoppable(self) -> bool:
-        """Whether something runs that an interrupt ends: a turn, or what the person began with `!`."""
-        return self.turn is not None or bool(self.running)
-
-    @property
     def fullness(self) -> float | None:
         """How full the context window is, 0 to 1; None while nobody knows its size."""
         return self.context / self.window if self.window > 0 else None

@@ -105,6 +105,12 @@ class Section:
         self.chunks.append(chunk)
         self.tops.append(self.tops[-1] + chunk.height)
 
+    def hide(self) -> None:
+        """No rows; an answer that is still written goes on with its next part."""
+        self.chunks.clear()
+        del self.tops[1:]
+        self._live = 0
+
     def resize(self, width: int) -> None:
         """Another width: every height is a guess again."""
         room = max(10, min(width, PROSE) - MARGIN - 1)
@@ -253,6 +259,12 @@ class Document:
         chunk = section.chunks[index]
         at = row - section.tops[index] - chunk.gap
         return chunk.lines[at] if 0 <= at < len(chunk.lines) else _BLANK
+
+    def hide(self) -> None:
+        """No row for any entry, until it changes."""
+        for section in self.sections:
+            section.hide()
+        self._stack(0)
 
     def clear(self) -> None:
         self.sections.clear()

@@ -98,16 +98,16 @@ class TraceView(ScrollView, can_focus=True):
         self.following = True
         self._place(0)
 
+    def hide(self) -> None:
+        """Draw nothing of what is there; what comes is drawn."""
+        if self.document is not None:
+            self.document.hide()
+        self.to_end()
+
     def repaint(self, palette: Palette) -> None:
         """Other colours."""
         self.palette = palette
         self.refresh()
-
-    def go(self, y: int) -> None:
-        """Put row `y` a third below the top."""
-        self.following = False
-        self.scroll_to(y=max(0, y - self.size.height // 3), animate=False, force=True)
-        self.following = self.scroll_offset.y >= self.max_scroll_y
 
     def find(self, step: int, *, anew: bool = False) -> bool:
         """Go to the next place (1) or the one before (-1) of what is searched for."""
@@ -126,7 +126,7 @@ class TraceView(ScrollView, can_focus=True):
             if document.row_of(place) == row:
                 break
         self._place(None)
-        self.go(document.row_of(place))
+        self.scroll_to(y=max(0, document.row_of(place) - self.size.height // 3), animate=False, force=True)
         return True
 
     def to_end(self) -> None:

@@ -1,0 +1,65 @@
+"""Opening a session: the first entry, what to try, what there is; and another session in its place."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cockpit.protocol import queries
+from cockpit.tui.state.entries import Welcomed
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+
+async def switch(desk: "Desk", session: str | None) -> None:
+    """Another session in the place of this one: a stored one, or (None) a new one."""
+    link = desk.link
+    if link is None:
+        return
+    desk.app.trace.clear()
+    await link.open(session, welcomed(desk))
+    desk.app.trace.clear()
+    link.state.touched.update(range(len(link.state.entries)))
+    link.state.aspects |= {"trace", "work", "bar"}
+    desk.changed()
+    await learn(desk)
+
+
+def welcomed(desk: "Desk") -> Welcomed:
+    """The first entry of a session."""
+    tries = tries_for(Path(desk.app.root))
+    desk.app.editor.tries = tries
+    return Welcomed(desk.app.project, _from_home(desk.app.root), tries=tries)
+
+
+def tries_for(root: Path) -> tuple[str, ...]:
+    """Three things that make sense in a folder, told by the names at its top (nothing is read)."""
+    tests = ("tests", "test", "pyproject.toml", "package.json", "go.mod", "Cargo.toml", "Makefile")
+    found = ["explain this project"]
+    if any(os.path.lexists(root / name) for name in tests):
+        found.append("run the tests")
+    if os.path.lexists(root / ".git"):
+        found.append("what changed?")
+    return (*found, *[one for one in ("find TODO", "help", "outline of README.md") if len(found) < 3])[:3]
+
+
+def _from_home(path: str) -> str:
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+async def learn(desk: "Desk") -> None:
+    """What the session counts and which commands there are; the welcome says it."""
+    link = desk.link
+    assert link is not None
+    await link.learn_commands()
+    reply = await link.ask(queries.Settings())
+    entry = link.state.entries[0] if link.state.entries else None
+    if not isinstance(entry, Welcomed):
+        return
+    if isinstance(reply, queries.SettingsTable):
+        entry.counts = reply.counts
+    link.state.touch(0)
+    link.state.aspects.add("bar")
+    desk.learned = True
+    desk.changed()
