@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.errors import CockpitError
+from cockpit.plugin.workspace import Ended
 from cockpit.workspace import environment, groups, shells
-from cockpit.workspace.git import git, reading
+from cockpit.workspace.git import filters_off, git, reading
 from cockpit.workspace.output import Output
 from cockpit.workspace.processes import LocalProcesses, ProcessFailed
 
@@ -298,10 +300,12 @@ async def test_git_reads_a_hostile_repository_without_running_anything(
     trap = tmp_path / "ran"
     setup = (
         "git init -q . && git config user.email a@b.c && git config user.name n"
-        " && echo '*.txt diff=evil' > .gitattributes"
+        " && echo '*.txt diff=evil filter=evil.x' > .gitattributes"
         " && echo a > a.txt && git add . && git commit -qm one && echo b > a.txt"
         f" && git config diff.evil.textconv 'touch {trap};cat' && git config diff.external 'touch {trap}'"
         f" && git config core.fsmonitor 'touch {trap}' && git config core.pager 'touch {trap};cat'"
+        f" && git config filter.evil.x.clean 'touch {trap};cat' && git config filter.evil.x.required true"
+        f" && git config filter.evil.x.process 'touch {trap}'"
     )
     made = await processes.run(processes.shell(setup))
     assert made.code == 0, made.output
@@ -319,8 +323,39 @@ async def test_git_reads_a_hostile_repository_without_running_anything(
     assert not trap.exists()
 
 
+async def test_git_does_not_go_into_a_submodule(processes: LocalProcesses, tmp_path: Path) -> None:
+    trap = tmp_path / "ran"
+    setup = (
+        "git init -q . && git config user.email a@b.c && git config user.name n"
+        " && git init -q inner && cd inner && git config user.email a@b.c && git config user.name n"
+        " && echo '*.txt filter=evil' > .gitattributes && echo a > a.txt && git add . && git commit -qm one"
+        f" && echo b > a.txt && git config filter.evil.clean 'touch {trap};cat' && cd .."
+        " && git add inner && git commit -qm two"
+    )
+    made = await processes.run(processes.shell(setup))
+    assert made.code == 0, made.output
+    for arguments in (("status",), ("diff",)):
+        assert (await git(processes, str(tmp_path), *arguments)).code == 0
+    assert not trap.exists()
+
+
+async def test_the_filters_of_the_person_stay_on_and_the_repositorys_go() -> None:
+    listed = "global\0filter.lfs.clean\nlfs\0local\0filter.a.b.clean\nx\ny\0worktree\0filter.w.process\nz\0"
+
+    async def run(argv: tuple[str, ...]) -> Ended:
+        return Ended(0, listed, 0.0)
+
+    off = await filters_off(run, "/x", "status")
+    assert [one for one in off if one.endswith("clean=")] == ["filter.a.b.clean=", "filter.w.clean="]
+    assert await filters_off(run, "/x", "log") == ()
+    listed = "local\0filter.a=b.clean\nx\0"
+    with pytest.raises(CockpitError, match=r"a=b"):
+        await filters_off(run, "/x", "status")
+
+
 def test_git_takes_no_lock_and_asks_nothing() -> None:
     argv = reading("/x", "diff", "--staged")
     assert argv[:4] == ("git", "-C", "/x", "--no-pager")
-    assert argv[-4:] == ("diff", "--no-ext-diff", "--no-textconv", "--staged")
+    diff = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--staged")
+    assert argv[-5:] == diff
     assert os.path.devnull == "/dev/null" or os.name == "nt"

@@ -1,9 +1,13 @@
 """Running git for cockpit's own reading, so that nothing a repository configures can run a program.
 
 Plain `git status` runs what `core.fsmonitor` names, `git diff` what `diff.external` or a textconv
-names: a repository is somebody else's text until a person trusts it.
+names, and each that looks at the working tree the clean filters: a repository is somebody else's text
+until a person trusts it.
 """
 
+from collections.abc import Awaitable, Callable
+
+from cockpit.errors import CockpitError
 from cockpit.plugin.context import Ended, Processes
 
 HARMLESS = (
@@ -41,20 +45,56 @@ ENVIRONMENT = {
 }
 SHOWS_DIFFS = frozenset({"diff", "log", "show", "diff-tree", "diff-index", "diff-files", "whatchanged"})
 READS_ATTRIBUTES = frozenset({"blame", "grep", "annotate"})
+# What hashes files of the working tree, and runs their clean filters for it.
+COMPARES = frozenset({"status", "diff", "diff-index", "diff-files", "blame", "annotate"})
+# A submodule has settings of its own: it is compared by its commit, and git does not go into it.
+ENTERS_SUBMODULES = COMPARES - {"blame", "annotate"}
+FILTERS = ("config", "--null", "--show-scope", "--includes", "--get-regexp", r"^filter\.")
+TRUSTED_SCOPES = frozenset({"system", "global"})
+
+Run = Callable[[tuple[str, ...]], Awaitable[Ended]]
 
 
-def reading(root: str, *arguments: str) -> tuple[str, ...]:
-    """The argv of `git ARGUMENTS` in `root` without hooks, helpers, pagers or diff programs."""
+def reading(root: str, *arguments: str, off: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The argv of `git ARGUMENTS` in `root` without hooks, helpers, pagers or diff programs; `off` is
+    what `filters_off` found."""
     command, rest = arguments[0], arguments[1:]
     extra: tuple[str, ...] = ()
     if command in SHOWS_DIFFS:
         extra = ("--no-ext-diff", "--no-textconv")
     elif command in READS_ATTRIBUTES:
         extra = ("--no-textconv",)
-    return ("git", "-C", root, *HARMLESS, command, *extra, *rest)
+    if command in ENTERS_SUBMODULES:
+        extra = (*extra, "--ignore-submodules=dirty")
+    return ("git", "-C", root, *HARMLESS, *off, command, *extra, *rest)
+
+
+async def filters_off(run: Run, root: str, command: str) -> tuple[str, ...]:
+    """The options that switch off the filters which the repository itself configures; the person's own
+    (Git LFS, say) stay. Raises `CockpitError` for a filter that git cannot be told to leave out."""
+    if command not in COMPARES:
+        return ()
+    # Without a filter it ends with 1; outside of a repository only the person's own are found.
+    fields = (await run(reading(root, *FILTERS))).output.split("\0")
+    found: set[str] = set()
+    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+        if scope not in TRUSTED_SCOPES:
+            found.add(setting.split("\n", 1)[0].removeprefix("filter.").rpartition(".")[0])
+    if strange := next((name for name in found if "=" in name), None):
+        raise CockpitError(
+            f"the repository names a filter {strange!r} that git cannot be told to leave out",
+            "look at .git/config and remove it",
+        )
+    switched = ("clean=", "smudge=", "process=", "required=false")
+    return tuple(
+        part for name in sorted(found) for one in switched for part in ("-c", f"filter.{name}.{one}")
+    )
 
 
 async def git(processes: Processes, root: str, *arguments: str, seconds: float = 30.0) -> Ended:
     """`git ARGUMENTS` as a reader. Raises `ProcessFailed` where there is no git."""
-    argv = reading(root, *arguments)
-    return await processes.run(argv, seconds=seconds, environment=ENVIRONMENT)
+
+    async def run(argv: tuple[str, ...]) -> Ended:
+        return await processes.run(argv, seconds=seconds, environment=ENVIRONMENT)
+
+    return await run(reading(root, *arguments, off=await filters_off(run, root, arguments[0])))

@@ -5,7 +5,8 @@ words as the fault. Plain `git status` or `git diff` would run what a repository
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import ToolFailed
-from cockpit.workspace.git import ENVIRONMENT, reading
+from cockpit.plugin.workspace import Ended
+from cockpit.workspace.git import ENVIRONMENT, filters_off, reading
 
 SECONDS = 60.0
 
@@ -26,13 +27,20 @@ def pathspec(path: str) -> str:
 
 async def git(context: Context, *arguments: str) -> str:
     """What git wrote, run in the root. Raises `ToolFailed` with git's own words when it fails."""
-    root, pieces = context.workspace.root, list[str]()
-    try:
-        ended = await context.workspace.processes.run(
-            reading(root, *arguments), seconds=SECONDS, environment=ENVIRONMENT, on_output=pieces.append
-        )
-    except CockpitError as error:
-        raise ToolFailed("git could not be started; install it or work without version control") from error
+    root, pieces, processes = context.workspace.root, list[str](), context.workspace.processes
+
+    async def run(argv: tuple[str, ...]) -> Ended:
+        pieces.clear()
+        try:
+            return await processes.run(
+                argv, seconds=SECONDS, environment=ENVIRONMENT, on_output=pieces.append
+            )
+        except CockpitError as error:
+            raise ToolFailed(
+                "git could not be started; install it or work without version control"
+            ) from error
+
+    ended = await run(reading(root, *arguments, off=await filters_off(run, root, arguments[0])))
     if ended.timed_out:
         raise ToolFailed(
             f"git took longer than {SECONDS:.0f} s and was stopped; name a `path` to ask for less"
