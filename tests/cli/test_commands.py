@@ -147,6 +147,23 @@ def test_a_file_that_is_no_transcript_is_named(project: Path) -> None:
     assert ended.code == 1 and "a.txt" in ended.err and "Traceback" not in ended.err
 
 
+@pytest.mark.parametrize("name", ["*", "**", "/nowhere", "../../nowhere", "["])
+def test_a_name_that_is_no_session_is_never_a_pattern(project: Path, name: str) -> None:
+    for arguments in (("replay", name), ("sessions", "rm", name), ("-p", "hi", "-r", name)):
+        ended = cockpit(*arguments, cwd=project)
+        assert ended.code == 1 and "there is no session" in ended.err, arguments
+
+
+def test_a_folder_or_a_full_disk_is_said_in_one_line(project: Path) -> None:
+    ended = cockpit("replay", "..", cwd=project)
+    assert ended.code == 1 and ended.err == "cockpit: ..: Is a directory\n"
+    with Path("/dev/full").open("w") as full:
+        asked = subprocess.run(
+            command("-p", "help"), cwd=project, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert asked.returncode == 1 and "No space left" in asked.stderr and "Traceback" not in asked.stderr
+
+
 def test_output_that_nobody_reads_is_no_fault_to_complain_of(project: Path) -> None:
     # The pipe is closed before the command writes into it.
     reading, writing = os.pipe()

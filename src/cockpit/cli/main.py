@@ -73,3 +73,8 @@ def _guarded(command: Callable[[list[str]], int], arguments: list[str]) -> int:
         # Whoever read our output has gone; python must not complain about it at exit.
         sys.stderr.close()
         return 1
+    except OSError as error:
+        # A file that was named, or a full disk behind stdout: the person's to mend, no defect to trace.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"cockpit: {where}{error.strerror or error}", file=sys.stderr)
+        return 1

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cockpit.core import store
-from cockpit.core.history import History, text_of
+from cockpit.core.history import History
+from cockpit.core.sent import text_of
 from cockpit.core.transcript import load
 from cockpit.protocol import wire
 from cockpit.protocol.events import Envelope

@@ -36,8 +36,9 @@ def new_id() -> str:
 def file_of(session: str, root: str | None = None) -> Path:
     """The transcript of `session` (or the only one it is the beginning of). Raises `SessionUnknown`."""
     folders = [folder_of(root)] if root is not None else _folders()
-    exact = [path for folder in folders for path in folder.glob("*.jsonl") if path.stem == session]
-    found = exact or [path for folder in folders for path in folder.glob(f"{session}*.jsonl")]
+    stored = [path for folder in folders for path in folder.glob("*.jsonl")]
+    exact = [path for path in stored if path.stem == session]
+    found = exact or [path for path in stored if session and path.stem.startswith(session)]
     if len(found) == 1:
         return found[0]
     if root is not None:
