@@ -380,3 +380,15 @@ async def test_two_sessions_of_one_deck_run_their_turns_at_once(scripted: Path) 
     await deck.close()
     for driver in drivers:
         await driver.stop()
+
+
+async def test_a_plugin_that_ends_the_process_at_import_is_named_and_the_rest_goes_on(
+    scripted: Path, plugins: Path
+) -> None:
+    distribution(plugins, "quitter", "import sys\nsys.exit(3)\n")
+    script(scripted.parent, {"text": "hi"})
+    async with driving(scripted) as driver:
+        reply = await driver.channel.ask(Plugins())
+        assert isinstance(reply, PluginRows)
+        (row,) = [one for one in reply.rows if one.name == "quitter"]
+        assert row.state == "failed" and "SystemExit" in row.reason

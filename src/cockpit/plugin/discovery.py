@@ -85,8 +85,8 @@ def _load(manager: pluggy.PluginManager, point: metadata.EntryPoint, plugin: Fou
     try:
         manager.register(point.load(), name=point.name)
         _refuse_unknown_hooks(manager, point.name)
-    # Foreign code: whatever it raises at import must not take the others with it.
-    except Exception as error:
+    # Foreign code: whatever it raises at import (also `sys.exit`) must not take the others with it.
+    except (Exception, SystemExit) as error:
         if manager.has_plugin(point.name):
             manager.unregister(name=point.name)
         reason = f"{type(error).__name__}: {error}"
