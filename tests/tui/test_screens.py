@@ -222,6 +222,14 @@ async def test_an_action_nobody_knows_is_said() -> None:
         assert "no action called levitate" in s.screen
 
 
+async def test_a_session_that_is_unknown_is_said_and_this_one_stays() -> None:
+    async with seat(worked()) as s:
+        await s.type("/resume nowhere")
+        await s.press("enter")
+        assert "there is no recording called nowhere" in s.screen
+        assert s.state.session == "s1" and not [op for op in s.ops if isinstance(op, ops.Close)]
+
+
 async def test_no_sessions_is_no_dead_end() -> None:
     async with seat(idle()) as s:
         await s.press("ctrl+s")

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cockpit.errors import CockpitError
 from cockpit.protocol import queries
 from cockpit.tui.state.entries import Welcomed
 
@@ -16,8 +17,11 @@ async def switch(desk: "Desk", session: str | None) -> None:
     link = desk.link
     if link is None:
         return
-    desk.app.trace.clear()
-    await link.open(session, welcomed(desk))
+    try:
+        await link.open(session, welcomed(desk))
+    except CockpitError as error:
+        link.say("error", error.message, error.hint)
+        return
     desk.app.trace.clear()
     link.state.touched.update(range(len(link.state.entries)))
     link.state.aspects |= {"trace", "work", "bar"}

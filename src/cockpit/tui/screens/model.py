@@ -12,6 +12,8 @@ from cockpit.tui.screens.picker import Choice, Picker
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
 
+_READY = ("ready", "local")
+
 
 async def show(desk: "Desk") -> None:
     link, app = desk.link, desk.app
@@ -20,7 +22,9 @@ async def show(desk: "Desk") -> None:
     choices: list[Choice] = []
     if "model" in link.commands:
         answer = await app.push_screen_wait(Waiting(app.palette, "Looking for models …", link, "model", {}))
-        choices = [_choice(row, link.state.model) for row in rows_of(answer, "models")]
+        known = sorted(rows_of(answer, "models"), key=lambda row: row.get("state") not in _READY)
+        named = (row for row in known if not str(row.get("model", "")).endswith(":"))
+        choices = [_choice(row, link.state.model) for row in named]
     if not choices:
         reply = await link.ask(queries.Listing("models"))
         rows = reply.rows if isinstance(reply, queries.ListingRows) else ()
@@ -40,5 +44,8 @@ def _choice(row: dict[str, Json], current: str) -> Choice:
     window = row.get("window")
     size = figures.tokens(window) if isinstance(window, int) and window else one_line(str(window or ""))
     facts = [f"window {size}" if size else "", one_line(str(row.get("price") or ""))]
+    state = one_line(str(row.get("state") or ""))
+    if state not in _READY:
+        facts.append(state)  # what is missing, in words
     detail = " · ".join(fact for fact in facts if fact)
-    return Choice(name, name, detail, one_line(str(row.get("state") or "")), now=name == current)
+    return Choice(name, name, detail, state if state in _READY else "", now=name == current)

@@ -86,18 +86,17 @@ class ChoiceList(ScrollView):
 
 def _line(choice: Choice, chosen: bool, width: int) -> Line:
     ground = "selection" if chosen else "surface"
-    label = shortened(choice.label, max(12, width - width_of(choice.right) - 6))
+    label = shortened(choice.label, max(12, width - 8))
+    right = shortened(choice.right, max(0, width - width_of(label) - 9))
     pieces: list[Piece] = [
         ("▸ " if chosen else "  ", f"person/{ground}"),
         ("● " if choice.now else "", f"good/{ground}"),
         (label, f"body/{ground}{'+b' if chosen else ''}"),
     ]
-    room = width - width_of(label) - width_of(choice.right) - 8
+    room = width - width_of(label) - width_of(right) - 8
     if choice.detail and room > 8:
         pieces.append((f"  {shortened(choice.detail, room)}", f"muted/{ground}"))
-    return Line(
-        pieces, f"body/{ground}", right=[(f"{choice.right} ", f"muted/{ground}")] if choice.right else ()
-    )
+    return Line(pieces, f"body/{ground}", right=[(f"{right} ", f"muted/{ground}")] if right else ())
 
 
 class Picker(ModalScreen[str | None]):

@@ -27,10 +27,7 @@ async def show(desk: "Desk") -> None:
     chosen = await app.push_screen_wait(Picker(app.palette, f"Sessions of {app.project}", choices, foot=foot))
     if chosen is None or chosen == link.state.session:
         return
-    try:
-        await opening.switch(desk, chosen or None)
-    except CockpitError as error:
-        link.say("error", error.message, error.hint)
+    await opening.switch(desk, chosen or None)
 
 
 def _choice(row: SessionRow, current: str, desk: "Desk") -> Choice:
