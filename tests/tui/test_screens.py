@@ -103,7 +103,16 @@ async def test_a_provider_that_cannot_be_reached_says_why() -> None:
         await s.press("enter")
         await answer(s, scene, invoked(s, "connect.presets")[0], presets=[OLLAMA])
         await answer(s, scene, invoked(s, "connect.try")[0], ok=False, message="nothing answers at :11434")
-        assert "nothing answers at :11434" in s.screen and len(s.app.screen_stack) == 1
+        assert "nothing answers at :11434" in s.screen
+        address = s.app.screen.query_one("#address", Input)
+        address.value = "http://127.0.0.1:9999/v1"
+        await s.press("enter")
+        again = invoked(s, "connect.try")[1]
+        assert again.arguments["base_url"] == "http://127.0.0.1:9999/v1"
+        await answer(s, scene, again, ok=False, message="nothing answers there either")
+        assert "either" in s.screen and "127.0.0.1:9999" in s.screen
+        await s.press("escape")
+        assert len(s.app.screen_stack) == 1
 
 
 async def test_leaving_connect_leaves_the_cockpit_as_it_was() -> None:

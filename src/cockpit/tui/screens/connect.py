@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 
 
-class AskKey(ModalScreen[str | None]):
-    """One masked line; gives the key, or None."""
+class AskKey(ModalScreen[tuple[str, str] | None]):
+    """A masked line for the key (none for a local server) and one for the address; gives both, or None."""
 
     CSS = (
         "AskKey {"
@@ -43,21 +43,30 @@ class AskKey(ModalScreen[str | None]):
         self._provider = one_line(str(preset.get("label") or preset.get("name", "")))
         self._known = one_line(str(preset.get("key_from", "")))
         self._where = one_line(str(preset.get("keys_at", "")))
+        self._address = one_line(str(preset.get("base_url", "")))
+        self._usual = one_line(str(preset.get("usual", self._address)))
+        self._is_local = bool(preset.get("local"))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield Lines(self._lay, self._palette)
-            known = f"paste another key, or Enter for the one from {self._known}"
-            yield Input(password=True, placeholder=known if self._known else "paste the key")
+            if not self._is_local:
+                known = f"paste another key, or Enter for the one from {self._known}"
+                yield Input(password=True, placeholder=known if self._known else "paste the key", id="key")
+            yield Input(
+                self._address, placeholder="the server's address", id="address", select_on_focus=False
+            )
             yield Lines(self._foot, self._palette)
 
     def on_mount(self) -> None:
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        fields = self.query(Input)
+        for field in fields:
+            field.cursor_blink = False
+        fields.first().focus()
 
     def _lay(self, width: int) -> list[Line]:
-        lines = [Line([(f"Key for {self._provider}", "heading/surface+b")], "body/surface")]
+        title = f"{self._provider}, on this machine" if self._is_local else f"Key for {self._provider}"
+        lines = [Line([(title, "heading/surface+b")], "body/surface")]
         if self._where:
             lines.append(Line([(f"keys are made at {self._where}", "muted/surface")], "body/surface"))
         if self._problem:
@@ -71,11 +80,14 @@ class AskKey(ModalScreen[str | None]):
         text = "It is tested with one call, then kept in the system's keyring or a file of yours alone."
         return [
             *paragraph(text, width, key="muted/surface", fill="body/surface"),
-            Line([("Enter test and keep   Esc leave", "faint/surface")], "body/surface"),
+            Line([("Enter test and keep   Tab the address   Esc leave", "faint/surface")], "body/surface"),
         ]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        self.dismiss(event.value.strip())
+        given = {field.id: field.value.strip() for field in self.query(Input)}
+        address = given.get("address", "")
+        unchanged = address == self._usual
+        self.dismiss((given.get("key", ""), "" if unchanged else address))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
@@ -143,17 +155,21 @@ async def show(desk: "Desk", wanted: str = "") -> None:
 
 
 async def _try(desk: "Desk", preset: dict[str, Json]) -> None:
-    """Ask for the key until it works or the person leaves."""
+    """Ask for key and address until it works or the person leaves. A local server is tried first."""
     app, link = desk.app, desk.link
     assert link is not None
     name, problem = str(preset.get("name", "")), ""
+    preset = {**preset, "usual": preset.get("base_url", "")}
     while True:
-        key: str | None = ""
-        if not preset.get("local"):
-            key = await app.push_screen_wait(AskKey(app.palette, preset, problem))
-            if key is None:
+        arguments: dict[str, Json] = {"preset": name, "key": ""}
+        if problem or not preset.get("local"):
+            given = await app.push_screen_wait(AskKey(app.palette, preset, problem))
+            if given is None:
                 return
-        arguments: dict[str, Json] = {"preset": name, "key": key}
+            arguments["key"], address = given
+            if address:
+                arguments["base_url"] = address
+                preset = {**preset, "base_url": address}
         tried = Waiting(app.palette, f"Trying {name} …", link, "connect.try", arguments)
         answer = await app.push_screen_wait(tried)
         if answer is None:
@@ -161,9 +177,6 @@ async def _try(desk: "Desk", preset: dict[str, Json]) -> None:
         if answer.values.get("ok"):
             break
         problem = one_line(answer.text or str(answer.values.get("message", "")) or "it did not work")
-        if preset.get("local"):
-            app.notify(problem, severity="warning")
-            return
     await _choose_model(desk, name, arguments, answer)
 
 
