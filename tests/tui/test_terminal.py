@@ -20,6 +20,13 @@ pytestmark = pytest.mark.xdist_group("terminal")
 
 @contextmanager
 def cockpit_on(scene: str, home: Path, columns: int = 100, rows: int = 30) -> Iterator[Terminal]:
+    program = [sys.executable, "-m", "tests.tui.on_a_terminal", scene]
+    with on_a_terminal(program, home, columns, rows) as terminal:
+        yield terminal
+
+
+@contextmanager
+def on_a_terminal(program: list[str], home: Path, columns: int = 100, rows: int = 30) -> Iterator[Terminal]:
     environment = {
         **os.environ,
         "COCKPIT_HOME": str(home),
@@ -27,7 +34,7 @@ def cockpit_on(scene: str, home: Path, columns: int = 100, rows: int = 30) -> It
         "COLORTERM": "truecolor",
         "PYTHONPATH": str(ROOT),
     }
-    terminal = Terminal([sys.executable, "-m", "tests.tui.on_a_terminal", scene], environment, columns, rows)
+    terminal = Terminal(program, environment, columns, rows)
     try:
         yield terminal
     finally:
@@ -82,6 +89,25 @@ def test_shift_enter_in_the_kitty_form_breaks_the_line(home: Path) -> None:
         assert b"op:Prompt" not in terminal.seen
         rows = [row for row in terminal.screen.display if "one" in row or "two" in row]
         assert len(rows) == 2
+
+
+def test_a_paste_in_pieces_with_colours_in_it_is_text_and_sends_nothing(home: Path) -> None:
+    with cockpit_on("idle", home) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"\x1b[200~" + b"\x1b[31mred\x1b[0m line\r" * 300)
+        terminal.send(b"the last\r\x1b[201~and typed")
+        terminal.until_text("and typed")
+        assert "red line" in terminal.text and "[31m" not in terminal.text
+        assert b"op:Prompt" not in terminal.seen
+
+
+def test_the_screen_is_drawn_where_stderr_goes_into_a_file(home: Path, tmp_path: Path) -> None:
+    program = f"exec {sys.executable} -m tests.tui.on_a_terminal idle 2>{tmp_path / 'err.log'}"
+    with on_a_terminal(["sh", "-c", program], home) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"\x04")
+        assert terminal.until_end() == 0 and restored(terminal)
+    assert b"deepseek" not in (tmp_path / "err.log").read_bytes()
 
 
 def test_another_size_is_drawn_whole(home: Path) -> None:

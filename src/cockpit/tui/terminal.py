@@ -12,7 +12,7 @@ import selectors
 import sys
 from codecs import getincrementaldecoder
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
@@ -71,6 +71,14 @@ class Pastes:
 class Terminal(LinuxDriver):
     """The driver of a real terminal."""
 
+    def __init__(
+        self, app: "App[Any]", *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        # Textual draws on stderr: `cockpit 2>err.log` must not send the screen into the file.
+        if sys.__stdout__ is not None and not (sys.__stderr__ and sys.__stderr__.isatty()):
+            self._file = sys.__stdout__
+
     def run_input_thread(self) -> None:
         selector = selectors.SelectSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
@@ -84,8 +92,10 @@ class Terminal(LinuxDriver):
                     text = decode(os.read(self.fileno, 16_384))
                     if not text:
                         break
-                    for event in parser.feed(pastes.clean(text)):
-                        self.process_message(event)
+                    # Nothing, to the parser, is the end of the input; to us, a paste that goes on.
+                    if typed := pastes.clean(text):
+                        for event in parser.feed(typed):
+                            self.process_message(event)
                     unfinished = text.endswith("\x1b")
                 for event in parser.tick():
                     self.process_message(event)
