@@ -28,6 +28,19 @@ def toolbox(root: Path) -> Toolbox:
         ("Grep", {"pattern": "x"}, "search", {"pattern": "x"}),
         ("git_log", {}, "git", {"what": "log"}),
         ("READ", {"path": "a"}, "read", {"path": "a"}),
+        ("READ", {"file_path": "a"}, "read", {"path": "a"}),
+        ("read", {"filePath": "a", "offset": 2}, "read", {"path": "a", "start": 2}),
+        (
+            "edit",
+            {"filePath": "a", "oldString": "x", "newString": "y"},
+            "edit",
+            {"path": "a", "old": "x", "new": "y"},
+        ),
+        ("write", {"filePath": "a", "content": "x"}, "write", {"path": "a", "content": "x"}),
+        ("apply_patch", {"input": "p"}, "apply_patch", {"patch": "p"}),
+        ("shell", {"command": "ls", "workdir": "src"}, "shell", {"command": "ls", "cwd": "src"}),
+        ("exec_command", {"cmd": "ls"}, "shell", {"command": "ls"}),
+        ("read", {"path": "a", "nonsense": 1}, "read", {"path": "a", "nonsense": 1}),
     ],
 )
 def test_another_agents_name_is_understood(

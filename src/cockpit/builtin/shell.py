@@ -137,7 +137,8 @@ def register_tools(register: Register, scope: Scope) -> None:
         ("description", ""),
         ("explanation", ""),
     )
-    names = ("Bash", "bash", "run_command", "exec_shell", "run_shell_command", "execute_command", "Shell")
+    names = ("Bash", "bash", "Shell", "run_command", "exec_shell", "run_shell_command", "execute_command")
+    names = (*names, "exec_command")
     register(
         Tool(
             name="shell",

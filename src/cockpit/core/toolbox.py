@@ -58,12 +58,12 @@ class Toolbox:
     def find(self, name: str, arguments: Arguments) -> tuple[Tool, Arguments] | None:
         """The tool that `name` means, and the arguments in our words."""
         if (tool := self._tools.get(name)) is not None:
-            return tool, arguments
+            return tool, _renamed(arguments, tool)
         for known, (tool, alias) in self._aliases.items():
             if known == name and tool.name in self._tools:
                 return tool, _translated(arguments, alias, tool)
         same = [tool for own, tool in self._tools.items() if own.lower() == name.lower()]
-        return (same[0], arguments) if len(same) == 1 else None
+        return (same[0], _renamed(arguments, same[0])) if len(same) == 1 else None
 
     def near(self, name: str) -> tuple[str, ...]:
         """Names that `name` may have meant."""
@@ -90,22 +90,36 @@ class Toolbox:
         return self._aliases[name][0].name if name in self._aliases else name
 
 
+def _renamed(arguments: Arguments, tool: Tool) -> Arguments:
+    """Another agent's argument names under a name that is also ours: opencode's `read` takes `filePath`,
+    Codex's `apply_patch` takes `input`. What is a name of ours stays what it is."""
+    properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
+    if all(name in properties for name in arguments):
+        return arguments
+    renamed = {theirs: ours for alias in tool.aliases for theirs, ours in alias.arguments}
+    foreign = {
+        name: ours for name, ours in renamed.items() if name not in properties and ours not in arguments
+    }
+    return _translated(arguments, Alias(tool.name, tuple(foreign.items())), tool)
+
+
 def _translated(arguments: Arguments, alias: Alias, tool: Tool) -> Arguments:
-    """Their argument names as ours. One that we do not have is dropped where the alias says so."""
-    ours = dict(alias.arguments)
+    """Their argument names as ours, in any case and with or without underscores. One that we do not have
+    is dropped where the alias says so."""
+    properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
+    ours = {_folded(name): name for name in properties}
+    ours |= {_folded(theirs): own for theirs, own in alias.arguments}
     out: dict[str, Json] = {}
     for name, value in arguments.items():
-        own = ours.get(name, name)
+        exact = dict(alias.arguments).get(name, name if name in properties else None)
+        own = ours.get(_folded(name), name) if exact is None else exact
         if own:
             out[own] = value
-    for name, fixed in getattr(alias, "fixed", ()):
-        out[name] = fixed
-    properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
-    known = {name.lower().replace("_", ""): name for name in properties}
-    return {
-        name if name in properties else known.get(name.lower().replace("_", ""), name): value
-        for name, value in out.items()
-    }
+    return out | dict(alias.fixed)
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "")
 
 
 def _score(tool: Tool, words: list[str]) -> int:
