@@ -5,6 +5,7 @@ Before the first paint this imports Textual and the modules that draw an empty c
 """
 
 import asyncio
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -15,6 +16,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import TextArea
 
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from cockpit.tui.composer.popup import Popup
     from cockpit.tui.desk import Desk
     from cockpit.tui.work.view import WorkView
+
+
+FIRST_KEYS = 0.03
+"""Seconds in which what was typed while starting is drawn, before imports take half of the processor."""
 
 
 class Body(Widget):
@@ -98,6 +104,12 @@ class Cockpit(App[int]):
             return driver() or super().get_driver_class()
         return super().get_driver_class()
 
+    def get_default_screen(self) -> Screen[None]:
+        """Styled for the terminal's size from the start: else the first paint is made twice."""
+        width, height = shutil.get_terminal_size()
+        classes = "-wide" if width >= 100 else "-narrow"
+        return Screen[None](id="_default", classes=f"{classes} {'-tall' if height >= 24 else '-short'}")
+
     def compose(self) -> ComposeResult:
         yield Bar(self.palette, id="top")
         with Body(id="body"):
@@ -126,6 +138,7 @@ class Cockpit(App[int]):
 
     async def _start(self) -> None:
         """After the first paint: import the rest in a thread, open the deck and the session."""
+        await asyncio.sleep(FIRST_KEYS)
         desk, work_view = await asyncio.to_thread(_import_rest)
         self.trace.styles.overflow_y = "scroll"
         self.work = work_view(self.palette)
