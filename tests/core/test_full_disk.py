@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.decks import driving, script
+from tests.support.decks import call, driving, script
 
 from cockpit.core import store
 from cockpit.core.options import Options
@@ -57,4 +57,19 @@ async def test_a_prompt_that_cannot_be_written_is_not_taken(
         with no_file_over(path.stat().st_size + 20), pytest.raises(CockpitError, match="cannot be written"):
             await driver.begin("hello")
         assert (await driver.prompt("again")).stop_reason == "end_turn"
+    assert not load(path).reports
+
+
+async def test_a_disk_that_is_full_at_a_result_ends_the_turn_as_an_error(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "long.txt").write_text("a line of a long file\n" * 400, encoding="utf-8")
+    asked = {"calls": [call("read", path="long.txt")]}
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, asked, {"text": "after"})))
+    async with driving(root, options=Options(model="scripted:script")) as driver:
+        path = store.file_of(driver.channel.session)
+        with no_file_over(path.stat().st_size + 6_000):
+            await driver.begin("read it")
+            ended = await driver.until(lambda one: isinstance(one.event, TurnFinished))
+        assert isinstance(ended.event, TurnFinished) and ended.event.stop_reason == "error"
     assert not load(path).reports

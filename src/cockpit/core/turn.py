@@ -71,15 +71,17 @@ def begin(agent: Agent) -> Turn:
 
 async def run_turn(agent: Agent, op: str, origin: str, content: tuple[Block, ...]) -> TurnFinished:
     """Take a prompt to its end; the `TurnFinished` that is emitted is returned. Cancellation ends it
-    as `cancelled` and is raised again."""
+    as `cancelled`, a full disk or a defect of ours as `error`, and each is raised again."""
     turn = begin(agent)
     log = agent.host.log
     log.emit(TurnStarted(op, origin, content), agent.path)
     try:
         refusal = await _guard_prompt(turn, content)
         ended = turn.finished("refusal", message=refusal) if refusal else await go_on(turn)
-    except BaseException:
-        log.emit(turn.finished("cancelled"), agent.path)
+    except BaseException as error:
+        failed = isinstance(error, Exception)
+        ended = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
+        log.emit(ended, agent.path)
         raise
     log.emit(ended, agent.path)
     return ended
