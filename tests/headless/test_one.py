@@ -156,7 +156,7 @@ def test_what_would_ask_is_denied_and_the_code_says_so(project: Path) -> None:
     assert "edit was not run" in ended.err and "--allow" in ended.err
 
 
-@pytest.mark.parametrize("signed", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signed", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_interrupts_the_turn_and_the_session_keeps_it(project: Path, signed: int) -> None:
     script(project.parent, {"calls": [call("shell", command="touch began; sleep 60")]}, {"text": "done"})
     with subprocess.Popen(
@@ -241,6 +241,16 @@ def test_continue_goes_on_with_the_last_session_of_the_folder(project: Path) -> 
     assert cockpit("-p", "and on", "-r", id[:-2], cwd=project).out == "third\n"
     assert store.latest(str(project)) == id
     assert [row.turns for row in store.sessions_of(str(project))] == [3]
+
+
+def test_what_an_earlier_run_said_is_not_said_again(project: Path) -> None:
+    first = play(project, {"calls": [EDIT]}, {"text": "then not"}, arguments=("--output-format", "json"))
+    assert first.code == 4 and json.loads(first.out)["denied"] == ["edit"]
+    again = play(project, {"text": "hello"}, arguments=("-c", "--output-format", "json"))
+    assert again.code == 0 and json.loads(again.out)["denied"] == []
+    assert again.err.startswith(UNTRUSTED) and again.err.count("\n") == 1
+    lines = play(project, {"text": "hello"}, arguments=("-c", "--output-format", "stream-json")).out
+    assert lines.count('"turn_started"') == 1
 
 
 def test_continue_without_a_session_and_an_unknown_id_are_errors(project: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import sys
+import time
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -33,7 +34,8 @@ OK, ERROR, USAGE, LIMIT, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 @dataclass(slots=True)
 class Outcome:
-    """What one prompt came to. `failed`: a command said what is wrong instead of an answer."""
+    """What one prompt came to. `failed`: a command said what is wrong instead of an answer; `began` is
+    when, in seconds since the epoch."""
 
     text: str = ""
     session: str = ""
@@ -42,6 +44,7 @@ class Outcome:
     closed: bool = False
     failed: bool = False
     interrupted: bool = False
+    began: float = 0.0
 
 
 async def run_prompt(
@@ -58,9 +61,10 @@ async def run_prompt(
     0 end of turn, 1 error, 3 a limit, 4 the turn ended and a call was denied, 130 interrupted.
     A prompt that begins with `/` runs that command.
     """
+    began = time.time()
     channel = await deck.open(root, resume)
     op = _op(prompt)
-    outcome = Outcome(session=channel.session)
+    outcome = Outcome(session=channel.session, began=began)
     # The reader begins first, so that it misses nothing.
     reading = asyncio.create_task(_read(channel, op, output, outcome, out, err))
 
@@ -94,10 +98,12 @@ def _op(prompt: str) -> Op:
 
 
 def _on_signals(interrupt: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:
-    """Ctrl+C (and SIGTERM) interrupt once; the second time the process ends as usual. What is
-    returned takes the signals back."""
+    """Ctrl+C (and SIGTERM, and the end of the terminal) interrupt once, so that no child is left; the
+    second time the process ends as usual. What is returned takes the signals back."""
     loop = asyncio.get_running_loop()
     signals = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform != "win32":
+        signals.append(signal.SIGHUP)
     tasks: set[asyncio.Task[None]] = set()
 
     def forget() -> None:
@@ -119,6 +125,9 @@ def _on_signals(interrupt: Callable[[], Coroutine[None, None, None]]) -> Callabl
 
 async def _read(channel: Channel, op: Op, output: Format, outcome: Outcome, out: TextIO, err: TextIO) -> None:
     async for envelope in channel.events():
+        # What a resumed session holds from before was said then.
+        if envelope.time < outcome.began:
+            continue
         if output == "stream-json":
             out.write(wire.dumps(envelope) + "\n")
             out.flush()
