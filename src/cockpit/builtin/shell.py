@@ -124,6 +124,19 @@ def _shell_title(arguments: Arguments) -> str:
     return f"$ {arguments.get('command', '')}".split("\n", 1)[0]
 
 
+# What other agents call it.
+NAMES = (
+    "Bash",
+    "bash",
+    "Shell",
+    "run_command",
+    "exec_command",
+    "exec_shell",
+    "run_shell_command",
+    "execute_command",
+)
+
+
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     renamed = (
@@ -137,8 +150,6 @@ def register_tools(register: Register, scope: Scope) -> None:
         ("description", ""),
         ("explanation", ""),
     )
-    names = ("Bash", "bash", "Shell", "run_command", "exec_shell", "run_shell_command", "execute_command")
-    names = (*names, "exec_command")
     register(
         Tool(
             name="shell",
@@ -150,7 +161,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             title=_shell_title,
             preview=preview,
             cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
-            aliases=tuple(Alias(name, renamed) for name in names),
+            aliases=tuple(Alias(name, renamed) for name in NAMES),
             keywords=("run", "command", "bash", "terminal", "execute"),
             seconds=LONGEST + 30,
         )
