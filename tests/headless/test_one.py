@@ -50,6 +50,11 @@ def test_stdout_is_the_answer_and_nothing_else(project: Path) -> None:
     assert ended.err.startswith(UNTRUSTED) and ended.err.count("\n") == 1
 
 
+def test_an_answer_in_several_replies_is_printed_whole(project: Path) -> None:
+    parts = {"text": "One, ", "finish": "length"}, {"text": "two, ", "finish": "length"}, {"text": "three."}
+    assert play(project, {"text": "hm", "calls": [call("list")]}, *parts).out == "One, two, three.\n"
+
+
 def test_json_is_one_object_with_the_outcome(project: Path) -> None:
     usage = {"input": 7, "output": 3, "cost": 0.5}
     ended = play(project, {"text": "done", "usage": usage}, arguments=("--output-format", "json"))

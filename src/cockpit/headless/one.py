@@ -44,6 +44,7 @@ class Outcome:
     closed: bool = False
     failed: bool = False
     interrupted: bool = False
+    goes_on: bool = False
     began: float = 0.0
 
 
@@ -145,8 +146,10 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
             err.write(f"cockpit: {text}{f' ({hint})' if hint and chr(10) not in hint else ''}\n")
             outcome.failed = isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
             return outcome.failed
-        case MessageFinished(message=AssistantMessage(text=text)) if is_ours and text:
-            outcome.text = text
+        case MessageFinished(message=AssistantMessage(text=text, finish=finish)) if is_ours and text:
+            # An answer that was longer than one reply goes on in the next.
+            outcome.text = outcome.text + text if outcome.goes_on else text
+            outcome.goes_on = finish == "length"
         case ToolCallFinished(result=result) if result.outcome == "denied":
             outcome.denied.append(result.name)
             err.write(f"cockpit: {result.name} was not run: {result.text}\n")
