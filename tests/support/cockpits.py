@@ -109,17 +109,22 @@ def screen_text(app: Cockpit) -> str:
 
 
 async def settled(app: Cockpit, pilot: Pilot[int], seconds: float = 10.0) -> None:
-    """Wait until the session is open and nothing waits to be drawn."""
+    """Wait until the session is open and nothing waits to be drawn, for some rounds of the loop: a
+    screen that was left may be followed by another."""
+    calm = 0
     async with asyncio.timeout(seconds):
-        while True:
+        while calm < 4:
+            stack = list(app.screen_stack)
             await pilot.pause()
-            desk = app.desk
-            if desk is None or desk.link is None or not desk.learned:
-                continue
-            state = desk.link.state
-            if not state.touched and not state.aspects and not desk.frame_due and not unread(app):
-                break
-    await pilot.pause()
+            calm = calm + 1 if _is_calm(app) and stack == app.screen_stack else 0
+
+
+def _is_calm(app: Cockpit) -> bool:
+    desk = app.desk
+    if desk is None or desk.link is None or not desk.learned:
+        return False
+    state = desk.link.state
+    return not (state.touched or state.aspects or desk.frame_due or unread(app))
 
 
 def unread(app: Cockpit) -> int:

@@ -80,6 +80,7 @@ class Editor(TextArea, inherit_css=False):
         self.purpose: Purpose = "prompt"
         self.busy = False
         self.popup_open = False
+        self._height = 1  # lines of the draft when it was last painted
         self._walked = False  # whether the open list was walked through
         self.answers: dict[str, str] = {}  # key: action, while an approval waits
         self.tries: tuple[str, ...] = ()
@@ -98,10 +99,13 @@ class Editor(TextArea, inherit_css=False):
         self.move_cursor(self.document.end)
 
     def on_text_area_changed(self) -> None:
-        paint_now(self)
+        height, self._height = self._height, self.wrapped_document.height
+        if height == self._height:  # else the screen is laid out first, and painted with the new height
+            paint_now(self)
 
     def on_text_area_selection_changed(self) -> None:
-        paint_now(self)
+        if self.wrapped_document.height == self._height:
+            paint_now(self)
 
     async def _on_key(self, event: events.Key) -> None:
         if self._take(event.key, event.character):
