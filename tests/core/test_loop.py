@@ -249,3 +249,18 @@ async def test_an_interrupt_ends_a_running_command_and_its_call_has_a_result(scr
         assert ended.stop_reason == "cancelled"
         assert driver.all(ToolCallFinished)[-1].result.outcome == "cancelled"
         assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+async def test_an_interrupt_stops_what_waits_behind_the_turn_too(scripted: Path) -> None:
+    script(scripted.parent, {"text": "never", "gate": str(scripted.parent / "no-such-gate")})
+    async with driving(scripted) as driver:
+        turn = await driver.begin("go")
+        await driver.next(StepStarted)
+        await driver.steer("steered")
+        later = await driver.follow_up("then this")
+        await driver.interrupt()
+        assert (await driver.end(turn)).stop_reason == "cancelled"
+        assert (await driver.end(later)).stop_reason == "cancelled"
+        assert len(driver.all(StepStarted)) == 1
+        turns = [one.turn for one in driver.seen if isinstance(one.event, TurnFinished)]
+        assert len(turns) == 3, "the turn, the steer that came too late, and the follow-up"

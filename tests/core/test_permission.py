@@ -6,7 +6,7 @@ import pytest
 from tests.support.decks import call, driving, script
 
 from cockpit.core.options import Options
-from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCallFinished
+from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCallFinished, Warned
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import user_file
 
@@ -178,3 +178,12 @@ async def test_an_answer_nothing_waits_for_is_said_and_not_obeyed(scripted: Path
     async with driving(scripted, options=options()) as driver:
         await driver.decide("no-such-request", "allow_always")
         await driver.until(lambda one: "nothing waits" in getattr(one.event, "text", ""))
+
+
+async def test_a_rule_that_names_no_tool_is_said(scripted: Path) -> None:
+    script(scripted.parent, {"text": "ok"})
+    rules = options("full", deny=("Bsh(*)", "Bash(git *)", "mcp__later__*"), allow=("Raed",))
+    async with driving(scripted, options=rules) as driver:
+        await driver.prompt("go")
+    said = [one.text for one in driver.all(Warned) if "no tool" in one.text]
+    assert len(said) == 2 and "Bash" in said[0] and "Read" in said[1]

@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RULE",
         help="as 'Bash(git *)'; repeatable",
     )
-    add("--deny", "--disallowedTools", action="append", default=[], metavar="RULE")
+    add("--deny", "--disallowedTools", action="append", type=_rule, default=[], metavar="RULE")
     add("--trust", action="store_true", help="trust this folder, from now on")
     add("--cwd", metavar="DIR", help="the project's folder")
     add(
@@ -96,6 +96,17 @@ def _mode(name: str) -> str:
     if mode not in MODES:
         raise argparse.ArgumentTypeError(f"no mode {name!r}; one of {', '.join(MODES)}")
     return mode
+
+
+def _rule(text: str) -> str:
+    from cockpit.core.rules import parse
+    from cockpit.errors import SettingsInvalid
+
+    try:
+        parse("allow", text, "")
+    except SettingsInvalid as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no rule; {error.hint}") from error
+    return text
 
 
 def _positive(text: str) -> int:

@@ -80,6 +80,8 @@ class Agent:
     depth: int = 0
     steers: deque[tuple[str, tuple[Block, ...]]] = field(default_factory=deque)
     context_tokens: int = 0
+    counted_tokens: int = 0
+    overhead_tokens: int = 0
     failed_compactions: int = 0
     fixed_context: dict[str, str] = field(default_factory=dict)
     late_context: dict[str, str] = field(default_factory=dict)
@@ -108,6 +110,7 @@ class Agent:
         self.host.usage += usage
         if usage.input:
             self.context_tokens = usage.input + usage.output
+            self.counted_tokens = self.history.tokens()
 
 
 def _stricter_mode(host: Mode, own: Mode | None) -> Mode:

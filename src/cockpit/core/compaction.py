@@ -37,9 +37,12 @@ def is_full(agent: Agent) -> bool:
 
 
 def context_size(agent: Agent) -> int:
-    """Tokens of the context: the last request's real count, or an estimate before the first."""
-    estimate = agent.history.tokens()
-    return max(agent.context_tokens, estimate) if agent.context_tokens else estimate
+    """Tokens of the context: the last request's real count and what came since, or an estimate with
+    tools and all where the server counts nothing."""
+    history = agent.history.tokens()
+    if not agent.context_tokens:
+        return history + agent.overhead_tokens
+    return agent.context_tokens + max(0, history - agent.counted_tokens)
 
 
 async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:

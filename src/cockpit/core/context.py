@@ -49,6 +49,7 @@ async def collect(agent: Agent, first_step: bool) -> Collected:
 def request(agent: Agent, choice: Choice, collected: Collected, tools: bool, extra: str = "") -> ModelRequest:
     """The request for one model. `extra` is a last word of the loop itself."""
     reminder = "\n\n".join(part for part in (collected.reminder, extra) if part)
+    agent.overhead_tokens = tokens_of(collected.system) + tokens_of(reminder) + agent.toolbox.tokens()
     return ModelRequest(
         model=choice.id,
         system=collected.system,

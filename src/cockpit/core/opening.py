@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from cockpit import __version__
 from cockpit.core.history import History
 from cockpit.core.log import Log
-from cockpit.core.rules import Rule, parse
+from cockpit.core.rules import Rule, parse, unknown
 from cockpit.core.sent import INTERRUPTED
 from cockpit.core.session import Session
 from cockpit.core.transcript import Accepted, Draft, Loaded, Mark
@@ -157,6 +157,9 @@ def begin(session: Session, past: Past, reports: tuple[str, ...]) -> None:
     log.emit(SessionStarted(host.root, host.model, host.mode, host.trusted, resumed, __version__))
     for text in reports:
         log.emit(Warned(text, source="transcript"))
+    strange = unknown(host.all_rules(), session.main.toolbox.tools())
+    for text in strange:
+        log.emit(Warned(text, "mend the rule: what it should stop is not stopped", "permissions"))
     for text in (*host.catalog.warnings, *host.settings.left_out):
         log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
     calls = mend(past, log)

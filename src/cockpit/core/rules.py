@@ -6,6 +6,7 @@ more than one plain program it takes every piece between operators for a command
 only: that can only tighten (docs/adr/0004).
 """
 
+import difflib
 import fnmatch
 import re
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Literal
 
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.safety import Judged
+from cockpit.plugin.tools import Tool
 
 FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 OPERATORS = re.compile(r"[;&|\n(){}`<>]+|\$\(|\b(?:do|then|else|exec|sudo|env|command|nohup|time|xargs)\b")
@@ -46,6 +48,22 @@ def parse(level: Literal["allow", "ask", "deny"], text: str, source: str) -> Rul
             f"{source}: {text!r} is no permission rule", "write Tool or Tool(pattern), as Bash(git *)"
         )
     return Rule(level, found[1], (found[2] or "").strip(), source)
+
+
+def unknown(rules: tuple[Rule, ...], tools: tuple[Tool, ...]) -> tuple[str, ...]:
+    """A sentence for each rule that names no tool there is: a misspelt deny forbids nothing. MCP's
+    tools may come later."""
+    names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
+    names |= SHELL | READING | WRITING
+    strange = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
+    strange = (rule for rule in strange if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
+    return tuple(_stranger(rule, names) for rule in strange)
+
+
+def _stranger(rule: Rule, names: set[str]) -> str:
+    near = difflib.get_close_matches(rule.tool, sorted(names), 1, 0.5)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
 
 
 def covering(rules: tuple[Rule, ...], judged: Judged) -> Rule | None:

@@ -121,7 +121,7 @@ class Session:
             case Steer():
                 self.turns.steer(Waiting(op.id, op.origin, op.content))
             case Interrupt():
-                await self.turns.cancel()
+                await self.turns.interrupt()
                 await self._cancel_beside()
             case Decide():
                 self.host.approvals.decide(op)

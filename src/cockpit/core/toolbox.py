@@ -37,6 +37,14 @@ class Toolbox:
             names = {self._name(one, named) for one in allowed}
             named = {name: tool for name, tool in named.items() if name in names}
         self._tools = named
+        self._tokens = 0
+
+    def tokens(self) -> int:
+        """About how many tokens the tools cost that are sent."""
+        if not self._tokens:
+            rows = [[one.name, one.description, dict(one.parameters)] for one in self.schemas()]
+            self._tokens = len(json.dumps(rows)) // 4
+        return self._tokens
 
     def tools(self) -> tuple[Tool, ...]:
         """Every tool there is for this agent, sent or not."""
@@ -82,6 +90,7 @@ class Toolbox:
         for tool in hits:
             if tool.name not in self._found:
                 self._found.append(tool.name)
+                self._tokens = 0
         return tuple(hits)
 
     def _name(self, name: str, named: Mapping[str, Tool]) -> str:

@@ -36,6 +36,7 @@ class Turns:
     waiting: deque[Waiting] = field(default_factory=deque)
     _running: "asyncio.Task[None] | None" = None
     _closed: bool = False
+    _stopping: bool = False
 
     def is_busy(self) -> bool:
         return self._running is not None and not self._running.done()
@@ -62,6 +63,15 @@ class Turns:
         while self._running is not None and not self._running.done():
             await asyncio.wait((self._running,))
 
+    async def interrupt(self) -> None:
+        """Stop the running turn and everything that waits behind it; each prompt gets its end."""
+        self._stopping = True
+        try:
+            await self.cancel()
+            self._drop_waiting()
+        finally:
+            self._stopping = False
+
     async def cancel(self) -> None:
         """Cancel the running turn and wait (at most 2 s) until its result is written."""
         running = self._running
@@ -76,7 +86,7 @@ class Turns:
         await self.cancel()
 
     def _start_next(self) -> None:
-        if self.waiting and not self.is_busy() and not self._closed:
+        if self.waiting and not self.is_busy() and not self._closed and not self._stopping:
             prompt = self.waiting.popleft()
             self._running = asyncio.create_task(self._guarded(lambda: self._turn(prompt)))
 
@@ -89,10 +99,22 @@ class Turns:
         try:
             content = await expanded(self.main, prompt.content)
         except asyncio.CancelledError:
-            host.log.emit(TurnStarted(prompt.op, prompt.origin, prompt.content))
-            host.log.emit(TurnFinished("cancelled", Usage(), 0.0))
+            self._never_began(prompt)
             raise
         await run_turn(self.main, prompt.op, prompt.origin, content)
+
+    def _drop_waiting(self) -> None:
+        while self.waiting:
+            prompt = self.waiting.popleft()
+            self.main.host.log.turn = prompt.op
+            self._never_began(prompt)
+        self.main.host.log.turn = ""
+
+    def _never_began(self, prompt: Waiting) -> None:
+        """A prompt that was stopped before its turn: it is on record, and over."""
+        log = self.main.host.log
+        log.emit(TurnStarted(prompt.op, prompt.origin, prompt.content))
+        log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted before it began"))
 
     async def _rest_of_turn(self, calls: tuple[ToolCall, ...]) -> None:
         self.main.budget = self.budget.child(self.main.host.limits)

@@ -15,6 +15,7 @@ from typing import TypeGuard, cast
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
 from cockpit.settings.atomic import write_atomically
+from cockpit.settings.known import strangers
 
 DEFAULTS: Mapping[str, object] = {
     "mode": "ask",
@@ -103,6 +104,7 @@ def load(root: str, trusted: bool, flags: Mapping[str, object] | None = None) ->
         if table is None:
             continue
         sources.append(str(path))
+        left_out += strangers(table, str(path))
         _merge(merged, _tightened(table, merged, path, left_out) if is_project else table)
     _merge(merged, flags or {})
     if managed.is_absolute() and (table := _read(managed)) is not None:

@@ -12,7 +12,7 @@ from cockpit.errors import CockpitError
 from cockpit.protocol import ops, queries
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text
-from cockpit.protocol.messages import MODES, Decision, Json
+from cockpit.protocol.messages import MODES, Decision, Json, Mode
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply
 from cockpit.tui.state import State, Waiting, reduce
@@ -148,6 +148,12 @@ class Link:
 
     async def select_model(self, model: str) -> None:
         await self.submit(ops.SelectModel(self.fresh(), ORIGIN, model))
+
+    async def keep(self, model: str, mode: Mode) -> None:
+        """Use this model and mode in the session that has just begun."""
+        if model:
+            await self.select_model(model)
+            await self.submit(ops.SelectMode(self.fresh(), ORIGIN, mode))
 
     async def trust(self, trusted: bool) -> None:
         await self.submit(ops.Trust(self.fresh(), ORIGIN, trusted))

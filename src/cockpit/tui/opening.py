@@ -17,8 +17,12 @@ async def switch(desk: "Desk", session: str | None) -> None:
     link = desk.link
     if link is None:
         return
+    model, mode = link.state.model, link.state.mode
     try:
         await link.open(session, welcomed(desk))
+        if session is None:
+            # A new session goes on with what was chosen in this one.
+            await link.keep(model, mode)
     except CockpitError as error:
         link.say("error", error.message, error.hint)
         return

@@ -1,5 +1,6 @@
 """The environment a child gets: ours without what opens doors. Pure functions of their arguments."""
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -34,4 +35,11 @@ def scrubbed(ours: Mapping[str, str], given: Mapping[str, str] | None = None) ->
         for name, value in ours.items()
         if not is_secret(name) and name not in STARTERS and not name.startswith("BASH_FUNC_")
     }
+    if "PATH" in kept:
+        kept["PATH"] = search_path(kept["PATH"])
     return kept | FIXED | dict(given or {})
+
+
+def search_path(value: str) -> str:
+    """`PATH` without relative entries: with `.` in it a folder would say which `git` is run."""
+    return os.pathsep.join(entry for entry in value.split(os.pathsep) if os.path.isabs(entry))

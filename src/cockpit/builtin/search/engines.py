@@ -17,6 +17,7 @@ from cockpit.builtin.search.dialect import Dialect
 from cockpit.builtin.search.scan import BROKEN
 from cockpit.plugin.context import Processes
 from cockpit.plugin.tools import ToolFailed
+from cockpit.workspace.environment import search_path
 
 SECONDS = 30.0
 ARGV_BYTES = 24_000 if sys.platform == "win32" else 200_000
@@ -58,7 +59,7 @@ class RipgrepRefused(Exception):
 
 async def ripgrep(asked: Asked, processes: Processes) -> list[FileHits]:
     """Raises `RipgrepRefused`."""
-    program = shutil.which("rg")
+    program = shutil.which("rg", path=search_path(os.environ.get("PATH", os.defpath)))
     if program is None or asked.dialect.ripgrep is None:
         raise RipgrepRefused
     base = (
