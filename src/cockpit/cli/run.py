@@ -8,6 +8,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cockpit import __version__
 from cockpit.cli.main import COMMANDS
 
 if TYPE_CHECKING:
