@@ -34,6 +34,9 @@ OTHER_MODES = {
 def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(list(argv))
     _forgive_letters()
+    if given.version:
+        print(f"cockpit {__version__}")
+        return 0
     root = str(Path(given.cwd or ".").expanduser().absolute())
     prompt = _prompt(given)
     if prompt is not None:
