@@ -1,10 +1,18 @@
 """`cockpit --plain`: the same session line by line, here through pipes."""
 
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import PATIENCE, Ended, cockpit, command
 from tests.support.decks import call, script
+from tests.support.terminals import Terminal
 
 from cockpit.core import store
 
@@ -93,3 +101,140 @@ def test_a_resumed_session_shows_what_was_said_and_goes_on(project: Path) -> Non
     assert id is not None
     ended = cockpit("--plain", "-r", id, cwd=project, stdin="two\n")
     assert ended.out.index("You: one") < ended.out.index("first") < ended.out.index("second")
+
+
+ARGUMENTS = ("--plain", "--model", "scripted:script", "--mode", "full")
+
+
+@contextmanager
+def running(project: Path) -> Iterator[subprocess.Popen[str]]:
+    """`cockpit --plain` on pipes whose ends stay open."""
+    process = subprocess.Popen(
+        command(*ARGUMENTS),
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=dict(os.environ, PYTHONUNBUFFERED="1"),
+        preexec_fn=hears_every_signal,
+    )
+    deadline = threading.Timer(PATIENCE, process.kill)
+    deadline.start()
+    try:
+        yield process
+    finally:
+        deadline.cancel()
+        process.kill()
+        with process:
+            pass
+
+
+def hears_every_signal() -> None:
+    """Whoever runs the tests may ignore some (`nohup`, a background job); a child would too."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
+
+
+def until(process: "subprocess.Popen[str]", text: str) -> str:
+    """The first line of the output that holds `text`."""
+    assert process.stdout is not None
+    return next(line for line in process.stdout if text in line)
+
+
+def say(process: "subprocess.Popen[str]", line: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+
+
+def child_in(project: Path) -> dict[str, object]:
+    """A call whose program opens a pipe of the test: its other end says when the program is gone."""
+    os.mkfifo(project / "alive")
+    return dict(call("shell", command="exec 3> alive; echo began >&3; sleep 60"))
+
+
+@pytest.mark.parametrize("signed", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_leaves_no_child(project: Path, signed: signal.Signals) -> None:
+    script(project.parent, {"calls": [child_in(project)]}, {"text": "never"})
+    with running(project) as process:
+        say(process, "go")
+        with (project / "alive").open(encoding="utf-8") as alive:
+            assert alive.readline() == "began\n"
+            process.send_signal(signed)
+            assert process.wait(30) == 130
+            # Whoever wrote to it is gone: the input is at its end.
+            assert alive.read() == ""
+    id = store.latest(str(project))
+    assert id is not None
+    kept = (store.folder_of(str(project)) / f"{id}.jsonl").read_text(encoding="utf-8")
+    assert '"stop_reason":"cancelled"' in kept.replace(" ", "") and "session_closed" in kept
+
+
+@pytest.mark.parametrize("signed", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_nothing_runs_ends_it_though_the_input_is_open(
+    project: Path, signed: signal.Signals
+) -> None:
+    script(project.parent, {"text": "hello"})
+    with running(project) as process:
+        say(process, "go")
+        until(process, "[end_turn]")
+        process.send_signal(signed)
+        assert process.wait(30) == 130
+
+
+def test_ctrl_c_interrupts_the_turn_and_the_next_line_is_taken(project: Path) -> None:
+    script(project.parent, {"calls": [child_in(project)]}, {"text": "second answer"})
+    with running(project) as process:
+        say(process, "go")
+        with (project / "alive").open(encoding="utf-8") as alive:
+            assert alive.readline() == "began\n"
+            process.send_signal(signal.SIGINT)
+            until(process, "[cancelled]")
+            assert alive.read() == ""
+        say(process, "on")
+        until(process, "second answer")
+        until(process, "[end_turn]")
+        say(process, "/exit")
+        assert process.wait(30) == 0
+
+
+def test_an_interrupted_turn_at_the_end_of_the_input_is_the_outcome(project: Path) -> None:
+    script(project.parent, {"calls": [child_in(project)]}, {"text": "never"})
+    with running(project) as process:
+        say(process, "go")
+        assert process.stdin is not None
+        process.stdin.close()
+        with (project / "alive").open(encoding="utf-8") as alive:
+            assert alive.readline() == "began\n"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+
+
+def test_ctrl_c_while_something_is_asked_takes_the_question_back(project: Path) -> None:
+    ask = call("ask_user", question="Which colour?", options=["red", "blue"])
+    script(project.parent, {"calls": [ask]}, {"text": "second answer"})
+    with running(project) as process:
+        say(process, "go")
+        until(process, "? Which colour?")
+        process.send_signal(signal.SIGINT)
+        until(process, "[cancelled]")
+        say(process, "on")
+        until(process, "second answer")
+
+
+def test_ctrl_c_at_a_terminal_needs_no_enter(project: Path) -> None:
+    slow = call("shell", command="echo began; sleep 60")
+    script(project.parent, {"calls": [slow]}, {"text": "never"})
+    started = f"import pty; pty.spawn({command(*ARGUMENTS, '--cwd', str(project), '--trust')!r})"
+    terminal = Terminal([sys.executable, "-c", started], os.environ, columns=240)
+    try:
+        terminal.until_text("model scripted:script")
+        terminal.send(b"go\n")
+        terminal.until_text("> $ echo began")
+        terminal.send(b"\x03")
+        terminal.until_text("[cancelled]")
+        terminal.send(b"\x03")
+        terminal.until_end()
+    finally:
+        terminal.close()

@@ -2,15 +2,19 @@
 
 Prompts and answers to questions come from stdin, a line each; everything is printed as it happens.
 A person may speak into a running turn (it is steered); a pipe's lines wait until they can be taken.
+Ctrl+C interrupts what runs, and ends the session when nothing does.
 """
 
 import asyncio
+import signal
 import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from cockpit.headless.signals import INTERRUPTED, on_signals
+from cockpit.headless.typed import typed
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Diff, Text, plain
 from cockpit.protocol.events import (
@@ -30,7 +34,7 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import AssistantMessage, Decision
-from cockpit.protocol.ops import Answer, Decide, Invoke, Op, Prompt, Steer, Trust
+from cockpit.protocol.ops import Answer, Decide, Interrupt, Invoke, Op, Prompt, Steer, Trust
 
 ORIGIN = "tui"
 DECISIONS: dict[str, Decision] = {
@@ -44,7 +48,8 @@ DECISIONS: dict[str, Decision] = {
 @dataclass(slots=True)
 class Screen:
     """What is on the last line, and what the next line of input answers. `command` is the op of a
-    slash command that has not answered yet; `echoes` prints prompts that nobody typed here."""
+    slash command that has not answered yet; `echoes` prints prompts that nobody typed here.
+    `interrupted`: a signal came, and nothing was typed since; `stopping`: what runs is being stopped."""
 
     out: TextIO
     echoes: bool = True
@@ -54,6 +59,8 @@ class Screen:
     busy: bool = False
     command: str = ""
     ended: bool = False
+    interrupted: bool = False
+    stopping: bool = False
     mid_line: bool = False
     streamed: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,30 +68,75 @@ class Screen:
     def can_take(self) -> bool:
         """Whether a line would be a prompt or an answer now, rather than a word into a turn."""
         waits = self.approval is not None or self.question is not None
-        return waits or self.ended or not (self.busy or self.command)
+        return waits or self.ended or not self.runs()
+
+    def runs(self) -> bool:
+        return self.busy or self.stopping or bool(self.command)
 
 
 async def run_lines(
     deck: Deck, root: str, resume: str | None, source: TextIO = sys.stdin, out: TextIO = sys.stdout
 ) -> int:
-    """Serve a session until the input ends. Returns the exit code."""
+    """Serve a session until the input or a signal ends it. Returns the exit code: 0, or 130 when a
+    signal came last."""
     channel = await deck.open(root, resume)
     screen = Screen(out, echoes=not source.isatty())
     showing = asyncio.create_task(_show(screen, channel))
-    loop = asyncio.get_running_loop()
+    serving = asyncio.create_task(_serve(screen, channel, source))
+    interrupting: set[asyncio.Task[None]] = set()
+
+    def come(signed: signal.Signals) -> bool:
+        is_first = not screen.interrupted
+        screen.interrupted = True
+        # What the terminal printed for the key is on the line.
+        screen.mid_line = screen.mid_line or not screen.echoes
+        if signed == signal.SIGINT and screen.runs() and is_first:
+            interrupting.add(asyncio.create_task(_interrupt(screen, channel)))
+            return False
+        serving.cancel()
+        return True
+
+    stop = on_signals(come)
     try:
-        while line := await loop.run_in_executor(None, source.readline):
-            if not source.isatty():
-                await _until(screen, screen.can_take)
-            if line.strip() in ("/exit", "/quit"):
-                break
-            if line.strip():
-                await channel.submit(_op(screen, line.rstrip("\n")))
-        await _finish(screen, channel)
+        await asyncio.wait((serving, showing), return_when=asyncio.FIRST_COMPLETED)
     finally:
+        serving.cancel()
         await deck.close()
-        await showing
+        ends = await asyncio.gather(serving, showing, *interrupting, return_exceptions=True)
+        stop()
+    if screen.interrupted:
+        # That nothing can be printed any more is part of a terminal's end.
+        return INTERRUPTED
+    for end in ends:
+        if isinstance(end, Exception):
+            raise end
     return 0
+
+
+async def _serve(screen: Screen, channel: Channel, source: TextIO) -> None:
+    is_person = source.isatty()
+    async for line in typed(source):
+        if not is_person:
+            await _until(screen, screen.can_take)
+        # What is said while a turn is being stopped would be stopped with it.
+        await _until(screen, lambda: not screen.stopping)
+        if line.strip() in ("/exit", "/quit"):
+            screen.interrupted = False
+            break
+        if line.strip():
+            screen.interrupted = False
+            await channel.submit(_op(screen, line.rstrip("\n")))
+    await _finish(screen, channel)
+
+
+async def _interrupt(screen: Screen, channel: Channel) -> None:
+    screen.stopping = True
+    try:
+        await channel.submit(Interrupt(uuid.uuid4().hex[:12], ORIGIN))
+    finally:
+        # A turn ends with an event that says so; a command that is cancelled says nothing.
+        screen.stopping, screen.command = False, ""
+        screen.news.set()
 
 
 async def _finish(screen: Screen, channel: Channel) -> None:
@@ -148,6 +200,7 @@ async def _show(screen: Screen, channel: Channel) -> None:
         draw(screen, envelope)
         screen.out.flush()
         screen.news.set()
+    _line(screen, "")
     screen.ended = True
     screen.news.set()
 
@@ -194,7 +247,7 @@ def draw(screen: Screen, envelope: Envelope) -> None:
             if screen.echoes:
                 _line(screen, f"You: {plain(content)}")
         case TurnFinished(stop_reason=reason, message=message) if envelope.agent == "main":
-            screen.busy = False
+            screen.busy, screen.question = False, None
             _line(screen, f"[{reason}]" + (f" {message}" if message else ""))
         case SessionClosed():
             screen.busy = False

@@ -6,10 +6,10 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Literal, TextIO
 
+from cockpit.headless.signals import INTERRUPTED, on_signals
 from cockpit.protocol import wire
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text, plain
@@ -29,7 +29,7 @@ from cockpit.protocol.ops import Interrupt, Invoke, Op, Prompt
 Format = Literal["text", "json", "stream-json"]
 ORIGIN = "headless"
 
-OK, ERROR, USAGE, LIMIT, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+OK, ERROR, USAGE, LIMIT, DENIED = 0, 1, 2, 3, 4
 
 
 @dataclass(slots=True)
@@ -76,7 +76,14 @@ async def run_prompt(
             outcome.interrupted = True
             reading.cancel()
 
-    stop = _on_signals(interrupt)
+    interrupting: set[asyncio.Task[None]] = set()
+
+    def come(signed: signal.Signals) -> bool:
+        if not reading.done():
+            interrupting.add(asyncio.create_task(interrupt()))
+        return True
+
+    stop = on_signals(come)
     try:
         await asyncio.sleep(0)
         await channel.submit(op)
@@ -84,8 +91,8 @@ async def run_prompt(
         if not reading.cancelled():
             reading.result()
     finally:
-        stop()
         await deck.close()
+        stop()
     _print(outcome, output, out)
     return _code(outcome)
 
@@ -96,32 +103,6 @@ def _op(prompt: str) -> Op:
         rest = words[1] if len(words) > 1 else ""
         return Invoke(id, ORIGIN, "", words[0], {"text": rest})
     return Prompt(id, ORIGIN, (Text(prompt),))
-
-
-def _on_signals(interrupt: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:
-    """Ctrl+C (and SIGTERM, and the end of the terminal) interrupt once, so that no child is left; the
-    second time the process ends as usual. What is returned takes the signals back."""
-    loop = asyncio.get_running_loop()
-    signals = [signal.SIGINT, signal.SIGTERM]
-    if sys.platform != "win32":
-        signals.append(signal.SIGHUP)
-    tasks: set[asyncio.Task[None]] = set()
-
-    def forget() -> None:
-        for one in signals:
-            loop.remove_signal_handler(one)
-
-    def come() -> None:
-        forget()
-        tasks.add(loop.create_task(interrupt()))
-
-    try:
-        for one in signals:
-            loop.add_signal_handler(one, come)
-    except (NotImplementedError, RuntimeError):
-        # Windows, or not the main thread: Ctrl+C ends the process by itself there.
-        return lambda: None
-    return forget
 
 
 async def _read(channel: Channel, op: Op, output: Format, outcome: Outcome, out: TextIO, err: TextIO) -> None:
