@@ -97,7 +97,8 @@ def test_aliases_map_to_arguments_that_exist(tool: Tool) -> None:
 
 
 def test_no_alias_is_taken_twice() -> None:
-    names = [name for tool in TOOLS.values() for name in (tool.name, *(alias.name for alias in tool.aliases))]
+    called = ({tool.name, *(alias.name for alias in tool.aliases)} for tool in TOOLS.values())
+    names = [name for one in called for name in one]
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
 
 

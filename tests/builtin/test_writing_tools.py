@@ -148,3 +148,24 @@ async def test_move_renames_into_folders_and_overwrites_nothing(context: Context
     assert emitted(context) == [FileChanged("src/b.txt", "moved", 0, 0, "b.txt")]
     assert "exists already" in await refused(context, "move", path="src/b.txt", to="src/a.py")
     assert "use shell: git mv" in await refused(context, "move", path="src", to="lib")
+
+
+async def test_several_edits_of_a_file_are_done_in_order(context: Context, tmp_path: Path) -> None:
+    edits = [{"old": "one", "new": "two"}, {"old": "two", "new": "zwei", "replace_all": True}]
+    _, done = await previewed_call(TOOLS["multi_edit"], context, path="src/a.py", edits=edits)
+    assert (tmp_path / "src/a.py").read_text() == "zwei\nzwei\nthree\n"
+    assert done.text == "modified src/a.py (+2 -2)"
+    made = [{"old": "", "new": "a\n"}, {"old": "a", "new": "b"}]
+    await previewed_call(TOOLS["multi_edit"], context, path="new.txt", edits=made)
+    assert (tmp_path / "new.txt").read_text() == "b\n"
+
+
+async def test_one_edit_of_several_that_does_not_fit_stops_them_all(context: Context) -> None:
+    edits = [{"old": "one", "new": "eins"}, {"old": "seven", "new": "sieben"}]
+    said = await refused(context, "multi_edit", path="src/a.py", edits=edits)
+    assert said.startswith("edits[1]: `old` is not in src/a.py")
+    edits = [{"old": "one", "new": "eins"}, {"old": "two", "new": "two"}]
+    assert "edits[1]: `old` and `new` are equal" in await refused(
+        context, "multi_edit", path="src/a.py", edits=edits
+    )
+    assert "`edits` is empty" in await refused(context, "multi_edit", path="src/a.py", edits=[])

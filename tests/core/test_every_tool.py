@@ -29,6 +29,7 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
     "job": {"action": "list"},
     "list": {"path": "."},
     "move": {"path": NAME, "to": "再见.md"},
+    "multi_edit": {"path": NAME, "edits": [{"old": "你好", "new": "再见"}]},
     "project_map": {},
     "read": {"path": NAME},
     "read_result": {"handle": "r0"},
@@ -39,7 +40,7 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
     "tool_search": {"query": "git"},
     "write": {"path": NAME, "content": "再见\n"},
 }
-CHANGES = {"apply_patch", "delete", "edit", "git_change", "move", "run_tests", "shell", "write"}
+CHANGES = {"apply_patch", "delete", "edit", "git_change", "move", "multi_edit", "run_tests", "shell", "write"}
 SHOWS_THE_NAME = {"git", "glob", "list", "read", "search", "shell"}
 
 

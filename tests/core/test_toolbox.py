@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from cockpit.cli.plugins import catalog_of
+from cockpit.core.catalog import Catalog, Entry
 from cockpit.core.toolbox import Toolbox
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Tool
 
 
 @pytest.fixture
@@ -40,6 +43,49 @@ def toolbox(root: Path) -> Toolbox:
         ("apply_patch", {"input": "p"}, "apply_patch", {"patch": "p"}),
         ("shell", {"command": "ls", "workdir": "src"}, "shell", {"command": "ls", "cwd": "src"}),
         ("exec_command", {"cmd": "ls"}, "shell", {"command": "ls"}),
+        (
+            "TodoWrite",
+            {"todos": [{"content": "a", "status": "completed", "activeForm": "doing a"}]},
+            "todo",
+            {"rows": [{"text": "a", "status": "completed"}]},
+        ),
+        (
+            "todowrite",
+            {
+                "todos": [
+                    {"content": "a", "status": "cancelled", "id": "1"},
+                    {"content": "b", "priority": "low"},
+                ]
+            },
+            "todo",
+            {"rows": [{"text": "b"}]},
+        ),
+        (
+            "update_plan",
+            {"plan": [{"step": "a", "status": "in_progress"}], "explanation": "why"},
+            "todo",
+            {"rows": [{"text": "a", "status": "in_progress"}]},
+        ),
+        ("todo", {"todos": ["a"]}, "todo", {"rows": [{"text": "a"}]}),
+        ("todo", {"rows": [{"text": "a"}]}, "todo", {"rows": [{"text": "a"}]}),
+        (
+            "shell",
+            {"command": ["bash", "-lc", "ls | wc"], "workdir": "src", "timeout_ms": 9000},
+            "shell",
+            {"command": "ls | wc", "cwd": "src", "seconds": 9000},
+        ),
+        ("shell", {"command": ["/bin/sh", "-c", "ls"]}, "shell", {"command": "ls"}),
+        ("shell", {"command": ["git", "commit", "-m", "a b"]}, "shell", {"command": "git commit -m 'a b'"}),
+        ("shell", {"command": ["bash", "a.sh", "b c"]}, "shell", {"command": "bash a.sh 'b c'"}),
+        ("shell", {"command": [1]}, "shell", {"command": [1]}),
+        ("exec_command", {"cmd": ["ls", "-l"]}, "shell", {"command": "ls -l"}),
+        (
+            "MultiEdit",
+            {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y", "replace_all": True}]},
+            "multi_edit",
+            {"path": "a", "edits": [{"old": "x", "new": "y", "replace_all": True}]},
+        ),
+        ("MultiEdit", {"file_path": "a", "edits": "x"}, "multi_edit", {"path": "a", "edits": "x"}),
         ("read", {"path": "a", "nonsense": 1}, "read", {"path": "a", "nonsense": 1}),
     ],
 )
@@ -76,3 +122,19 @@ def test_a_role_has_only_what_it_lists_also_by_other_names(root: Path) -> None:
 
 def test_an_unknown_name_has_near_ones(toolbox: Toolbox) -> None:
     assert "search" in toolbox.near("serch")
+
+
+def test_what_an_alias_cannot_reshape_stays_as_it_came() -> None:
+    def broken(arguments: Arguments) -> Arguments:
+        raise KeyError("theirs")
+
+    async def run(arguments: Arguments, context: Context) -> Done:
+        return Done("")
+
+    aliases = (Alias("Ours", (("theirs", "own"),), reshape=broken), Alias("ours", reshape=broken))
+    tool = Tool(
+        "ours", "other", "", {"properties": {"own": {}}}, frozenset({"none"}), run, str, aliases=aliases
+    )
+    row = Entry("register_tools", tool.name, tool, "test", "user")
+    box = Toolbox(Catalog((row,), (), (), {"register_tools": {tool.name: row}}))
+    assert [box.find(name, {"theirs": 1}) for name in ("Ours", "ours")] == [(tool, {"own": 1})] * 2

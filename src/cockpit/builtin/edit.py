@@ -1,4 +1,5 @@
-"""`edit`: replace a text that stands once in a file (or everywhere, when asked)."""
+"""`edit`: replace a text that stands once in a file (or everywhere, when asked); `multi_edit`: several, all
+or none."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.messages import Json
 from cockpit.workspace.changes import digest
 
 SHOWN = 8
@@ -24,21 +26,55 @@ class Edit:
     replace_all: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    old: Annotated[str, "exactly as in the file after the edits before, found once"]
+    new: str
+    replace_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MultiEdit:
+    path: str
+    edits: Annotated[list[Replacement], "done in order; all of them or none"]
+
+
 async def preview(arguments: Arguments, context: Context) -> Preview:
     wanted = parse(Edit, arguments)
-    if wanted.old == wanted.new:
-        raise ToolFailed("`old` and `new` are equal; nothing would change")
-    real = context.workspace.resolve(wanted.path, "write")
-    content = await changing.present(context, real)
-    if content is None and not wanted.old:
-        edit = WriteFile(real, wanted.new.encode("utf-8", "surrogatepass"), before="")
-        return await changing.previewed(context, f"create {wanted.path}", (edit,))
-    from cockpit.workspace.patches.planning import text_of
+    only = Replacement(wanted.old, wanted.new, wanted.replace_all)
+    return await _previewed(wanted.path, [only], context)
 
-    text = text_of(content, wanted.path)
-    made = replaced(text, wanted.old, wanted.new, wanted.replace_all, wanted.path)
-    edit = WriteFile(real, made.encode("utf-8", "surrogatepass"), before=digest(content))
-    return await changing.previewed(context, f"edit {wanted.path}", (edit,))
+
+async def preview_several(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(MultiEdit, arguments)
+    if not wanted.edits:
+        raise ToolFailed("`edits` is empty; nothing would change")
+    return await _previewed(wanted.path, wanted.edits, context)
+
+
+async def _previewed(path: str, edits: list[Replacement], context: Context) -> Preview:
+    for edit in edits:
+        if edit.old == edit.new:
+            raise ToolFailed(f"{_which(edit, edits)}`old` and `new` are equal; nothing would change")
+    real = context.workspace.resolve(path, "write")
+    content = await changing.present(context, real)
+    if content is None and not edits[0].old:
+        text, rest, before, title = edits[0].new, edits[1:], "", f"create {path}"
+    else:
+        from cockpit.workspace.patches.planning import text_of
+
+        text, rest, before, title = text_of(content, path), edits, digest(content), f"edit {path}"
+    for edit in rest:
+        try:
+            text = replaced(text, edit.old, edit.new, edit.replace_all, path)
+        except ToolFailed as error:
+            raise ToolFailed(f"{_which(edit, edits)}{error}") from error
+    written = WriteFile(real, text.encode("utf-8", "surrogatepass"), before=before)
+    return await changing.previewed(context, title, (written,))
+
+
+def _which(edit: Replacement, edits: list[Replacement]) -> str:
+    return f"edits[{edits.index(edit)}]: " if len(edits) > 1 else ""
 
 
 def replaced(text: str, old: str, new: str, everywhere: bool, path: str) -> str:
@@ -117,17 +153,39 @@ async def run(arguments: Arguments, context: Context) -> Done:
     return await changing.applied(arguments, context, preview)
 
 
+async def run_several(arguments: Arguments, context: Context) -> Done:
+    return await changing.applied(arguments, context, preview_several)
+
+
+# What other agents call it, and its arguments.
+NAMES = ("Edit", "edit_file", "str_replace", "StrReplace", "search_replace", "replace")
+RENAMED = (
+    ("file_path", "path"),
+    ("old_string", "old"),
+    ("new_string", "new"),
+    ("old_str", "old"),
+    ("new_str", "new"),
+    ("replaceAll", "replace_all"),
+)
+EDITS = {"oldString": "old", "newString": "new", **dict(RENAMED)}
+
+
+def reshaped(arguments: Arguments) -> Arguments:
+    """`edits` with our names in each: Claude Code's have `old_string` and `new_string`."""
+    edits = arguments.get("edits")
+    return {**arguments, "edits": [_own(edit) for edit in edits]} if isinstance(edits, list) else arguments
+
+
+def _own(edit: Json) -> Json:
+    return {EDITS.get(name, name): value for name, value in edit.items()} if isinstance(edit, dict) else edit
+
+
+def _title(arguments: Arguments) -> str:
+    return f"edit {arguments.get('path', '')}"
+
+
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
-    renamed = (
-        ("file_path", "path"),
-        ("old_string", "old"),
-        ("new_string", "new"),
-        ("old_str", "old"),
-        ("new_str", "new"),
-        ("replaceAll", "replace_all"),
-    )
-    names = ("Edit", "edit_file", "str_replace", "StrReplace", "search_replace", "replace")
     register(
         Tool(
             name="edit",
@@ -136,9 +194,27 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(Edit),
             capabilities=frozenset({"fs.write"}),
             run=run,
-            title=lambda arguments: f"edit {arguments.get('path', '')}",
+            title=_title,
             preview=preview,
-            aliases=tuple(Alias(name, renamed) for name in names),
+            aliases=tuple(Alias(name, RENAMED) for name in NAMES),
             keywords=("replace", "change", "modify"),
+        )
+    )
+    register(
+        Tool(
+            name="multi_edit",
+            kind="edit",
+            description="Replace several texts in one file, all or nothing.",
+            parameters=schema(MultiEdit),
+            capabilities=frozenset({"fs.write"}),
+            run=run_several,
+            title=_title,
+            preview=preview_several,
+            deferred=True,
+            aliases=tuple(
+                Alias(name, (("file_path", "path"),), reshape=reshaped)
+                for name in ("multi_edit", "MultiEdit", "multiedit")
+            ),
+            keywords=("edits", "replace", "change"),
         )
     )

@@ -1,6 +1,8 @@
 """`shell` and `job`: command lines in the foreground, and the jobs that go on in the background."""
 
+import shlex
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Annotated, Literal
 
 from cockpit.plugin import hookimpl
@@ -124,8 +126,9 @@ def _shell_title(arguments: Arguments) -> str:
     return f"$ {arguments.get('command', '')}".split("\n", 1)[0]
 
 
-# What other agents call it.
+# What other agents call it, and its arguments. "shell" itself is Codex' name too.
 NAMES = (
+    "shell",
     "Bash",
     "bash",
     "Shell",
@@ -134,22 +137,43 @@ NAMES = (
     "exec_shell",
     "run_shell_command",
     "execute_command",
+    "shell_command",
 )
+RENAMED = (
+    ("cmd", "command"),
+    ("timeout", "seconds"),
+    ("timeout_ms", "seconds"),
+    ("run_in_background", "background"),
+    ("is_background", "background"),
+    ("workdir", "cwd"),
+    ("working_directory", "cwd"),
+    ("description", ""),
+    ("explanation", ""),
+    ("justification", ""),
+    ("login", ""),
+)
+SHELLS = frozenset({"bash", "sh", "zsh"})
+SCRIPT = frozenset({"-c", "-lc", "-cl"})
+
+
+def reshaped(arguments: Arguments) -> Arguments:
+    """A command that is a list of words, as Codex writes it, as one line; `bash -lc SCRIPT` is its script."""
+    return {name: _line(value) if name in ("command", "cmd") else value for name, value in arguments.items()}
+
+
+def _line(command: Json) -> Json:
+    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+        return command
+    words = [str(word) for word in command]
+    match words:
+        case [program, flag, script] if PurePath(program).name in SHELLS and flag in SCRIPT:
+            return script
+        case _:
+            return shlex.join(words)
 
 
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
-    renamed = (
-        ("cmd", "command"),
-        ("timeout", "seconds"),
-        ("timeout_ms", "seconds"),
-        ("run_in_background", "background"),
-        ("is_background", "background"),
-        ("workdir", "cwd"),
-        ("working_directory", "cwd"),
-        ("description", ""),
-        ("explanation", ""),
-    )
     register(
         Tool(
             name="shell",
@@ -161,7 +185,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             title=_shell_title,
             preview=preview,
             cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
-            aliases=tuple(Alias(name, renamed) for name in NAMES),
+            aliases=tuple(Alias(name, RENAMED, reshape=reshaped) for name in NAMES),
             keywords=("run", "command", "bash", "terminal", "execute"),
             seconds=LONGEST + 30,
         )

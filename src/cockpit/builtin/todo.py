@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Done, Tool
+from cockpit.plugin.tools import Alias, Arguments, Done, Tool
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.events import TodoChanged
+from cockpit.protocol.messages import Json
 from cockpit.protocol.rows import TodoRow
 
 
@@ -30,6 +31,35 @@ async def write(arguments: Todo, context: Context) -> Done:
     return Done(f"{done} of {len(rows)} done")
 
 
+# What other agents call the list, a row's text, and the tool itself.
+LISTS = ("todos", "plan")
+TEXTS = ("content", "step", "description", "title")
+NAMES = ("TodoWrite", "todowrite", "update_todo", "update_plan", "write_todos")
+
+
+def reshaped(arguments: Arguments) -> Arguments:
+    """`rows` from another agent's list: Claude Code's `todos` of `content`, Codex' `plan` of `step`."""
+    out = {("rows" if name in LISTS else name): value for name, value in arguments.items()}
+    rows = out.get("rows")
+    if isinstance(rows, list):
+        # opencode keeps what was given up in the list.
+        out["rows"] = [_row(row) for row in rows if not _is_given_up(row)]
+    return out
+
+
+def _row(row: Json) -> Json:
+    if isinstance(row, str):
+        return {"text": row}
+    if not isinstance(row, dict) or "text" in row:
+        return row
+    text = next((row[name] for name in TEXTS if name in row), None)
+    return {"text": text} | {name: row[name] for name in ("status",) if name in row}
+
+
+def _is_given_up(row: Json) -> bool:
+    return isinstance(row, dict) and row.get("status") == "cancelled"
+
+
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     register(
@@ -41,6 +71,6 @@ def register_tools(register: Register, scope: Scope) -> None:
             capabilities=frozenset({"none"}),
             run=typed(Todo, write),
             title=lambda arguments: "todo",
-            aliases=(Alias("TodoWrite", (("todos", "rows"),)), Alias("update_todo", ())),
+            aliases=tuple(Alias(name, (("explanation", ""),), reshape=reshaped) for name in ("todo", *NAMES)),
         )
     )

@@ -102,6 +102,9 @@ class Toolbox:
 def _renamed(arguments: Arguments, tool: Tool) -> Arguments:
     """Another agent's argument names under a name that is also ours: opencode's `read` takes `filePath`,
     Codex's `apply_patch` takes `input`. What is a name of ours stays what it is."""
+    for alias in tool.aliases:
+        if alias.name == tool.name:
+            arguments = _reshaped(arguments, alias)
     properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
     if all(name in properties for name in arguments):
         return arguments
@@ -119,12 +122,22 @@ def _translated(arguments: Arguments, alias: Alias, tool: Tool) -> Arguments:
     ours = {_folded(name): name for name in properties}
     ours |= {_folded(theirs): own for theirs, own in alias.arguments}
     out: dict[str, Json] = {}
-    for name, value in arguments.items():
+    for name, value in _reshaped(arguments, alias).items():
         exact = dict(alias.arguments).get(name, name if name in properties else None)
         own = ours.get(_folded(name), name) if exact is None else exact
         if own:
             out[own] = value
     return out | dict(alias.fixed)
+
+
+def _reshaped(arguments: Arguments, alias: Alias) -> Arguments:
+    if alias.reshape is None:
+        return arguments
+    try:
+        return alias.reshape(arguments)
+    # A plugin's function on whatever a model wrote: what it cannot read is named when it is checked.
+    except Exception:
+        return arguments
 
 
 def _folded(name: str) -> str:

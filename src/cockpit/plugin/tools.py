@@ -97,12 +97,16 @@ class Alias:
     """Another agent's name for a tool, with its names for the arguments (theirs -> ours).
 
     An argument that maps to "" is dropped. `fixed` are arguments of ours that the name itself says:
-    `git_log` is `git` with `what` = `log`. Accepted from a model, never sent.
+    `git_log` is `git` with `what` = `log`. Accepted from a model, never sent. Where their values have
+    another shape, `reshape` makes ours of them before the names are translated: it is pure, and when it
+    raises the arguments stay as they came. An alias with the tool's own name reshapes what comes under
+    that one; it must leave our own shape as it is.
     """
 
     name: str
     arguments: tuple[tuple[str, str], ...] = ()
     fixed: tuple[tuple[str, str], ...] = ()
+    reshape: Callable[[Arguments], Arguments] | None = None
 
 
 @dataclass(frozen=True, slots=True)
