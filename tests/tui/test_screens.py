@@ -245,3 +245,21 @@ async def test_no_sessions_is_no_dead_end() -> None:
         assert "start a new session" in s.screen
         await s.press("escape")
         assert len(s.app.screen_stack) == 1
+
+
+async def test_a_model_on_this_machine_is_offered_where_none_is_attached() -> None:
+    scene = Scene().start(model="offline:rules")
+    async with seat(scene) as s:
+        [looked] = invoked(s, "connect.local")
+        found: Json = [
+            {"ok": True, "provider": "ollama", "default": "qwen3"},
+            {"ok": False, "provider": "vllm"},
+        ]
+        await answer(s, scene, looked, servers=found)
+        assert "ollama answers on this machine" in s.screen and "/model ollama:qwen3" in s.screen
+        assert "vllm" not in s.screen
+
+
+async def test_nothing_is_looked_for_where_a_model_is_attached() -> None:
+    async with seat(idle()) as s:
+        assert not invoked(s, "connect.local")

@@ -64,13 +64,15 @@ class Turns:
             await asyncio.wait((self._running,))
 
     async def interrupt(self) -> None:
-        """Stop the running turn and everything that waits behind it; each prompt gets its end."""
+        """Stop the running turn and everything that waits behind it now; each prompt gets its end."""
+        stopped = {prompt.op for prompt in self.waiting} | {op for op, _ in self.main.steers}
         self._stopping = True
         try:
             await self.cancel()
-            self._drop_waiting()
         finally:
             self._stopping = False
+            self._drop(stopped)
+            self._start_next()
 
     async def cancel(self) -> None:
         """Cancel the running turn and wait (at most 2 s) until its result is written."""
@@ -103,12 +105,15 @@ class Turns:
             raise
         await run_turn(self.main, prompt.op, prompt.origin, content)
 
-    def _drop_waiting(self) -> None:
-        while self.waiting:
-            prompt = self.waiting.popleft()
-            self.main.host.log.turn = prompt.op
-            self._never_began(prompt)
-        self.main.host.log.turn = ""
+    def _drop(self, stopped: set[str]) -> None:
+        kept = [prompt for prompt in self.waiting if prompt.op not in stopped]
+        for prompt in self.waiting:
+            if prompt.op in stopped:
+                self.main.host.log.turn = prompt.op
+                self._never_began(prompt)
+        self.waiting = deque(kept)
+        if not self.is_busy():
+            self.main.host.log.turn = ""
 
     def _never_began(self, prompt: Waiting) -> None:
         """A prompt that was stopped before its turn: it is on record, and over."""

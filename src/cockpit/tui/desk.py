@@ -55,6 +55,7 @@ class Desk:
         self.trust_asked = False
         self.left_out: frozenset[str] = frozenset()  # parts of the shown approval that are not allowed
         self.draft = ""
+        self.local_op = ""  # the op that looks for models on this machine
         self.quiet_until = 0.0  # approval keys before this moment were typed for something else
         self.pressed_at: dict[str, float] = {}
         self.hint = ""

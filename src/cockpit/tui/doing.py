@@ -166,6 +166,8 @@ def take_requests(desk: "Desk") -> None:
     for request in requests:
         if request.kind == "action" and is_live(request.time, link.began):
             desk.app.run_worker(_requested(desk, request.values))
+        elif request.op == desk.local_op:
+            opening.offer_local(desk, request)
         else:
             showing.answered(desk, request)
 

@@ -35,6 +35,7 @@ class Link:
         self.channel: Channel | None = None
         self.commands: dict[str, queries.CommandRow] = {}
         self.began = time.time()
+        self.heard = asyncio.Event()  # the session has said how it began
         self._changed = changed
         self._typing = typing
         self._pump: asyncio.Task[None] | None = None
@@ -64,6 +65,8 @@ class Link:
         try:
             async for envelope in channel.events():
                 reduce(state, envelope)
+                if state.started:
+                    self.heard.set()
                 self._changed()
                 if clock() - began > _SLICE:
                     await asyncio.sleep(_REST if self._typing() else 0)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from cockpit.errors import CockpitError
 from cockpit.protocol import queries
+from cockpit.tui.clean import one_line
 from cockpit.tui.state.entries import Welcomed
+from cockpit.tui.state.state import Request
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -71,3 +73,25 @@ async def learn(desk: "Desk") -> None:
     link.state.aspects.add("bar")
     desk.learned = True
     desk.changed()
+    desk.app.run_worker(_look_for_local(desk))
+
+
+async def _look_for_local(desk: "Desk") -> None:
+    """Behind the first paint, and only where nothing better is attached."""
+    link = desk.link
+    assert link is not None
+    await link.heard.wait()
+    if link.state.model.partition(":")[0] == "offline" and "model" in link.commands:
+        desk.local_op = await link.invoke("connect.local", {}, captured=True)
+
+
+def offer_local(desk: "Desk", request: Request) -> None:
+    """Say which servers of models answer on this machine, and the one word that uses each."""
+    link = desk.link
+    servers = request.values.get("servers")
+    for server in servers if isinstance(servers, list) else ():
+        if link is None or not isinstance(server, dict) or not server.get("ok"):
+            continue
+        name, model = one_line(str(server.get("provider", ""))), one_line(str(server.get("default", "")))
+        if model:
+            link.say("note", f"{name} answers on this machine", f"/model {name}:{model} uses it")
