@@ -20,11 +20,13 @@ async def describe(arguments: ProjectMap, context: Context) -> Done:
         raise ToolFailed(f"{path} does not exist; `list` shows what does") from error
     if not found.files:
         return Done("no files here (ignored and hidden ones are not counted)")
-    return Done("\n".join(_lines(found, path)))
+    # A root without a name of its own has its folder's.
+    name = context.workspace.root.replace("\\", "/").rstrip("/").rpartition("/")[2] if path == "." else path
+    return Done("\n".join(_lines(found, name)))
 
 
-def _lines(found: Survey, path: str) -> Iterator[str]:
-    yield from _heading(found, path)
+def _lines(found: Survey, name: str) -> Iterator[str]:
+    yield from _heading(found, name)
     yield from _languages(found)
     yield from _manifests(found)
     if found.folders:
@@ -40,10 +42,10 @@ def _lines(found: Survey, path: str) -> Iterator[str]:
         yield from (f"  {name} ({size / 1000:.1f} kB)" for size, name in found.largest)
 
 
-def _heading(found: Survey, path: str) -> Iterator[str]:
+def _heading(found: Survey, name: str) -> Iterator[str]:
     named = next((facts for _, facts in found.manifests if facts.name), None)
     about = found.readme or next((facts.purpose for _, facts in found.manifests if facts.purpose), "")
-    title = named.name if named and named.name else path
+    title = named.name if named and named.name else name
     yield f"{title}: {about}" if about else title
     more = "" if found.whole else " at least (stopped at a bound; name a `path` for the rest)"
     yield f"{_files(found.files)}, {found.bytes / 1000:,.0f} kB{more}"
