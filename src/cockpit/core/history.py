@@ -136,7 +136,7 @@ class History:
             message = ToolMessage(result.call, result.name, result.text, result.is_error)
             self._append(Entry(seq, message))
             return
-        arguments = call.arguments.get("command") or dict(call.arguments)
+        arguments = call.arguments.get("command") or call.written
         text = f"[I ran {call.name}: {arguments}]\n{result.text}"
         self._append(Entry(seq, UserMessage((Text(text),))))
 

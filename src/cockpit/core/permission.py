@@ -92,12 +92,12 @@ def _request(
 
 
 def _title(tool: Tool, call: ToolCall) -> str:
-    return f"{tool.name} {dict(call.arguments)}"[:200]
+    return f"{tool.name} {call.written}"[:200]
 
 
 def _parts(preview: Preview | None, call: ToolCall) -> tuple[ApprovalPart, ...]:
     if preview is None:
-        return (ApprovalPart("call", call.name, str(dict(call.arguments))),)
+        return (ApprovalPart("call", call.name, call.written),)
     if preview.changes is not None:
         return tuple(
             ApprovalPart(diff.path, diff.path, diff.note, diff) for diff in diffs_of(preview.changes)

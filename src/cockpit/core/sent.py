@@ -79,7 +79,7 @@ def text_of(message: Message) -> str:
         case UserMessage(content):
             return plain(content)
         case AssistantMessage():
-            calls = " ".join(f"{call.name}({dict(call.arguments)})" for call in message.calls)
+            calls = " ".join(f"{call.name}({call.written})" for call in message.calls)
             return f"{message.text}\n{calls}" if calls else message.text
         case ToolMessage(text=text):
             return text

@@ -1,5 +1,6 @@
 """What a conversation is made of: messages, tool calls and their results, usage."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -30,6 +31,11 @@ class ToolCall:
     name: str
     arguments: Mapping[str, Json]
     problem: str = ""
+
+    @property
+    def written(self) -> str:
+        """The arguments as one line of JSON, for whoever reads them."""
+        return json.dumps(dict(self.arguments), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
