@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.command import PATIENCE, Ended, cockpit, command
+from tests.support.command import PATIENCE, Ended, cockpit, command, hears_every_signal
 from tests.support.decks import call, script
 from tests.support.terminals import Terminal
 
@@ -128,12 +128,6 @@ def running(project: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
         with process:
             pass
-
-
-def hears_every_signal() -> None:
-    """Whoever runs the tests may ignore some (`nohup`, a background job); a child would too."""
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, signal.SIG_DFL)
 
 
 def until(process: "subprocess.Popen[str]", text: str) -> str:

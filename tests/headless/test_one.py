@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit, command
+from tests.support.command import Ended, cockpit, command, hears_every_signal
 from tests.support.decks import call, script
 
 from cockpit.core import store
@@ -171,6 +171,7 @@ def test_a_signal_interrupts_the_turn_and_the_session_keeps_it(project: Path, si
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(os.environ),
+        preexec_fn=hears_every_signal,
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -1,6 +1,7 @@
 """The real command in a real process: `cockpit ...` on a folder, with the home of the test."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -37,3 +38,9 @@ def cockpit(
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "cockpit", *arguments]
+
+
+def hears_every_signal() -> None:
+    """Whoever runs the tests may ignore some (`nohup`, a background job); a child would too."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)

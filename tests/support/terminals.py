@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import pyte
+from tests.support.command import hears_every_signal
 
 SECONDS = 20.0
 
@@ -31,7 +32,13 @@ class Terminal:
         self._child = child
         kept = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
         self.process = subprocess.Popen(
-            command, stdin=child, stdout=child, stderr=child, start_new_session=True, env=kept
+            command,
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            start_new_session=True,
+            env=kept,
+            preexec_fn=hears_every_signal,
         )
 
     def _size(self, fd: int, columns: int, rows: int) -> None:
