@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 from cockpit.core import fault
 from cockpit.core.subscription import Subscription
-from cockpit.core.transcript import Accepted, Draft, Mark, Record, Transcript
+from cockpit.core.transcript import Accepted, Draft, Mark, Transcript
 from cockpit.protocol.events import PASSING, Envelope, Event, PanelChanged, SessionClosed
 from cockpit.protocol.ops import Op
 from cockpit.protocol.wire import VERSION
@@ -96,7 +96,3 @@ class Log:
         for reader in self._readers:
             reader.close()
         self._transcript.close()
-
-
-def envelopes(records: tuple[Record, ...]) -> tuple[Envelope, ...]:
-    return tuple(one for one in records if isinstance(one, Envelope))

@@ -52,10 +52,6 @@ class Past:
     title: str = ""
     usage: Usage = field(default_factory=Usage)
 
-    @property
-    def last_seq(self) -> int:
-        return self.envelopes[-1].seq if self.envelopes else 0
-
 
 def read(loaded: Loaded) -> Past:
     """Fold a file's records."""

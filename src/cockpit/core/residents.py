@@ -4,7 +4,6 @@ with backoff when it fails. Their states go to Work as the panel `residents`."""
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Literal
 
 from cockpit.plugin.values import Resident, ResidentContext
 from cockpit.protocol.events import Event, PanelChanged
@@ -79,9 +78,3 @@ class Residents:
         if not isinstance(event, PanelChanged):
             raise TypeError(f"a resident emits PanelChanged, not {type(event).__name__}")
         self._emit(event)
-
-
-def living(
-    residents: tuple[Resident, ...], per: Literal["process", "root", "session"]
-) -> tuple[Resident, ...]:
-    return tuple(one for one in residents if one.per == per)

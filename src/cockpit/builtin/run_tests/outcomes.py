@@ -43,10 +43,6 @@ class Outcomes:
     def total(self) -> int:
         return self.passed + self.failed + self.skipped + self.errors
 
-    @property
-    def is_green(self) -> bool:
-        return not (self.failed or self.errors or self.failures) and self.total > 0
-
 
 def counts(outcomes: Outcomes) -> str:
     """`2 failed, 1 error, 5 passed, 1 skipped in 0.04 s`; parts that are zero are left out."""

@@ -35,12 +35,6 @@ class Lines(ScrollView, can_focus=True):
         self.lines: Sequence[Line] = ()
         self._width = 0
 
-    def renew(self, lay: Callable[[int], Sequence[Line]]) -> None:
-        """Other lines."""
-        self.lay, self._width = lay, 0
-        self._make(self.size.width)
-        self.refresh(layout=True)
-
     def _make(self, width: int) -> None:
         if width > 0 and width != self._width:
             self._width = width
