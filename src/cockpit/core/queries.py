@@ -4,12 +4,14 @@ from typing import assert_never
 
 from cockpit.core.agent import Agent
 from cockpit.core.catalog import Entry
+from cockpit.core.code import about_code
 from cockpit.core.context import table
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
 from cockpit.plugin.hookspecs import HOOKS
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Command, Mention
+from cockpit.protocol.code import FileText, Navigate, Place, Problems, Servers, Symbols
 from cockpit.protocol.content import Diff
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
@@ -30,7 +32,6 @@ from cockpit.protocol.queries import (
     ListingRows,
     Output,
     OutputPage,
-    Place,
     PluginRow,
     PluginRows,
     Plugins,
@@ -41,8 +42,6 @@ from cockpit.protocol.queries import (
     Sessions,
     Settings,
     SettingsTable,
-    SymbolRows,
-    Symbols,
 )
 
 PAGE = 20_000
@@ -56,12 +55,8 @@ async def answer(agent: Agent, query: Query) -> Reply:
             return await _complete(agent, query)
         case Commands():
             return _commands(agent)
-        case Symbols(text, path):
-            return SymbolRows(await agent.host.navigator.symbols(text, path))
-        case Place(path, line, _):
-            rows = await agent.host.navigator.symbols("", path)
-            before = [row for row in rows if row.line <= line]
-            return SymbolRows(tuple(before[-1:]))
+        case Symbols() | Place() | Navigate() | Problems() | Servers() | FileText():
+            return await about_code(agent.host, query)
         case Sessions():
             return SessionRows(sessions_of(agent.host.root))
         case ContextRows():

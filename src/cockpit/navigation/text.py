@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from cockpit.plugin.context import FileEntry, PathRefused, Workspace
-from cockpit.protocol.queries import SymbolRow
+from cockpit.protocol.code import SymbolRow
 
 LARGEST = 1_000_000
 MOST = 500

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.models import Completed, ModelRequest
+from cockpit.plugin.navigation import Navigator as Navigator
 from cockpit.plugin.tools import Preview, Tool
 from cockpit.plugin.workspace import Applied as Applied
 from cockpit.plugin.workspace import ChangeRefused as ChangeRefused
@@ -21,15 +22,7 @@ from cockpit.plugin.workspace import Processes as Processes
 from cockpit.plugin.workspace import Workspace as Workspace
 from cockpit.protocol.events import Event
 from cockpit.protocol.messages import Json, Mode, StopReason, ToolCall, Usage
-from cockpit.protocol.queries import Query, Reply, SymbolRow
-
-
-class Navigator(Protocol):
-    """Code by symbol. `source` in each row says who answered."""
-
-    async def symbols(self, query: str, path: str = "") -> tuple[SymbolRow, ...]: ...
-    async def definition(self, name: str, path: str = "", line: int = 0) -> tuple[SymbolRow, ...]: ...
-    async def references(self, name: str, path: str = "", line: int = 0) -> tuple[SymbolRow, ...]: ...
+from cockpit.protocol.queries import Query, Reply
 
 
 class Store(Protocol):

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from cockpit.plugin.context import AgentHandle, Context
+from cockpit.plugin.languages import Language as Language
+from cockpit.plugin.languages import LanguageServer as LanguageServer
 from cockpit.protocol.channel import Deck
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import Envelope
@@ -139,18 +141,6 @@ class McpServer:
     url: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """A language: its files, its servers in order of preference, its grammar."""
-
-    name: str
-    globs: tuple[str, ...]
-    servers: tuple[tuple[str, ...], ...] = ()
-    grammar: str = ""
-    root_markers: tuple[str, ...] = ()
-    queries: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from cockpit.protocol.code import (
+    FileText,
+    Navigate,
+    Place,
+    ProblemRows,
+    Problems,
+    ServerRows,
+    Servers,
+    SymbolRows,
+    Symbols,
+    TextPage,
+)
 from cockpit.protocol.content import Diff
 from cockpit.protocol.messages import Json
 
@@ -49,39 +61,6 @@ class CommandRow:
 @dataclass(frozen=True, slots=True)
 class CommandRows:
     rows: tuple[CommandRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Symbols:
-    """Symbols whose name holds `query`, in `path` or (empty) in the workspace."""
-
-    query: str
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What is at a place: `line` and `column` count from 1."""
-
-    path: str
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolRow:
-    name: str
-    kind: str
-    path: str
-    line: int
-    column: int
-    text: str
-    source: Literal["lsp", "tree-sitter", "text"]
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolRows:
-    rows: tuple[SymbolRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +225,10 @@ Query: TypeAlias = (
     | Commands
     | Symbols
     | Place
+    | Navigate
+    | Problems
+    | Servers
+    | FileText
     | Sessions
     | ContextRows
     | Changes
@@ -259,6 +242,9 @@ Reply: TypeAlias = (
     Completions
     | CommandRows
     | SymbolRows
+    | ProblemRows
+    | ServerRows
+    | TextPage
     | SessionRows
     | ContextTable
     | ChangeRows

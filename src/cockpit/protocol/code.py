@@ -1,0 +1,155 @@
+"""Questions about code, and their answers: symbols, uses, problems, the text of a file.
+
+Lines and columns count from 1; columns count characters (code points), an end column stands after the
+last character. Paths are relative to the root with `/`, absolute for what lies outside of it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+AnswerSource = Literal["lsp", "tree-sitter", "text"]
+Ask = Literal["auto", "lsp", "tree-sitter"]
+Severity = Literal["error", "warning", "info", "hint"]
+Relation = Literal[
+    "definition",
+    "implementations",
+    "references",
+    "callers",
+    "callees",
+    "supertypes",
+    "subtypes",
+    "tests",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """Symbols whose name holds `query` in the workspace; with `path`, the outline of that file."""
+
+    query: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The innermost definition around a place."""
+
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Navigate:
+    """From `place` (`file:line:column`, or a symbol path `pkg/mod.py:Class.method`) along `relation`."""
+
+    relation: Relation
+    place: str
+    source: Ask = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRow:
+    """A definition or a use.
+
+    `line` to `end_column` is its name, `first` to `last` are the lines of its whole definition (0 for
+    a use). `container` is what it stands in: `Cart`, `Cart.total`. `text` is the line, stripped.
+    """
+
+    name: str
+    kind: str
+    path: str
+    line: int
+    column: int
+    text: str
+    source: AnswerSource
+    end_line: int = 0
+    end_column: int = 0
+    first: int = 0
+    last: int = 0
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRows:
+    """`complete` is False while a better answer is on its way; `note` says why, for a person."""
+
+    rows: tuple[SymbolRow, ...]
+    complete: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """What the language servers find wrong: in `path`, or (empty) in every file they know."""
+
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemRow:
+    """One diagnostic. `server` found it; `code` is its own name for it."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    severity: Severity
+    message: str
+    code: str
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemRows:
+    """`complete` is False while a server has yet to answer; `note` says which and why."""
+
+    rows: tuple[ProblemRow, ...]
+    complete: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The language servers of this root."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRow:
+    """A language server. `waiting`: a person's yes is needed; `absent`: its program is not installed.
+
+    `detail` is its progress, its failure, or what to type next; `log` the file its stderr goes to.
+    """
+
+    language: str
+    name: str
+    state: Literal["waiting", "absent", "starting", "indexing", "ready", "stopped", "failed"]
+    pid: int = 0
+    megabytes: int = 0
+    detail: str = ""
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRows:
+    rows: tuple[ServerRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """The text of a file, lines `first` to `last` (0: to its end)."""
+
+    path: str
+    first: int = 1
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """`total` is how many lines the file has."""
+
+    path: str
+    first: int
+    text: str
+    total: int
