@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test check format snapshots bench fuzz smoke-model dist clean
+.PHONY: run test check servers format snapshots bench fuzz smoke-model dist clean
 
 run: $(VENV)/.run
 	@$(BIN)/cockpit --cwd "$(DIR)" $(ARGS)
@@ -23,6 +23,11 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# The TypeScript language server beside the tests, where node is; without it they test that it is absent.
+servers:
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund \
+		typescript-language-server@5.3.0 typescript@5.9.3
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff format .
@@ -49,7 +54,7 @@ dist: $(VENV)/.dev
 	@$(BIN)/python -m build --wheel
 
 clean:
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) node_modules build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or name it: make PYTHON=/path/to/python"; exit 1; }
