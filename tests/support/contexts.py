@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.support.session_view import context_on
 
+from cockpit.navigation.navigator import LiveNavigator
 from cockpit.plugin.context import Context, Running
 from cockpit.plugin.tools import Done, Tool
 from cockpit.protocol.messages import Json, ToolCall
@@ -14,7 +15,8 @@ from cockpit.workspace.local import LocalWorkspace
 
 def writing_context(root: Path) -> Context:
     """A context on `root`. `context.session.emitted` holds what tools emit."""
-    return replace(context_on(root), workspace=LocalWorkspace(str(root)))
+    workspace = LocalWorkspace(str(root))
+    return replace(context_on(root), workspace=workspace, navigator=LiveNavigator(workspace))
 
 
 async def previewed_call(tool: Tool, context: Context, /, **arguments: Json) -> tuple[Any, Done]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cockpit.navigation.navigator import LiveNavigator
 from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.context import Applied, Context, NobodyThere, Running
 from cockpit.plugin.tools import Done, Tool
@@ -98,7 +99,8 @@ def context_on(root: Any, settings: Mapping[str, Json] | None = None, **facts: A
     nothing: Any = None
     progressed: list[str] = []
     running = Running(ToolCall("c1", "tool", {}), None, progressed.append)
-    return Context(Folder(str(root)), nothing, view, nothing, nothing, settings or {}, running)
+    folder = Folder(str(root))
+    return Context(folder, LiveNavigator(folder), view, nothing, nothing, settings or {}, running)
 
 
 def registered(

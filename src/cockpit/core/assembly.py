@@ -26,8 +26,7 @@ from cockpit.core.toolbox import Toolbox
 from cockpit.core.transcript import Transcript
 from cockpit.core.turns import Turns
 from cockpit.errors import SettingsInvalid
-from cockpit.navigation.text import TextNavigator
-from cockpit.plugin.context import Workspace
+from cockpit.plugin.context import Navigator, Workspace
 from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import MODES, Mode
 from cockpit.settings.files import Settings, add_user_word, environment
@@ -45,6 +44,7 @@ class Ground:
     catalog: Catalog
     trusted: bool
     workspace: Workspace
+    navigator: Navigator
     breaker: Breaker
     options: Options
 
@@ -80,7 +80,7 @@ def _host(ground: Ground, past: Past, log: Log) -> Host:
         catalog=ground.catalog,
         settings=settings,
         workspace=ground.workspace,
-        navigator=TextNavigator(ground.workspace),
+        navigator=ground.navigator,
         approvals=approvals,
         results=StoredResults(ground.file.with_suffix("") / "results"),
         breaker=ground.breaker,

@@ -19,9 +19,11 @@ from cockpit.core.router import Breaker
 from cockpit.core.session import Session
 from cockpit.core.transcript import Header, Loaded, Transcript, load
 from cockpit.errors import CockpitError, SessionUnknown
+from cockpit.navigation.navigator import LiveNavigator
+from cockpit.navigation.open import Root, open_navigator, renew
 from cockpit.plugin.discovery import Found
 from cockpit.plugin.discovery import load as load_plugins
-from cockpit.plugin.values import Observer, Resident
+from cockpit.plugin.values import Language, Observer, Resident
 from cockpit.protocol import wire
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.events import Envelope, TurnFinished, Warned
@@ -39,6 +41,7 @@ class LocalDeck:
         self._options = options or Options()
         self._sessions: dict[str, Session] = {}
         self._workspaces: dict[str, LocalWorkspace] = {}
+        self._navigators: dict[str, tuple[Root, LiveNavigator]] = {}
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
         self._loading = asyncio.Lock()
@@ -75,6 +78,8 @@ class LocalDeck:
     async def close(self) -> None:
         for session in tuple(self._sessions.values()):
             await session.close("the deck was closed")
+        await asyncio.gather(*(navigator.life.close() for _, navigator in self._navigators.values()))
+        self._navigators.clear()
         for workspace in self._workspaces.values():
             await workspace.close()
         self._workspaces.clear()
@@ -89,7 +94,17 @@ class LocalDeck:
         past = read(loaded) if loaded is not None else Past()
         workspace, recovered = await self._workspace(root)
         ground = Ground(
-            root, id, file, transcript, settings, catalog, trusted, workspace, self._breaker, self._options
+            root,
+            id,
+            file,
+            transcript,
+            settings,
+            catalog,
+            trusted,
+            workspace,
+            await self._navigator(root, catalog, trusted),
+            self._breaker,
+            self._options,
         )
         session = assemble(ground, past, self._reload, lambda: self._forget(id))
         self._sessions[id] = session
@@ -105,6 +120,17 @@ class LocalDeck:
             return self._workspaces[root], ()
         workspace = self._workspaces[root] = LocalWorkspace(root, str(paths.state()))
         return workspace, tuple(str(one) for one in await workspace.recover())
+
+    async def _navigator(self, root: str, catalog: Catalog, trusted: bool) -> LiveNavigator:
+        """The navigator of a root, one for all its sessions, with the languages there are now."""
+        workspace, _ = await self._workspace(root)
+        wanted = Root(workspace, catalog.all(Language), trusted, str(paths.state()), str(paths.cache()))
+        old, navigator = self._navigators.get(root, (wanted, None))
+        if navigator is None:
+            navigator = open_navigator(wanted)
+        self._navigators[root] = wanted, navigator
+        await renew(navigator, old, wanted)
+        return navigator
 
     async def _registered(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
         """Settings and catalog of a root, worked out in a thread: plugins are foreign code."""
@@ -141,6 +167,7 @@ class LocalDeck:
         sessions = [one for one in self._sessions.values() if one.host.root == root]
         for trusted in {one.host.trusted for one in sessions}:
             settings, catalog = await self._registered(root, trusted)
+            await self._navigator(root, catalog, trusted)
             for session in sessions:
                 if session.host.trusted == trusted:
                     _use(session, settings, catalog)
@@ -151,6 +178,7 @@ class LocalDeck:
         if keep:
             await asyncio.to_thread(trust.keep, root, trusted)
         settings, catalog = await self._registered(root, trusted)
+        await self._navigator(root, catalog, trusted)
         session.host.trusted = trusted
         session.host.redactor = Redactor(settings_files.environment(root, trusted))
         _use(session, settings, catalog)

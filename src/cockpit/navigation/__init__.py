@@ -1,1 +1,2 @@
-"""Code by symbol. For now by text alone: patterns of how languages define things."""
+"""Code by symbol: warm language servers, a tree-sitter index and plain text behind one navigator. Writes no
+file."""

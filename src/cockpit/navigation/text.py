@@ -1,13 +1,14 @@
-"""The navigator that needs nothing: definitions and uses found by pattern, line by line.
+"""Answers that need nothing but the text: definitions and uses found by pattern, line by line.
 
-Never claims more than it knows: every row says `source: "text"`.
+Never claims more than it knows: every row says `source: "text"`. Reads the workspace anew each time.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import replace
 
-from cockpit.plugin.context import FileEntry, PathRefused, Workspace
+from cockpit.plugin.workspace import FileEntry, PathRefused, Workspace
 from cockpit.protocol.code import SymbolRow
 
 LARGEST = 1_000_000
@@ -21,62 +22,39 @@ ASSIGNS = re.compile(r"^(?P<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 KINDS = {"def": "function", "fn": "function", "func": "function", "function*": "function"}
 
 
-@dataclass(frozen=True, slots=True)
-class TextNavigator:
-    """Symbols of a workspace, read anew for each question."""
+async def outline(workspace: Workspace, path: str) -> tuple[SymbolRow, ...]:
+    """The definitions of one file, in its order."""
+    text = await _text(workspace, await workspace.files.stat(path))
+    return () if text is None else tuple(await asyncio.to_thread(definitions, path, text))
 
-    workspace: Workspace
 
-    async def symbols(self, query: str, path: str = "") -> tuple[SymbolRow, ...]:
-        """Definitions whose name holds `query`, in the file `path` or everywhere."""
-        rows: list[SymbolRow] = []
-        wanted = query.lower()
-        async for name, text in self._texts(path):
-            for row in definitions(name, text):
-                if wanted in row.name.lower():
-                    rows.append(row)
-                if len(rows) >= MOST:
-                    return tuple(rows)
-        return tuple(rows)
+async def symbols(workspace: Workspace, query: str) -> tuple[SymbolRow, ...]:
+    """Definitions whose name holds `query`, in any case; at most 500."""
+    rows: list[SymbolRow] = []
+    wanted = query.lower()
+    async for name, text in _texts(workspace):
+        found = await asyncio.to_thread(definitions, name, text)
+        rows += [row for row in found if wanted in row.name.lower()]
+        if len(rows) >= MOST:
+            break
+    return tuple(rows[:MOST])
 
-    async def definition(self, name: str, path: str = "", line: int = 0) -> tuple[SymbolRow, ...]:
-        """Where `name` is defined; those of `path` come first."""
-        rows = [
-            row for row in await self.symbols(name.rpartition(".")[2]) if row.name == name.rpartition(".")[2]
-        ]
-        return tuple(sorted(rows, key=lambda row: (row.path != path, row.path, row.line)))
 
-    async def references(self, name: str, path: str = "", line: int = 0) -> tuple[SymbolRow, ...]:
-        """Every line that holds `name` as a word."""
-        word = re.compile(rf"(?<![\w$]){re.escape(name.rpartition('.')[2])}(?![\w$])")
-        rows: list[SymbolRow] = []
-        async for file, text in self._texts(""):
-            for number, one in enumerate(text.split("\n"), start=1):
-                found = word.search(one)
-                if found is not None:
-                    rows.append(_row(name, "reference", file, number, found.start() + 1, one))
-                if len(rows) >= MOST:
-                    return tuple(rows)
-        return tuple(rows)
+async def named(workspace: Workspace, name: str, near: str = "") -> tuple[SymbolRow, ...]:
+    """Definitions called `name`; those of the file `near` come first."""
+    rows = [row for row in await symbols(workspace, name) if row.name == name]
+    return tuple(sorted(rows, key=lambda row: (row.path != near, row.path, row.line)))
 
-    async def _texts(self, path: str) -> AsyncIterator[tuple[str, str]]:
-        if path:
-            entry = await self.workspace.files.stat(path)
-            if (text := await self._text(entry)) is not None:
-                yield entry.path, text
-            return
-        async for entry in self.workspace.files.walk():
-            if (text := await self._text(entry)) is not None:
-                yield entry.path, text
 
-    async def _text(self, entry: FileEntry) -> str | None:
-        if entry.kind != "file" or entry.size > LARGEST:
-            return None
-        try:
-            raw = await self.workspace.files.read(entry.path)
-        except (PathRefused, OSError):
-            return None
-        return None if b"\0" in raw[:4096] else raw.decode("utf-8", "replace")
+async def references(workspace: Workspace, name: str) -> tuple[SymbolRow, ...]:
+    """Every line that holds `name` as a word; at most 500."""
+    rows: list[SymbolRow] = []
+    async for path, text in _texts(workspace):
+        if name in text:
+            rows += await asyncio.to_thread(uses, path, text, name)
+        if len(rows) >= MOST:
+            break
+    return tuple(rows[:MOST])
 
 
 def definitions(path: str, text: str) -> list[SymbolRow]:
@@ -87,10 +65,45 @@ def definitions(path: str, text: str) -> list[SymbolRow]:
         if found is None:
             continue
         kind = found.groupdict().get("kind", "variable")
-        column = found.start("name") + 1
-        rows.append(_row(found["name"], KINDS.get(kind, kind), path, number, column, line))
+        row = _row(found["name"], KINDS.get(kind, kind), path, number, found.start("name") + 1, line)
+        rows.append(replace(row, first=number, last=number))
     return rows
 
 
+def uses(path: str, text: str, name: str) -> list[SymbolRow]:
+    """The lines of `text` that hold `name` as a word."""
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    return [
+        _row(name, "reference", path, number, found.start() + 1, line)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if (found := word.search(line)) is not None
+    ]
+
+
+def word_at(line: str, column: int) -> str:
+    """The name that stands at, or ends at, the column (from 1) of a line; empty where none does."""
+    for found in re.finditer(r"[^\W\d][\w$]*", line):
+        if found.start() < column <= found.end() + 1:
+            return found[0]
+    return ""
+
+
 def _row(name: str, kind: str, path: str, line: int, column: int, text: str) -> SymbolRow:
-    return SymbolRow(name, kind, path, line, column, text.strip()[:200], "text")
+    shown = text.strip()[:200]
+    return SymbolRow(name, kind, path, line, column, shown, "text", line, column + len(name))
+
+
+async def _texts(workspace: Workspace) -> AsyncIterator[tuple[str, str]]:
+    async for entry in workspace.files.walk():
+        if (text := await _text(workspace, entry)) is not None:
+            yield entry.path, text
+
+
+async def _text(workspace: Workspace, entry: FileEntry) -> str | None:
+    if entry.kind != "file" or entry.size > LARGEST:
+        return None
+    try:
+        raw = await workspace.files.read(entry.path)
+    except (PathRefused, OSError):
+        return None
+    return None if b"\0" in raw[:4096] else raw.decode("utf-8", "replace")

@@ -132,8 +132,11 @@ class Navigator(Protocol):
         """A file was read: its language's server may be started. Returns at once."""
         ...
 
-    def changed(self, path: str, before: bytes | None = None) -> None:
-        """A file was written by us; `before` is what it held. Returns at once."""
+    def changed(
+        self, path: str, before: bytes | None = None, told: tuple[ProblemRow, ...] | None = None
+    ) -> None:
+        """A file was written by us; `before` is what it held, `told` the new problems its writer was
+        already shown (None: nobody looked). Returns at once."""
         ...
 
     def servers(self) -> tuple[ServerRow, ...]: ...

@@ -1,0 +1,204 @@
+"""One question to several answerers: the server when it is ready in time, else the index, else the text.
+
+Says in each answer who gave it, whether a better one is on its way, and why.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from cockpit.navigation import text
+from cockpit.navigation.contracts import Served, Silent
+from cockpit.navigation.joining import by_place, joined, ranked
+from cockpit.navigation.languages import language_of
+from cockpit.navigation.life import Sources
+from cockpit.plugin.navigation import Position
+from cockpit.plugin.workspace import PathRefused, Workspace
+from cockpit.protocol.code import Ask, Relation, SymbolRow, SymbolRows
+
+# A server that is ready may take this long before another answers; a hung one costs no more.
+READY_SECONDS = 1.5
+HEAD_START = 0.05
+SERVER_SECONDS = 30.0
+AGAIN = 0.1
+# What several servers answer before they have read all files, and then incompletely.
+GROWING = ("references", "callers", "implementations", "subtypes")
+
+Rows = tuple[SymbolRow, ...]
+AskServer = Callable[[float], Awaitable[Served | Silent]]
+AskIndex = Callable[[float], Awaitable[Rows]]
+
+
+def is_ready(live: Sources, path: str = "") -> bool:
+    """Whether a server for the file's language (empty: any) answers already."""
+    if live.servers is None:
+        return False
+    language = language_of(path, live.languages) if path else None
+    return any(
+        row.state == "ready"
+        for row in live.servers.rows()
+        if language is None or row.language == language.name
+    )
+
+
+def is_parsed(live: Sources, path: str) -> bool:
+    """Whether the index knows the language of a file."""
+    if live.index is None:
+        return False
+    language = language_of(path, live.languages)
+    return bool(language and language.grammar)
+
+
+async def related(
+    live: Sources, workspace: Workspace, relation: Relation, at: Position, source: Ask, patience: float
+) -> SymbolRows:
+    """What stands in `relation` to the symbol at `at`."""
+
+    async def by_server(seconds: float) -> Served | Silent:
+        if live.servers is None or relation == "tests":
+            return Silent("no language server finds tests" if live.servers else "no language server is there")
+        return await live.servers.related(relation, at, seconds)
+
+    async def by_index(seconds: float) -> Rows:
+        if live.index is not None and is_parsed(live, at.path):
+            await live.index.whole(seconds)
+            return await live.index.related(relation, at)
+        return await _by_text(workspace, relation, at)
+
+    growing = relation in GROWING
+    if source == "lsp":
+        return await _only_server(by_server, growing)
+    if source == "tree-sitter" or relation == "tests":
+        return _by_index(live, await by_index(SERVER_SECONDS if source == "tree-sitter" else patience))
+    return await _either(live, at.path, by_server, by_index, patience, growing)
+
+
+async def outline(live: Sources, workspace: Workspace, path: str, source: Ask) -> SymbolRows:
+    """The definitions of a file. Raises what reading it raises."""
+
+    async def by_server(seconds: float) -> Served | Silent:
+        if live.servers is None:
+            return Silent("no language server is there")
+        return await live.servers.outline(path, seconds)
+
+    async def by_index(seconds: float) -> Rows:
+        rows = await live.index.outline(path) if live.index is not None else ()
+        return rows or (() if is_parsed(live, path) else await text.outline(workspace, path))
+
+    if source == "lsp":
+        return await _only_server(by_server, False)
+    if source == "tree-sitter" or not is_ready(live, path):
+        return SymbolRows(await by_index(0.0))
+    return await _either(live, path, by_server, by_index, 0.0, False)
+
+
+async def symbols(
+    live: Sources, workspace: Workspace, query: str, kind: str, source: Ask, patience: float
+) -> SymbolRows:
+    """Definitions of the workspace by name, the best first."""
+    served: Served | Silent = Silent("no language server is there")
+    if live.servers is not None and source != "tree-sitter" and (source == "lsp" or is_ready(live)):
+        served = await live.servers.symbols(query, SERVER_SECONDS if source == "lsp" else READY_SECONDS)
+    found = served.rows if isinstance(served, Served) else ()
+    if source == "lsp":
+        note = served.reason if isinstance(served, Silent) else ""
+        return SymbolRows(_of_kind(found, kind), note=note)
+    if live.index is not None and any(one.grammar for one in live.languages):
+        await live.index.whole(SERVER_SECONDS if source == "tree-sitter" else patience)
+        found = joined(found, await live.index.symbols(query))
+    else:
+        found = joined(found, await text.symbols(workspace, query))
+    done, note = _progress(live)
+    return SymbolRows(ranked(query, _of_kind(found, kind)), done, note)
+
+
+def _of_kind(rows: Rows, kind: str) -> Rows:
+    return tuple(row for row in rows if row.kind == kind) if kind else rows
+
+
+async def _either(
+    live: Sources, path: str, by_server: AskServer, by_index: AskIndex, patience: float, growing: bool
+) -> SymbolRows:
+    """The server's answer when it comes in time; the index works beside it, once it is late."""
+    ready = is_ready(live, path)
+    seconds = max(patience, READY_SECONDS) if ready else patience
+    asked = asyncio.ensure_future(_in_time(by_server, seconds))
+    beside: asyncio.Future[Rows] | None = None
+    try:
+        await asyncio.wait((asked,), timeout=HEAD_START if ready else 0.0)
+        if not asked.done():
+            beside = asyncio.ensure_future(by_index(min(patience, seconds)))
+        served = await asked
+        if isinstance(served, Served) and served.rows and (served.settled or not growing):
+            return SymbolRows(served.rows)
+        rows = await (beside or by_index(patience))
+        return _both(live, served, rows)
+    finally:
+        asked.cancel()
+        if beside is not None:
+            beside.cancel()
+
+
+def _both(live: Sources, served: Served | Silent, rows: Rows) -> SymbolRows:
+    answer = _by_index(live, rows)
+    if isinstance(served, Silent):
+        note = "; ".join(one for one in (served.reason, answer.note) if one)
+        return SymbolRows(rows, answer.complete and not served.soon, note)
+    if served.settled:
+        return answer if rows else SymbolRows(served.rows)
+    name = served.server or "the server"
+    both = by_place(joined(served.rows, rows)) if rows else served.rows
+    return SymbolRows(both, False, f"{name} is still reading files; tree-sitter's rows are joined")
+
+
+def _by_index(live: Sources, rows: Rows) -> SymbolRows:
+    if rows and rows[0].source == "text":
+        return SymbolRows(rows)
+    done, note = _progress(live)
+    return SymbolRows(rows, done, note)
+
+
+def _progress(live: Sources) -> tuple[bool, str]:
+    """Whether the index is whole, and in words how far it is."""
+    done, known = live.index.progress if live.index is not None else (0, 0)
+    return (True, "") if done >= known else (False, f"the index has read {done} of {known} files")
+
+
+async def _only_server(by_server: AskServer, growing: bool) -> SymbolRows:
+    """The server's answer alone, waited for until it is whole."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + SERVER_SECONDS
+    while True:
+        served = await by_server(max(until - loop.time(), AGAIN))
+        late = loop.time() >= until
+        if isinstance(served, Silent):
+            if not served.soon or late:
+                return SymbolRows((), not served.soon, served.reason)
+        elif served.settled or not growing or late:
+            note = "" if served.settled or not growing else f"{served.server} is still reading files"
+            return SymbolRows(served.rows, not note, note)
+        await asyncio.sleep(AGAIN)
+
+
+async def _in_time(by_server: AskServer, seconds: float) -> Served | Silent:
+    """The server's answer; a server that does not keep its own deadline is not waited for."""
+    try:
+        async with asyncio.timeout(seconds + 0.1):
+            return await by_server(seconds)
+    except TimeoutError:
+        return Silent(f"no server answered within {seconds:g} s", soon=True)
+
+
+async def _by_text(workspace: Workspace, relation: Relation, at: Position) -> Rows:
+    if relation not in ("definition", "references"):
+        return ()
+    try:
+        raw = await workspace.files.read(at.path)
+    except (PathRefused, OSError):
+        return ()
+    lines = raw.decode("utf-8", "replace").split("\n")
+    name = text.word_at(lines[at.line - 1], at.column) if at.line <= len(lines) else ""
+    if not name:
+        return ()
+    if relation == "references":
+        return await text.references(workspace, name)
+    return await text.named(workspace, name, at.path)

@@ -1,0 +1,71 @@
+"""Which problems of a file are new: two lists, and the texts they belong to. A line that only moved makes
+no problem new. Pure."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from difflib import SequenceMatcher
+
+from cockpit.protocol.code import ProblemRow
+
+LARGEST = 20_000
+
+
+def new_problems(
+    before: Sequence[ProblemRow], after: Sequence[ProblemRow], old: bytes | None, new: bytes | None
+) -> tuple[ProblemRow, ...]:
+    """Those of `after` that `before` does not have, errors first.
+
+    One is the same when server, code and message are, and it stands on the line its old line became, or
+    on a line with the same text.
+    """
+    old_lines, new_lines = _lines(old), _lines(new)
+    became = _became(old_lines, new_lines)
+    at_line: Counter[Hashable] = Counter((*_what(row), became.get(row.line, 0)) for row in before)
+    fresh = [row for row in after if not _taken(at_line, (*_what(row), row.line))]
+    left: Counter[Hashable] = Counter()
+    for row in before:
+        key = (*_what(row), became.get(row.line, 0))
+        if at_line[key] > 0:
+            at_line[key] -= 1
+            left[(*_what(row), _text(old_lines, row.line))] += 1
+    fresh = [row for row in fresh if not _taken(left, (*_what(row), _text(new_lines, row.line)))]
+    return tuple(sorted(fresh, key=lambda row: (row.severity != "error", row.path, row.line, row.column)))
+
+
+def _what(row: ProblemRow) -> tuple[str, str, str]:
+    return row.server, row.code, row.message
+
+
+def _taken(left: Counter[Hashable], key: Hashable) -> bool:
+    """Whether `key` is left; it is one fewer then."""
+    if left[key] <= 0:
+        return False
+    left[key] -= 1
+    return True
+
+
+def _lines(text: bytes | None) -> list[str]:
+    return (text or b"").decode("utf-8", "replace").splitlines()
+
+
+def _text(lines: list[str], line: int) -> str:
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def _became(old: list[str], new: list[str]) -> dict[int, int]:
+    """The new number (from 1) of each old line that is still there."""
+    if len(old) + len(new) > 2 * LARGEST:
+        return {number: number for number in range(1, len(old) + 1)}
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    became = {number: number for number in range(1, head + 1)}
+    shift = len(new) - len(old)
+    became |= {number: number + shift for number in range(len(old) - tail + 1, len(old) + 1)}
+    middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    for first, second, size in middle.get_matching_blocks():
+        became |= {head + first + n + 1: head + second + n + 1 for n in range(size)}
+    return became

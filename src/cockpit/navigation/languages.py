@@ -1,0 +1,16 @@
+"""Which language a file is of. Knows names of files only, no contents."""
+
+import posixpath
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from cockpit.plugin.languages import Language
+
+
+def language_of(path: str, languages: Iterable[Language]) -> Language | None:
+    """The first language one of whose globs fits the file's name."""
+    name = posixpath.basename(path.replace("\\", "/"))
+    for language in languages:
+        if any(fnmatchcase(name, glob) for glob in language.globs):
+            return language
+    return None
