@@ -7,10 +7,14 @@ from collections.abc import Awaitable, Callable
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, Edit, FileChange
 from cockpit.plugin.context import Context
+from cockpit.plugin.navigation import Checked
 from cockpit.plugin.tools import Arguments, Done, Part, Preview, ToolFailed
 from cockpit.protocol.events import FileChanged
 from cockpit.protocol.messages import Json
 from cockpit.workspace.changes import diff_of
+
+CHECK_SECONDS = 1.0
+SHOWN = 10
 
 Previewer = Callable[[Arguments, Context], Awaitable[Preview]]
 
@@ -30,7 +34,9 @@ async def previewed(context: Context, title: str, edits: tuple[Edit, ...], note:
     root = context.workspace.root
     touched = [path for change in changes.files for path in (change.moved_from, change.path) if path]
     paths = tuple(dict.fromkeys(posixpath.join(root, path) for path in touched))
-    return Preview(title, parts, changes, paths=paths, lift=_lift(touched))
+    checked = await context.navigator.checked(changes, CHECK_SECONDS)
+    shown = checked if checked.state == "checked" or checked.note else None
+    return Preview(title, parts, changes, paths=paths, lift=_lift(touched), checked=shown)
 
 
 def _lift(paths: list[str]) -> str:
@@ -62,16 +68,32 @@ async def applied(arguments: Arguments, context: Context, preview: Previewer) ->
         await context.workspace.apply(changes)
     except OSError as error:
         raise ToolFailed(f"nothing was written: {error.strerror or error}") from error
-    announce(changes, context)
+    announce(changes, context, shown.checked)
     lines = [_summary(change) for change in changes.files]
     lines += sorted({f"note: {part.detail}" for part in shown.parts if part.detail})
+    lines += _problems(shown.checked)
     rows: list[Json] = [{"path": change.path, "change": change.change} for change in changes.files]
     return Done("\n".join(lines), tuple(map(diff_of, changes.files)), {"files": rows})
 
 
-def announce(changes: ChangeSet, context: Context) -> None:
-    """Tell the session which files are different now."""
+def _problems(checked: Checked | None) -> list[str]:
+    """The new problems, said once; what could not be checked is told with a later step."""
+    if checked is None or not checked.new:
+        return []
+    rows = [f"  {row.path}:{row.line}: {row.severity}: {row.message}" for row in checked.new[:SHOWN]]
+    more = [f"  and {len(checked.new) - SHOWN} more"] if len(checked.new) > SHOWN else []
+    return [f"new problems: {len(checked.new)}", *rows, *more]
+
+
+def announce(changes: ChangeSet, context: Context, checked: Checked | None = None) -> None:
+    """Tell the session which files are different now, and the navigator what it need not tell again."""
     for change in changes.files:
+        told = None
+        if checked is not None and checked.state == "checked":
+            told = tuple(row for row in checked.new if row.path == change.path)
+        if change.moved_from:
+            context.navigator.changed(change.moved_from, change.before, ())
+        context.navigator.changed(change.path, change.before, told)
         diff = diff_of(change)
         context.session.emit(
             FileChanged(change.path, change.change, diff.added, diff.removed, change.moved_from)

@@ -23,6 +23,7 @@ CHANGING = frozenset(
         "agent.self",
     }
 )
+ONLY_FILES = frozenset({"fs.read", "fs.write"})
 LOOKING = frozenset({"read", "search", "think"})
 EDITING = frozenset({"edit", "move"})
 DECIDER_SECONDS = 5.0
@@ -33,7 +34,7 @@ async def judge(
 ) -> Verdict:
     """The verdict on a call. `typed` says that a person at the screen wrote this very call."""
     verdict = await _decided(judged, deciders)
-    if verdict.level != "deny" and mode == "plan" and judged.tool.capabilities & CHANGING:
+    if verdict.level != "deny" and mode == "plan" and _changes(judged):
         return replace(
             verdict,
             level="deny",
@@ -103,7 +104,8 @@ def _stricter(one: Verdict | None, other: Verdict) -> Verdict:
 def _unsaid(judged: Judged) -> Verdict:
     """All deciders were silent."""
     tool = judged.tool
-    if tool.kind in LOOKING and not tool.capabilities & CHANGING and _is_inside(judged):
+    looks = tool.kind in LOOKING or tool.capabilities & CHANGING
+    if looks and not _changes(judged) and _is_inside(judged):
         return Verdict("allow", capabilities=tool.capabilities)
     words = {
         "edit": "it changes files",
@@ -115,6 +117,21 @@ def _unsaid(judged: Judged) -> Verdict:
     risk = {"edit": 20, "move": 20, "delete": 40, "execute": 40, "fetch": 40}.get(tool.kind, 30)
     reason = words.get(tool.kind, f"no rule covers {tool.name}")
     return Verdict("ask", reason, risk, tool.capabilities)
+
+
+def _changes(judged: Judged) -> bool:
+    """Whether the call can change anything. A tool that writes files may be asked only to look: for such
+    a call it says that it is concurrent, which its contract calls changing nothing."""
+    tool = judged.tool
+    if not tool.capabilities & CHANGING:
+        return False
+    if not tool.capabilities <= ONLY_FILES:
+        return True
+    try:
+        return not tool.is_concurrent(judged.call.arguments)
+    # Foreign code: a tool that fails to say so has not said that it only looks.
+    except Exception:
+        return True
 
 
 def _is_inside(judged: Judged) -> bool:

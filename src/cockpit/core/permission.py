@@ -19,6 +19,7 @@ from cockpit.protocol.rows import ApprovalPart
 from cockpit.workspace.changes import diff_of
 
 RISK_OF_AN_ASK = 30
+SHOWN_PROBLEMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,20 @@ def _request(
         shape=f"{tool.name}({shape})" if shape else "",
         options=options,
         expires=agent.host.approvals.seconds,
+        note=_note(preview),
     )
+
+
+def _note(preview: Preview | None) -> str:
+    """What the change does to problems, in one line; empty where nobody could look."""
+    checked = preview.checked if preview is not None else None
+    if checked is None:
+        return ""
+    if checked.state == "unknown":
+        return f"problems unknown: {checked.note}"
+    shown = "; ".join(f"{row.path}:{row.line} {row.message}" for row in checked.new[:SHOWN_PROBLEMS])
+    gone = f" ({checked.gone} gone)" if checked.gone else ""
+    return f"new problems: {len(checked.new)}{gone}{' - ' if shown else ''}{shown}"
 
 
 def _title(tool: Tool, call: ToolCall) -> str:
@@ -116,7 +130,10 @@ def _narrowed(preview: Preview | None, parts: tuple[str, ...]) -> tuple[Preview 
         return preview, ()
     kept = tuple(one for one in preview.changes.files if one.path in parts)
     left_out = tuple(one.path for one in preview.changes.files if one.path not in parts)
-    return replace(preview, changes=replace(preview.changes, files=kept)), left_out
+    if not left_out:
+        return preview, ()
+    # What was checked was the whole set: of a part of it nothing is known.
+    return replace(preview, changes=replace(preview.changes, files=kept), checked=None), left_out
 
 
 def _remember(agent: Agent, tool: Tool, preview: Preview | None, answer: Answered) -> None:

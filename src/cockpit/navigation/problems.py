@@ -57,7 +57,7 @@ async def checked(live: Sources, changes: ChangeSet, seconds: float) -> Checked:
     """Problems before and after `changes`. Waits little for servers that are not warm."""
     after, before = _texts(changes, live)
     if live.servers is None or not after:
-        return Checked("unknown", note="no language server checks these files")
+        return Checked("unknown")
     if len(after) > MOST_FILES:
         return Checked("unknown", note=f"{len(after)} files are too many to check")
     warm = all(is_ready(live, path) for path in after)

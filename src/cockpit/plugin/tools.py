@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet
+from cockpit.plugin.navigation import Checked
 from cockpit.protocol.content import Block
 from cockpit.protocol.messages import Json, Kind
 
@@ -69,6 +70,7 @@ class Preview:
     `changes` is what will be applied, byte for byte. `argv` are the simple commands of a command
     line. `paths` are the real paths the call touches. `destination` is where something would be
     sent (a host, a remote). `lift` names what may be remembered, as a rule's pattern: `git status *`.
+    `checked` is what the changes do to the problems of their files, None where nobody looked.
     """
 
     title: str
@@ -78,6 +80,7 @@ class Preview:
     paths: tuple[str, ...] = ()
     destination: str = ""
     lift: str = ""
+    checked: Checked | None = None
 
 
 @dataclass(frozen=True, slots=True)

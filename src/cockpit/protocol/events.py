@@ -114,10 +114,9 @@ class ToolCallFinished:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never.
-
-    `shape` is what `allow_session` and `allow_always` would cover, in words; empty when the answer
-    cannot be remembered (then `options` lacks them).
+    """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
+    a change does to problems. `shape` is what `allow_session` and `allow_always` would cover, in words;
+    empty when the answer cannot be remembered (then `options` lacks them).
     """
 
     id: str
@@ -131,6 +130,7 @@ class ApprovalRequested:
     shape: str
     options: tuple[Decision, ...]
     expires: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
