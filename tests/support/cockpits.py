@@ -1,10 +1,11 @@
 """A cockpit on a recording, for tests: opened, settled, looked at."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from tests.support.code import about_code
 from tests.support.scenes import Scene
 from textual.pilot import Pilot
 
@@ -44,7 +45,7 @@ def answers(query: Query, changes: Iterable[Diff] = ()) -> Reply:
         case queries.Changes():
             return queries.ChangeRows(tuple(changes))
         case _:
-            return queries.Refused("not in a recording")
+            return about_code(query) or queries.Refused("not in a recording")
 
 
 def _commands(query: queries.Complete) -> queries.Completions:
@@ -133,15 +134,23 @@ def unread(app: Cockpit) -> int:
     return channel.unread if isinstance(channel, RecordingChannel) else 0
 
 
+Replies = Callable[[Query], Reply | None]
+
+
 def cockpit(
-    scene: Scene, *, theme: str = "", rows: Iterable[SessionRow] = (), others: Iterable[Scene] = ()
+    scene: Scene,
+    *,
+    theme: str = "",
+    rows: Iterable[SessionRow] = (),
+    others: Iterable[Scene] = (),
+    replies: Replies | None = None,
 ) -> tuple[Cockpit, RecordingChannel, RecordingDeck]:
-    """A cockpit that will open `scene`."""
+    """A cockpit that will open `scene`; `replies` answers before the usual answers do."""
 
     def reply(query: Query) -> Reply:
         from tests.support.scenes import EDIT, TESTS
 
-        return answers(query, (EDIT, TESTS))
+        return (replies(query) if replies else None) or answers(query, (EDIT, TESTS))
 
     def channel_of(one: Scene) -> RecordingChannel:
         return RecordingChannel(one.envelopes, session=one.session, replies=reply)
@@ -162,9 +171,10 @@ async def seat(
     *,
     rows: Iterable[SessionRow] = (),
     others: Iterable[Scene] = (),
+    replies: Replies | None = None,
 ) -> AsyncIterator[Seat]:
     """A cockpit on `scene`, settled."""
-    app, channel, deck = cockpit(scene, rows=rows, others=others)
+    app, channel, deck = cockpit(scene, rows=rows, others=others, replies=replies)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(app, pilot)
         yield Seat(app, pilot, channel, deck)

@@ -156,9 +156,10 @@ class Scene:
         risk: int = 30,
         shape: str = "edits of files in src/",
         agent: str = "main",
+        note: str = "",
     ) -> "Scene":
         asked = events.ApprovalRequested(
-            id, agent, tool, title, reason, parts, destination, risk, shape, OPTIONS
+            id, agent, tool, title, reason, parts, destination, risk, shape, OPTIONS, 0.0, note
         )
         return self.add(asked, call)
 

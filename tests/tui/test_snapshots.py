@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+import pytest
 from tests.support.cockpits import cockpit, settled
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
 from textual.app import App
@@ -302,6 +303,79 @@ def test_plan(snap_compare: Compare) -> None:
     assert picture(
         snap_compare, scene.add(events.SessionChanged("deepseek:deepseek-chat", "plan", True, "Discounts"))
     )
+
+
+def with_code(*, errors: bool = True) -> Scene:
+    """A turn that reads a file, with servers and problems known."""
+    scene = idle().says("Where is the rebate taken off?").step(1)
+    call = ToolCall("c1", "read", {"path": "src/shop/cart.py", "offset": 18})
+    scene.add(events.ToolCallStarted(call, "read", "read src/shop/cart.py"), "c1").gets("c1", "line\n" * 25)
+    scene.answers("In `Cart.total`, by the function `rebate`.").ends()
+    rows = (
+        PanelRow("ty  python", "ready"),
+        PanelRow("ruff  python", "ready"),
+        PanelRow("clangd  c, cpp  312 of 885 files", "indexing"),
+    )
+    return scene.add(events.PanelChanged("servers", rows)).add(events.PanelChanged("problems", rows))
+
+
+SIZES = pytest.mark.parametrize("width", [60, 100, 160])
+
+
+@SIZES
+def test_outline_tab(snap_compare: Compare, width: int) -> None:
+    assert picture(snap_compare, with_code(), (width, 30), keys=("alt+2",))
+
+
+@SIZES
+def test_problems_tab(snap_compare: Compare, width: int) -> None:
+    assert picture(snap_compare, with_code(), (width, 30), keys=("alt+3", "f5"))
+
+
+@SIZES
+def test_servers_in_now(snap_compare: Compare, width: int) -> None:
+    assert picture(snap_compare, with_code(), (width, 30), keys=("alt+1",))
+
+
+@SIZES
+def test_go_to_symbol(snap_compare: Compare, width: int) -> None:
+    assert picture(snap_compare, with_code(), (width, 30), keys=("f6", "down"))
+
+
+@SIZES
+def test_references(snap_compare: Compare, width: int) -> None:
+    keys = ("slash", *"references", "enter", "enter")
+    assert picture(snap_compare, with_code(), (width, 30), keys=keys)
+
+
+@SIZES
+def test_problems_screen(snap_compare: Compare, width: int) -> None:
+    assert picture(snap_compare, with_code(), (width, 30), keys=("f8",))
+
+
+@SIZES
+def test_viewer(snap_compare: Compare, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    keys = ("alt+2", "f5", "down", "down", "down", "v")
+    assert picture(snap_compare, with_code(), (width, 30), keys=keys)
+
+
+def test_new_name(snap_compare: Compare) -> None:
+    assert picture(snap_compare, with_code(), keys=("slash", *"rename", "enter", "enter"))
+
+
+def test_approval_with_new_problems(snap_compare: Compare) -> None:
+    scene = idle().says("rename it").step(1).calls("c1", "rename", "rename total to sum", "edit")
+    note = (
+        "new problems: 2\nsrc/shop/cart.py:25 no attribute `total`\ntests/test_cart.py:8 no attribute `total`"
+    )
+    assert picture(snap_compare, scene.asks(call="c1", tool="rename", note=note))
+
+
+def test_approval_without_new_problems(snap_compare: Compare) -> None:
+    scene = idle().says("rename it").step(1).calls("c1", "rename", "rename total to sum", "edit")
+    assert picture(snap_compare, scene.asks(call="c1", tool="rename", note="new problems: 0"), (100, 30))
 
 
 def test_chinese(snap_compare: Compare) -> None:

@@ -6,7 +6,7 @@ Knows no widget; `doing` carries the actions out by name.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-Group = Literal["prompt", "session", "view", "approval", "trace"]
+Group = Literal["prompt", "session", "view", "code", "approval", "trace", "work"]
 Does = Literal["op", "query", "screen", "view"]
 
 
@@ -72,6 +72,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("suspend", ("ctrl+z",), "suspend to the shell", "view", "view", everywhere=True),
     Action("theme", (), "choose a theme", "view", "screen", ("theme",)),
     Action("changes", (), "what this session changed, as a diff", "view", "screen", ("diff", "changes")),
+    Action("symbols", ("f6",), "go to symbol", "code", "screen", ("symbols",), everywhere=True),
+    Action("outline", ("f7",), "go to symbol in file", "code", "screen", ("outline",), everywhere=True),
+    Action("problems", ("f8",), "problems", "code", "screen", ("problems",), everywhere=True),
+    Action("references", (), "find references", "code", "screen", ("references",)),
+    Action("callers", (), "find callers", "code", "screen", ("callers",)),
+    Action("rename", (), "rename symbol", "code", "op", ("rename",)),
+    Action("restart_servers", (), "restart language servers", "code", "op"),
+    Action("tab_now", ("alt+1",), "Work: what happens now", "work", "view", everywhere=True),
+    Action("tab_outline", ("alt+2",), "Work: outline of the file at hand", "work", "view", everywhere=True),
+    Action("tab_problems", ("alt+3",), "Work: problems", "work", "view", everywhere=True),
+    Action("tab_next", ("right_square_bracket",), "next tab", "work", "view", listed=False),
+    Action("tab_previous", ("left_square_bracket",), "tab before", "work", "view", listed=False),
+    Action("look", ("v",), "look at the place here, without an editor", "work", "screen", listed=False),
     Action(
         "sessions",
         ("ctrl+s",),
@@ -112,6 +125,8 @@ _NAMES = {
     "space": "Space",
     "pageup": "PgUp",
     "pagedown": "PgDn",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
 }
 
 
@@ -156,6 +171,9 @@ def hints(
             ("copy", "copy"),
             ("composer", "back to Composer"),
         ]
+    elif place == "work" and not question:
+        wanted = [("open_entry", "open"), ("look", "look"), ("tab_previous", "tab before")]
+        wanted += [("tab_next", "next tab"), ("composer", "back to Composer")]
     elif question:
         wanted = [("send", "answer"), ("interrupt", "interrupt")]
     elif busy:

@@ -65,7 +65,7 @@ class Cockpit(App[int]):
     Screen { layers: default above; background: $background; }
     #body { height: 1fr; layout: horizontal; background: $surface; }
     #trace { width: 62%; height: 1fr; background: $background; }
-    #work { width: 38%; height: 1fr; padding: 1 0 0 1; }
+    #work { width: 38%; height: 1fr; padding: 0 0 0 1; }
     Screen.-wide #work.-shut { display: none; }
     Screen.-wide #trace.-alone { width: 1fr; }
     Screen.-tall Editor { padding: 1 1; }

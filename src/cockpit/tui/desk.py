@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from cockpit import paths
 from cockpit.errors import CockpitError
 from cockpit.tui import doing, drawing, keymap, memory, opening, showing, themes
-from cockpit.tui.actions import ACTIONS, keys_of
+from cockpit.tui.actions import ACTIONS, Action, keys_of
+from cockpit.tui.asking import Asking
 from cockpit.tui.composer.completing import Completing
 from cockpit.tui.composer.editor import Editor
 from cockpit.tui.composer.history import History
@@ -50,6 +51,7 @@ class Desk:
         self.history = History(None if app.options.still else paths.state() / "history.jsonl")
         self.link: Link | None = None
         self.completing: Completing | None = None
+        self.asking = Asking(self)
         self.ready = False
         self.learned = False
         self.trust_asked = False
@@ -215,16 +217,22 @@ class Desk:
 
     def typed(self, event: Typed) -> None:
         """A key outside the Composer: the Trace's own, an answer, or the start of a prompt."""
-        own = {"slash": "find", "n": "find_next", "N": "find_previous", "enter": "open_entry"}
+        own = {key: one.name for one in ACTIONS if one.group == event.place for key in self._keys(one)}
+        name = own.get(event.character) or own.get(event.key)
         if event.key == "escape":
             self.do("composer")
-        elif event.place == "trace" and (name := own.get(event.character) or own.get(event.key)):
+        elif event.place == "trace" and name:
             self.do(name)
         elif event.character in self.app.editor.answers:
             self.do(self.app.editor.answers[event.character])
+        elif name and not (name == "look" and not self.app.work.chosen.startswith("place:")):
+            self.do(name)
         elif event.character.isprintable() and event.character:
             self.app.editor.focus()
             self.app.editor.insert(event.character)
+
+    def _keys(self, action: Action) -> tuple[str, ...]:
+        return () if action.everywhere else keys_of(action.name, self.keymap)
 
     def open_row(self, y: int) -> None:
         showing.toggle_at(self, y)

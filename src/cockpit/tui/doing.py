@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cockpit.protocol import ops
 from cockpit.protocol.messages import Json
-from cockpit.tui import answering, opening, showing
+from cockpit.tui import answering, going, opening, showing
 from cockpit.tui.actions import BY_NAME, BY_SLASH
 from cockpit.tui.composer.editor import How, Purpose
 from cockpit.tui.link import ORIGIN, is_live
@@ -195,8 +195,14 @@ async def choose(desk: "Desk", does: str) -> None:
     link = desk.link
     assert link is not None
     what, _, value = does.partition(":")
+    if what == "panel" and value.startswith("open "):
+        what, value = "place", value.removeprefix("open ")
     if what == "diff":
         await showing.changes(desk, value)
+    elif what == "place":
+        await going.go_to(desk, value)
+    elif what == "tab":
+        await do(desk, f"tab_{value}")
     elif what == "panel":
         plugin, _, action = value.partition("/")
         await link.invoke(action, {}, plugin)

@@ -12,6 +12,7 @@ from cockpit.tui.state.state import State, Waiting
 from cockpit.tui.trace.layout import Line, Piece, paragraph
 from cockpit.tui.trace.moment import Moment
 from cockpit.tui.work.rows import rows
+from cockpit.tui.work.tabs import strip_of
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -36,6 +37,8 @@ def frame(desk: "Desk", moment: Moment) -> None:
     if "bar" in aspects:
         _bars(desk, state)
     paint_now(app.trace, app.work, app.top, app.hints)
+    if state.code.stale:
+        desk.asking.refresh()
     if state.requests:
         doing.take_requests(desk)
     if desk.learned and state.started and not state.trusted and not desk.trust_asked:
@@ -120,7 +123,8 @@ def _work(desk: "Desk", state: State, moment: Moment) -> None:
         if waits:
             work.scroll_to(y=0, animate=False, force=True)
     width = work.size.width or (desk.app.size.width if narrow else desk.app.size.width * 38 // 100)
-    work.show(rows(state, max(20, width), moment, desk.left_out), desk.app.palette)
+    made = rows(state, max(20, width), moment, desk.left_out)
+    work.show(made, desk.app.palette, strip_of(state))
 
 
 def _bars(desk: "Desk", state: State) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cockpit.tui import clipboard, lending
+from cockpit.tui.state.code import TABS, Tab
 from cockpit.tui.state.entries import FOLDING, Answered, Said
 from cockpit.tui.state.state import Request
 
@@ -200,14 +201,55 @@ def answered(desk: "Desk", request: Request) -> bool:
     return False
 
 
-def _screen(name: str) -> Doing:
+def _screen(name: str, function: str = "show") -> Doing:
     """A screen of the package `screens`, imported when it is first opened."""
 
     async def show(desk: "Desk") -> None:
         module = import_module(f"cockpit.tui.screens.{name}")
-        await module.show(desk)
+        await getattr(module, function)(desk)
 
     return show
+
+
+def _tab(tab: Tab) -> Doing:
+    async def show(desk: "Desk") -> None:
+        open_tab(desk, tab)
+
+    return show
+
+
+def _next_tab(step: int) -> Doing:
+    async def show(desk: "Desk") -> None:
+        if desk.link is not None:
+            open_tab(desk, TABS[(TABS.index(desk.link.state.code.tab) + step) % len(TABS)])
+
+    return show
+
+
+def open_tab(desk: "Desk", tab: Tab) -> None:
+    """Show a tab of Work, and Work where it is shut."""
+    view, link = desk.app.work, desk.link
+    if link is None:
+        return
+    if desk.app.size.width < 100:
+        view.add_class("-open")
+    view.remove_class("-shut")
+    desk.app.trace.remove_class("-alone")
+    code = link.state.code
+    if tab != code.tab:
+        view.scroll_to(y=0, animate=False, force=True)
+    code.tab = tab
+    code.stale.update({"outline"} if tab == "outline" else {"problems"} if tab == "problems" else set())
+    _bar(desk)
+
+
+async def look(desk: "Desk") -> None:
+    """What the cursor in Work is on, in the viewer."""
+    from cockpit.tui import going
+
+    what, _, place = desk.app.work.chosen.partition(":")
+    if what == "place":
+        await going.go_to(desk, place, viewed=True)
 
 
 def _bar(desk: "Desk") -> None:
@@ -228,6 +270,7 @@ async def _changes(desk: "Desk") -> None:
     await changes(desk)
 
 
+_CODE = ("symbols", "outline", "references", "callers", "problems", "rename", "restart_servers")
 SHOWING: dict[str, Doing] = {
     "trace": trace,
     "composer": composer,
@@ -254,6 +297,13 @@ SHOWING: dict[str, Doing] = {
     "trust": _screen("trust"),
     "view_approval": _screen("approval"),
     "find": _screen("find"),
+    **{name: _screen("code", name) for name in _CODE},
+    "tab_now": _tab("now"),
+    "tab_outline": _tab("outline"),
+    "tab_problems": _tab("problems"),
+    "tab_next": _next_tab(1),
+    "tab_previous": _next_tab(-1),
+    "look": look,
     "find_next": find_next,
     "find_previous": find_previous,
 }

@@ -13,12 +13,14 @@ _GROUPS: tuple[tuple[Group, str], ...] = (
     ("prompt", "Writing"),
     ("approval", "While an approval waits (the Composer empty, or Work in focus)"),
     ("view", "Looking"),
+    ("code", "Code, without any model"),
     ("trace", "In the Trace (F3)"),
+    ("work", "In Work (F5)"),
     ("session", "Session"),
 )
 _SIGNS = (
     ("/", "commands"),
-    ("@", "name a file"),
+    ("@", "name a file, a symbol, callers:NAME or tests:NAME"),
     ("!", "run a shell command yourself"),
     ("?", "this help, in an empty Composer"),
     (">", "the palette, in an empty Composer"),

@@ -48,6 +48,7 @@ class ChoiceList(ScrollView):
         self.palette = palette
         self.choices: Sequence[Choice] = ()
         self.at = 0
+        self.empty = "nothing fits"
 
     def show(self, choices: Sequence[Choice], at: int = 0) -> None:
         self.choices, self.at = choices, at
@@ -73,7 +74,7 @@ class ChoiceList(ScrollView):
         index = y + self.scroll_offset.y
         width = self.size.width
         if index >= len(self.choices):
-            text = "nothing fits" if not self.choices and y == 0 else ""
+            text = shortened(self.empty, width) if not self.choices and y == 0 else ""
             return to_strip(Line([(text, "muted/surface+i")], "body/surface"), width, self.palette)
         return to_strip(_line(self.choices[index], index == self.at, width), width, self.palette)
 

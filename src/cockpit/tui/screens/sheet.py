@@ -44,6 +44,12 @@ class Lines(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._make(self.size.width)
 
+    def anew(self) -> None:
+        """What `lay` tells is different now."""
+        width, self._width = self._width, 0
+        self._make(width)
+        self.refresh()
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self.lay(max(10, width)))
 

@@ -8,7 +8,7 @@ from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from cockpit.protocol.rows import TodoRow
 from cockpit.tui.clean import clean, one_line
-from cockpit.tui.state import calls, subagents
+from cockpit.tui.state import calls, code, subagents
 from cockpit.tui.state.entries import Answered, Called, Ended, Plan, Remark, Said, Shown, Thought, Welcomed
 from cockpit.tui.state.safe import safe_blocks
 from cockpit.tui.state.state import ChangedFile, Request, State, Turn
@@ -42,6 +42,7 @@ def _durable(state: State, envelope: Envelope, event: Event) -> None:
             _message(state, event, envelope.time)
         case events.ToolCallStarted():
             calls.started(state, event, envelope.time)
+            code.called(state.code, event, state.root)
         case events.ToolCallFinished():
             calls.finished(state, event)
         case events.ApprovalRequested():
@@ -93,6 +94,7 @@ def _standing(
             _plan(state, event)
         case events.FileChanged():
             _file(state, event)
+            code.changed(state.code, event)
         case events.ContextCompacted():
             text = f"context compacted: {event.before:,} to {event.after:,} tokens"
             state.add(Remark("note", text))
@@ -104,6 +106,7 @@ def _standing(
             _noticed(state, event, envelope.time)
         case events.PanelChanged():
             state.panels[event.panel] = event.rows
+            code.panel(state.code, event)
         case events.Unknown():
             state.add(Remark("note", f"event {one_line(event.kind)} is not known to this version"))
         case _:

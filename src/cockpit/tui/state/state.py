@@ -6,6 +6,7 @@ from typing import Literal
 from cockpit.protocol.events import ApprovalRequested, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, Usage
 from cockpit.protocol.rows import PanelRow, TodoRow
+from cockpit.tui.state.code import CodeState, Tab
 from cockpit.tui.state.entries import Entry
 
 Aspect = Literal["trace", "work", "bar"]
@@ -84,6 +85,7 @@ class State:
     context: int = 0
     window: int = 0
     panels: dict[str, tuple[PanelRow, ...]] = field(default_factory=dict)
+    code: CodeState = field(default_factory=CodeState)
     plan: str = ""
     requests: list[Request] = field(default_factory=list)
     captured: set[str] = field(default_factory=set)  # ops whose answers a screen takes
@@ -101,6 +103,11 @@ class State:
     def is_working(self) -> bool:
         """A turn runs, or a call that a person made beside it."""
         return self.busy or bool(self.running)
+
+    @property
+    def tab(self) -> Tab:
+        """What Work shows: what waits for a person comes before the tab they chose."""
+        return "now" if self.approvals or self.questions else self.code.tab
 
     @property
     def fullness(self) -> float | None:

@@ -26,6 +26,7 @@ def approval_rows(
         found.append((line, ""))
     found.append((Line([], "body/surface"), ""))
     found += [(line, "") for line in _keys(request, width)]
+    found += [(line, "") for line in _note(request.note, width)]
     for part in request.parts:
         found.append((Line([], "body/surface"), ""))
         found += _part(part, len(request.parts) > 1, part.id in left_out, request.tool, width)
@@ -61,6 +62,24 @@ def _facts(request: ApprovalRequested, width: int) -> list[Line]:
         arrow: list[Piece] = [(" → ", "warn/surface")]
         lines += _text(one_line(request.destination), width, "body/surface", arrow, [("   ", "body/surface")])
     return lines
+
+
+def _note(note: str, width: int) -> list[Line]:
+    """What language servers make of the change: new problems, none, or that nobody knows."""
+    if not note:
+        return []
+    none, some = note.startswith("new problems: 0"), note.startswith("new problems")
+    sign, key = ("✓", "good") if none else ("✗", "bad") if some else ("·", "muted")
+    first: list[Piece] = [(f" {sign} ", f"{key}/surface+b")]
+    lines = paragraph(
+        clean_output(note),
+        width - 1,
+        key=f"{key}/surface",
+        first=first,
+        rest=[("   ", "body/surface")],
+        fill="body/surface",
+    )
+    return [Line([], "body/surface"), *lines[:8]]
 
 
 def _text(text: str, width: int, key: str, first: list[Piece], rest: list[Piece]) -> list[Line]:

@@ -1,7 +1,5 @@
 """The rows of Work, from the state: pure. A row may carry what Enter does on it."""
 
-from dataclasses import dataclass
-
 from cockpit.protocol.events import QuestionAsked
 from cockpit.protocol.rows import PanelRow
 from cockpit.tui import figures
@@ -11,6 +9,8 @@ from cockpit.tui.state.state import ChangedFile, State
 from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, shortened_path, width_of
 from cockpit.tui.trace.moment import SPINNER, Moment
 from cockpit.tui.work.approval import approval_rows
+from cockpit.tui.work.code import outline_rows, problem_rows
+from cockpit.tui.work.lines import Row, blank, row, shade, title
 
 _TAIL = 5
 _LETTERS = {
@@ -26,59 +26,37 @@ _TODO = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line, and what choosing it does: `diff:PATH`, `panel:PLUGIN/ACTION`, `option:N`, or nothing."""
-
-    line: Line
-    does: str = ""
-
-
 def rows(state: State, width: int, moment: Moment, parts: frozenset[str] = frozenset()) -> list[Row]:
-    """Everything Work shows; what waits for a person comes first. `parts` are those left out of the
-    approval that is shown."""
+    """Everything the open tab shows; what waits for a person comes first. `parts` are those left out of
+    the approval that is shown."""
+    if state.tab == "outline":
+        return outline_rows(state.code, width)
+    if state.tab == "problems":
+        return problem_rows(state.code, width)
+    return _now(state, width, moment, parts)
+
+
+def _now(state: State, width: int, moment: Moment, parts: frozenset[str]) -> list[Row]:
     found: list[Row] = []
     if state.approvals:
         request = next(iter(state.approvals.values()))
         lines = approval_rows(request, 1, len(state.approvals), width, parts)
         found += [Row(line, does) for line, does in lines]
-        found.append(_blank())
+        found.append(blank())
     elif state.questions:
-        found += [*_question(next(iter(state.questions.values())), width), _blank()]
+        found += [*_question(next(iter(state.questions.values())), width), blank()]
     if state.turn is not None:
-        found += [*_running(state, width, moment), _blank()]
+        found += [*_running(state, width, moment), blank()]
     if state.todo:
-        found += [*_todo(state, width), _blank()]
+        found += [*_todo(state, width), blank()]
     if state.files:
-        found += [*_files(list(state.files.values()), width), _blank()]
+        found += [*_files(list(state.files.values()), width), blank()]
     for panel, panel_rows in state.panels.items():
-        if panel_rows:
-            found += [*_panel(panel, panel_rows, width), _blank()]
+        if panel_rows and panel != "problems":  # they have a tab of their own
+            found += [*_panel(panel, panel_rows, width), blank()]
     if state.turn is None and not state.approvals and not state.questions:
         found += _still(state, width)
     return found
-
-
-def _blank() -> Row:
-    return Row(Line([], "body/surface"))
-
-
-def title(text: str, right: str = "", key: str = "heading") -> Line:
-    """The head of a section."""
-    return Line([(" " + text, f"{key}/surface+b")], "body/surface", right=[(f"{right} ", "muted/surface")])
-
-
-def row(*pieces: Piece, right: list[Piece] | None = None) -> Line:
-    """A line on Work's own shade."""
-    shaded = [(text, _on(key)) for text, key in pieces]
-    return Line(shaded, "body/surface", right=[(text, _on(key)) for text, key in right or []])
-
-
-def _on(key: str) -> str:
-    if "/" in key:
-        return key
-    name, plus, flags = key.partition("+")
-    return f"{name}/surface{plus}{flags}"
 
 
 def _running(state: State, width: int, moment: Moment) -> list[Row]:
@@ -126,11 +104,11 @@ def _todo(state: State, width: int) -> list[Row]:
     lines = [title("TODO", f"{done} of {len(state.todo)}")]
     for one in state.todo:
         sign, key, text_key = _TODO[one.status]
-        first = [(f" {sign} ", _on(key))]
+        first = [(f" {sign} ", shade(key))]
         lines += paragraph(
             one.text,
             width - 1,
-            key=_on(text_key),
+            key=shade(text_key),
             first=first,
             rest=[("   ", "body/surface")],
             fill="body/surface",
@@ -167,7 +145,7 @@ def _question(question: QuestionAsked, width: int) -> list[Row]:
     lines = paragraph(text, width - 1, key="body/surface+b", first=bar, rest=bar, fill="body/surface")
     found += [Row(line) for line in lines]
     if question.options:
-        found.append(_blank())
+        found.append(blank())
     for number, option in enumerate(question.options, 1):
         first: list[Piece] = [(f"  {number}  ", "person/surface+b")]
         rest: list[Piece] = [("     ", "body/surface")]
@@ -176,7 +154,7 @@ def _question(question: QuestionAsked, width: int) -> list[Row]:
         )
         found += [Row(line, f"option:{number - 1}") for line in lines]
     words = "press its number, or write" if question.options else "write the answer, Enter sends it"
-    found += [_blank(), Row(row((f" {words}", "muted")))]
+    found += [blank(), Row(row((f" {words}", "muted")))]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Work's widget: rows, a cursor on those that can be chosen, a scroll of its own."""
+"""Work's widget: a line of tabs that stays, rows below it with a cursor on those that can be chosen."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,8 @@ from cockpit.tui.trace.layout import Line
 from cockpit.tui.trace.strips import to_strip
 
 if TYPE_CHECKING:
-    from cockpit.tui.work.rows import Row
+    from cockpit.tui.work.lines import Row
+    from cockpit.tui.work.tabs import Strip as Tabs
 
 _EMPTY = Line([], "body/surface")
 
@@ -45,17 +46,26 @@ class WorkView(ScrollView, can_focus=True):
         self.palette = palette
         self.rows: Sequence[Row] = ()
         self.cursor = -1
+        self.tabs: Tabs | None = None
 
-    def show(self, rows: "Sequence[Row]", palette: Palette) -> None:
+    @property
+    def chosen(self) -> str:
+        """What the row under the cursor does."""
+        return self._does(self.cursor)
+
+    def show(self, rows: "Sequence[Row]", palette: Palette, tabs: "Tabs") -> None:
         """Other rows; only lines that differ are drawn."""
         old, self.rows = self.rows, rows
+        if self.tabs is None or self.tabs.line.pieces != tabs.line.pieces:
+            self.refresh(Region(0, 0, self.size.width, 1))
+        self.tabs = tabs
         if palette is not self.palette:
             self.palette, old = palette, ()
         self._keep_cursor()
-        set_height(self, len(rows))
+        set_height(self, len(rows) + 1)
         top, height = self.scroll_offset.y, self.size.height
-        for y in range(height):
-            row = y + top
+        for y in range(1, height):
+            row = y + top - 1
             before = old[row].line if row < len(old) else _EMPTY
             now = rows[row].line if row < len(rows) else _EMPTY
             if before.pieces != now.pieces or before.right != now.right or row == self.cursor or not old:
@@ -80,7 +90,10 @@ class WorkView(ScrollView, can_focus=True):
         return self.rows[row].does if 0 <= row < len(self.rows) else ""
 
     def render_line(self, y: int) -> Strip:
-        row = y + self.scroll_offset.y
+        if y == 0:
+            line = self.tabs.line if self.tabs is not None else _EMPTY
+            return to_strip(line, self.size.width, self.palette)
+        row = y + self.scroll_offset.y - 1
         line = self.rows[row].line if row < len(self.rows) else _EMPTY
         marks = [(0, -2, "selection")] if row == self.cursor else []
         return to_strip(line, self.size.width, self.palette, marks)
@@ -108,10 +121,22 @@ class WorkView(ScrollView, can_focus=True):
         if row == self.cursor:
             return False
         self.cursor = row
-        self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
+        self._bring_in_sight(row)
         self.refresh()
         return True
 
+    def _bring_in_sight(self, row: int) -> None:
+        """The first line of the view is the tabs': `row` stands at `row + 1 - scroll`."""
+        top, height = self.scroll_offset.y, self.size.height
+        if row < top:
+            self.scroll_to(y=row, animate=False, force=True)
+        elif row > top + height - 2:
+            self.scroll_to(y=row - height + 2, animate=False, force=True)
+
     def on_click(self, event: events.Click) -> None:
-        if does := self._does(event.y + self.scroll_offset.y):
+        at = event.get_content_offset(self)
+        if at is not None and at.y == 0:
+            if self.tabs is not None and (tab := self.tabs.tab_at(at.x)):
+                self.post_message(self.Chosen(f"tab:{tab}"))
+        elif at is not None and (does := self._does(at.y + self.scroll_offset.y - 1)):
             self.post_message(self.Chosen(does))

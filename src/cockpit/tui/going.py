@@ -1,0 +1,82 @@
+"""Opening a place: in the person's editor at line and column, or in the viewer where they have none."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cockpit.tui import editors
+from cockpit.tui.state.code import seen
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+
+async def go(desk: "Desk", path: str, line: int = 1, column: int = 1) -> None:
+    """In `$VISUAL` or `$EDITOR`: one of the terminal gets the terminal, another a window beside us."""
+    editor = editors.editor_of(os.environ)
+    if not editor:
+        await look(desk, path, line, column)
+        return
+    _at_hand(desk, path, line)
+    whole = str(Path(desk.app.root, path))
+    try:
+        opening = editors.argv_of(editor, whole, line, column)
+    except ValueError as error:  # a quote that is never closed
+        desk.app.notify(f"$EDITOR cannot be read: {error}", severity="warning")
+        return
+    if opening.in_terminal:
+        _lend(desk, opening.argv)
+    else:
+        problem = await asyncio.to_thread(_beside, opening.argv)
+        desk.app.notify(problem or f"{opening.argv[0]} opens {path}:{line}", timeout=4)
+
+
+async def look(desk: "Desk", path: str, line: int = 1, column: int = 1) -> None:
+    """In the viewer."""
+    from cockpit.tui.screens import viewer
+
+    _at_hand(desk, path, line)
+    await viewer.show(desk, path, line, column)
+
+
+async def go_to(desk: "Desk", place: str, *, viewed: bool = False) -> None:
+    """`PATH:LINE:COLUMN` of a row."""
+    path, line, column = place.rsplit(":", 2)
+    if line.isdecimal() and column.isdecimal():
+        await (look if viewed else go)(desk, path, int(line), int(column))
+
+
+def _at_hand(desk: "Desk", path: str, line: int) -> None:
+    if desk.link is not None:
+        seen(desk.link.state.code, path, line)
+        desk.changed()
+
+
+def _lend(desk: "Desk", argv: tuple[str, ...]) -> None:
+    """The loop stands still meanwhile, as the terminal belongs to the editor."""
+    from textual.app import SuspendNotSupported
+
+    app = desk.app
+    try:
+        with app.suspend():
+            code = subprocess.run(argv, check=False).returncode
+        problem = f"{argv[0]} ended with {code}" if code else ""
+    except SuspendNotSupported:
+        problem = "this terminal cannot be lent to an editor; Tab looks at the place here"
+    except OSError as error:
+        problem = f"{argv[0]} did not start: {error.strerror}; set $EDITOR"
+    if problem:
+        app.notify(problem, severity="warning")
+    app.refresh(layout=True)
+
+
+def _beside(argv: tuple[str, ...]) -> str:
+    """Start an editor that has its own window and outlives us; what went wrong."""
+    quiet = subprocess.DEVNULL
+    try:
+        subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=os.name != "nt")
+    except OSError as error:
+        return f"{argv[0]} did not start: {error.strerror}; set $EDITOR"
+    return ""

@@ -1,0 +1,319 @@
+"""Code for people: go to a symbol, its uses, problems, renaming; Work's tabs; the viewer; the editor."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.cockpits import Seat, seat, settled
+from tests.support.code import CART, OUTLINE, PROBLEMS
+from tests.support.scenes import Scene, asking
+from textual.widgets import Input
+
+from cockpit.protocol import events, ops
+from cockpit.protocol.code import (
+    Navigate,
+    ProblemRow,
+    ProblemRows,
+    Problems,
+    SymbolRow,
+    SymbolRows,
+    Symbols,
+)
+from cockpit.protocol.messages import ToolCall
+from cockpit.protocol.queries import Query, Reply
+from cockpit.protocol.rows import PanelRow
+from cockpit.tui.screens.live import Live
+from cockpit.tui.screens.viewer import Source, Viewer
+
+
+@pytest.fixture(autouse=True)
+def no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+
+
+def idle(root: str = "/home/ada/shop") -> Scene:
+    return Scene(root).start()
+
+
+def reading(scene: Scene, path: str = CART) -> Scene:
+    call = ToolCall("c1", "read", {"path": path, "offset": 18})
+    return scene.says("look").step(1).add(events.ToolCallStarted(call, "read", f"read {path}"), "c1")
+
+
+async def until(condition: Callable[[], object], s: Seat, seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await s.pilot.pause(0.01)
+    await settled(s.app, s.pilot)
+
+
+def live(s: Seat) -> Live:
+    screen = s.app.screen
+    assert isinstance(screen, Live)
+    return screen
+
+
+async def test_go_to_symbol_narrows_while_typing_and_enter_looks_without_an_editor() -> None:
+    async with seat(idle()) as s:
+        await s.press("f6")
+        await until(lambda: "checkout" in s.screen, s)
+        await s.type("total")
+        await until(lambda: "checkout" not in s.screen, s)
+        assert "Cart.total" in s.screen and f"{CART}:15" in s.screen and "lsp" in s.screen
+        await s.press("enter")
+        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: "def total(self) -> Decimal:" in s.screen, s)
+        assert "line 15 of" in s.screen
+        await s.press("escape")
+        assert len(s.app.screen_stack) == 1 and s.state.code.at_hand == CART
+
+
+async def test_an_older_answer_never_overwrites_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols) and not query.path:
+            asked.append(query.query)
+            return SymbolRows(tuple(row for row in OUTLINE if query.query in row.name))
+        return None
+
+    async with seat(idle(), replies=replies) as s:
+        gate = asyncio.Event()
+        channel = s.app.desk and s.app.desk.link and s.app.desk.link.channel
+        assert channel is not None
+        usual = channel.ask
+
+        async def slow(query: Query) -> Reply:
+            if isinstance(query, Symbols) and query.query == "to":
+                try:
+                    await gate.wait()
+                except asyncio.CancelledError:
+                    await gate.wait()  # an answer that is on its way cannot be called back
+            return await usual(query)
+
+        monkeypatch.setattr(channel, "ask", slow)
+        await s.press("f6")
+        await s.type("to")
+        await until(lambda: live(s)._number >= 2, s)
+        live(s).query_one(Input).value = "reb"
+        await until(lambda: "rebate" in s.screen and "checkout" not in s.screen, s)
+        gate.set()
+        await settled(s.app, s.pilot)
+        assert "rebate" in s.screen and "Cart.total " not in s.screen
+
+
+async def test_an_incomplete_answer_says_why_and_is_asked_again_when_a_server_changes() -> None:
+    ready: list[bool] = []
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols) and not query.path:
+            if ready:
+                return SymbolRows(OUTLINE)
+            row = SymbolRow("checkout", "function", CART, 24, 5, "def checkout(cart):", "tree-sitter")
+            return SymbolRows((row,), False, "ty is starting")
+        return None
+
+    scene = idle()
+    async with seat(scene, replies=replies) as s:
+        await s.press("f6")
+        await until(lambda: "tree-sitter, ty is starting" in s.screen, s)
+        ready.append(True)
+        await s.play(scene.add(events.PanelChanged("servers", (PanelRow("ty  python", "ready"),))))
+        await until(lambda: "Cart.total" in s.screen, s)
+        assert "is starting" not in s.screen
+
+
+async def test_the_outline_of_the_file_at_hand_is_a_picker_too() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        await s.press("f7")
+        assert "no file is at hand" in "".join(str(one.message) for one in s.app._notifications)
+        await s.play(reading(scene))
+        await s.press("f7")
+        await until(lambda: "Cart.total.rebate" in s.screen, s)
+        await s.type("check")
+        await until(lambda: "rebate" not in s.screen.split("Enter open")[0].split("checkout")[-1], s)
+        await s.press("tab")
+        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        assert "line 24 of" in s.screen
+
+
+async def test_references_start_at_the_symbol_at_hand() -> None:
+    asked: list[Navigate] = []
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Navigate):
+            asked.append(query)
+        return None
+
+    async with seat(reading(idle()), replies=replies) as s:
+        await s.type("/references")
+        await s.press("enter")
+        await until(lambda: isinstance(s.app.screen, Live), s)
+        assert live(s).query_one(Input).value == "rebate"
+        live(s).query_one(Input).value = "total"
+        await until(lambda: "Cart.total " in s.screen, s)
+        await s.press("enter")
+        await until(lambda: "References of total" in s.screen, s)
+        assert "assert cart.total() == 7" in s.screen and "tests/test_cart.py:8" in s.screen
+        assert (asked[0].relation, asked[0].place) == ("references", f"{CART}:15:9")
+
+
+async def test_renaming_asks_for_the_name_and_submits_a_call() -> None:
+    async with seat(idle()) as s:
+        await s.type("/rename")
+        await s.press("enter")
+        await until(lambda: isinstance(s.app.screen, Live), s)
+        await s.type("checkout")
+        await until(lambda: "TAX" not in s.screen, s)
+        await s.press("enter")
+        await until(lambda: "Rename checkout to" in s.screen, s)
+        s.app.screen.query_one(Input).value = "pay"
+        await s.press("enter")
+        await until(lambda: [op for op in s.ops if isinstance(op, ops.CallTool)], s)
+        call = next(op for op in s.ops if isinstance(op, ops.CallTool))
+        assert (call.name, dict(call.arguments)) == ("rename", {"symbol": f"{CART}:24:5", "to": "pay"})
+
+
+async def test_restarting_the_servers_is_a_command() -> None:
+    async with seat(idle()) as s:
+        await s.press("ctrl+p")
+        await s.type("restart lang")
+        await s.press("enter")
+        sent = [op for op in s.ops if isinstance(op, ops.Invoke)]
+        assert [(op.action, dict(op.arguments)) for op in sent] == [("lsp", {"text": "restart"})]
+
+
+async def test_problems_are_a_picker_and_a_tab_with_their_counts() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        assert "  Problems" in s.screen and "✗1" not in s.screen
+        await s.play(scene.add(events.PanelChanged("problems", (PanelRow("x", "error"),))))
+        await until(lambda: "Problems ✗1 ▲2" in s.screen, s)
+        await s.press("alt+3")
+        await until(lambda: "may be None here" in s.screen, s)
+        assert "1 error, 1 warning" in s.screen and "ruff" in s.screen
+        await s.press("f8")
+        await s.type("unused")
+        await until(lambda: "may be None" not in s.screen.split("Problems")[2], s)
+
+
+async def test_new_problems_take_the_place_of_old_ones_while_the_tab_is_open() -> None:
+    rows: list[ProblemRow] = list(PROBLEMS)
+
+    def replies(query: Query) -> Reply | None:
+        return ProblemRows(tuple(rows)) if isinstance(query, Problems) else None
+
+    scene = idle()
+    async with seat(scene, replies=replies) as s:
+        await s.press("alt+3")
+        await until(lambda: "may be None here" in s.screen, s)
+        rows.clear()
+        await s.play(scene.add(events.PanelChanged("problems", ())))
+        await until(lambda: "none known" in s.screen, s)
+
+
+async def test_the_outline_tab_is_nested_follows_the_file_at_hand_and_opens_places() -> None:
+    scene = idle()
+    async with seat(scene) as s:
+        await s.press("alt+2")
+        assert "no file is at hand" in s.screen
+        await s.play(reading(scene))
+        await until(lambda: "│ │ rebate" in s.screen, s)
+        assert "▸ │ │ rebate" in s.screen and CART in s.screen
+        await s.press("f5", "down", "down", "v")
+        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        assert "line 11 of" in s.screen
+
+
+async def test_brackets_and_a_click_walk_over_the_tabs() -> None:
+    async with seat(reading(idle())) as s:
+        await s.press("f5", "right_square_bracket")
+        await until(lambda: "OUTLINE" in s.screen, s)
+        await s.press("right_square_bracket")
+        await until(lambda: "src/shop/cart.py  " in s.screen and "1 error" in s.screen, s)
+        await s.press("left_square_bracket", "left_square_bracket")
+        assert s.state.code.tab == "now" and "RUNNING" in s.screen
+        await s.pilot.click("#work", offset=(9, 0))
+        await until(lambda: "OUTLINE" in s.screen, s)
+
+
+async def test_an_approval_brings_now_and_gives_the_tab_back() -> None:
+    scene = asking()
+    held = scene.envelopes.pop()
+    async with seat(scene) as s:
+        await s.press("alt+3")
+        await until(lambda: "may be None" in s.screen, s)
+        scene.envelopes.append(held)
+        await s.play(scene)
+        assert "APPROVE" in s.screen and "may be None" not in s.screen
+        await s.play(scene.decided())
+        assert "APPROVE" not in s.screen and "may be None" in s.screen
+
+
+async def test_a_panels_row_that_names_a_place_opens_it() -> None:
+    rows = (PanelRow("cart.py:19 wrong", "error", f"open {CART}:19:20"),)
+    async with seat(idle().add(events.PanelChanged("checks", rows))) as s:
+        await s.press("f5", "enter")
+        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        assert "line 19 of" in s.screen
+
+
+async def test_a_big_file_is_fetched_page_by_page() -> None:
+    async with seat(idle()) as s:
+        assert s.app.desk is not None
+        from cockpit.tui import going
+
+        s.app.run_worker(going.look(s.app.desk, "big.log", 4000, 1))
+        await until(lambda: "line 4000 " in s.screen, s)
+        source = s.app.screen.query_one(Source)
+        assert len(source._lines) <= 1200
+        await s.press("home")
+        await until(lambda: "line 17" in s.screen, s)
+        await s.press("end")
+        await until(lambda: "line 5000" in s.screen, s)
+
+
+EDITOR = """import json, sys
+open(sys.argv[1], "w").write(json.dumps(sys.argv[2:]))
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What an editor with a window of its own, called `code`, was told."""
+    (tmp_path / "editor.py").write_text(EDITOR, encoding="utf-8")
+    told = tmp_path / "told.json"
+    name = "code.cmd" if sys.platform == "win32" else "code"
+    line = f'"{sys.executable}" "{tmp_path / "editor.py"}" "{told}"'
+    script = f"@{line} %*\n" if sys.platform == "win32" else f'#!/bin/sh\nexec {line} "$@"\n'
+    (tmp_path / name).write_text(script, encoding="utf-8")
+    (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("EDITOR", f"'{tmp_path / name}' --wait")
+    return told
+
+
+async def test_enter_opens_the_editor_at_line_and_column(written: Path) -> None:
+    async with seat(idle()) as s:
+        await s.press("f6")
+        await s.type("checkout")
+        await until(lambda: "TAX" not in s.screen, s)
+        await s.press("enter")
+        await until(lambda: written.is_file() and written.read_text(), s)
+        place = str(Path("/home/ada/shop", CART))
+        assert json.loads(written.read_text("utf-8")) == ["--goto", f"{place}:24:5"]
+        assert len(s.app.screen_stack) == 1
+
+
+async def test_an_editor_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "/nonexistent/code")
+    async with seat(idle()) as s:
+        await s.press("f6")
+        await until(lambda: "checkout" in s.screen, s)
+        await s.press("enter")
+        await until(lambda: s.app._notifications, s)
+        assert "did not start" in "".join(str(one.message) for one in s.app._notifications)
