@@ -1,5 +1,7 @@
 """`@path` in a prompt: completed from the project's files, and the file put beside the words."""
 
+import re
+
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context, PathRefused
 from cockpit.plugin.values import Mention, Register, Scope
@@ -9,6 +11,7 @@ from cockpit.protocol.queries import Completion
 MOST = 20
 SCANNED = 50_000
 LARGEST = 50_000
+LINES = re.compile(r"\d+(?:-\d+)?(?::\d+)?")
 
 
 async def complete(word: str, context: Context) -> tuple[Completion, ...]:
@@ -48,6 +51,8 @@ def _score(wanted: str, path: str) -> int | None:
 async def expand(word: str, context: Context) -> Block | None:
     """The file, a folder's entries, or a note that there is no such path; None for no path at all."""
     path, _, lines = word.partition(":")
+    if lines and not LINES.fullmatch(lines):
+        return None  # `file:Class.method`: a symbol, not the whole file
     try:
         entry = await context.workspace.files.stat(path)
         if entry.kind == "folder":

@@ -13,20 +13,28 @@ MOST = 20
 
 async def expanded(agent: Agent, content: tuple[Block, ...]) -> tuple[Block, ...]:
     """`content` with what its texts name behind it. A name that nothing knows stays a word."""
-    mentions = {mention.sign: mention for mention in agent.host.catalog.all(Mention)}
     found: dict[str, Block] = {}
     for block in content:
         if not isinstance(block, Text):
             continue
         for match in NAMED.finditer(block.text):
-            mention = mentions.get(match["sign"])
             name = match["quoted"] or match["bare"].rstrip(".:!?")
-            if mention is None or name in found or len(found) >= MOST:
+            if name in found or len(found) >= MOST:
                 continue
-            context = context_of(agent, agent.host.catalog.owner(Mention, mention.name))
-            if (made := await mention.expand(name, context)) is not None:
+            if (made := await _made(agent, match["sign"], name)) is not None:
                 found[name] = made
     return (*content, *(_labelled(name, block) for name, block in found.items()))
+
+
+async def _made(agent: Agent, sign: str, name: str) -> Block | None:
+    """What the first that knows `name` puts beside the words; in the order of their names, so that a file
+    comes before a symbol."""
+    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == sign]
+    for mention in sorted(mentions, key=lambda one: one.name):
+        context = context_of(agent, agent.host.catalog.owner(Mention, mention.name))
+        if (made := await mention.expand(name, context)) is not None:
+            return made
+    return None
 
 
 def _labelled(name: str, block: Block) -> Block:

@@ -1,5 +1,6 @@
 """Answers to queries. Only reads; what it tells is what the running session has."""
 
+import asyncio
 from typing import assert_never
 
 from cockpit.core.agent import Agent
@@ -89,12 +90,28 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
         ]
         return Completions(tuple(found[:COMPLETIONS]))
     mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == query.trigger]
-    rows_of: list[Completion] = []
-    for mention in mentions:
-        context = context_of(agent, agent.host.catalog.owner(Mention, mention.name))
-        for row in await mention.complete(word, context):
-            rows_of.append(Completion(row.insert, row.label, row.detail, start, query.cursor))
+    contexts = [context_of(agent, agent.host.catalog.owner(Mention, one.name)) for one in mentions]
+    asked = (one.complete(word, context) for one, context in zip(mentions, contexts, strict=True))
+    ranked = [
+        (_fit(word, row), mention.name, at, row)
+        for mention, rows in zip(mentions, await asyncio.gather(*asked), strict=True)
+        for at, row in enumerate(rows)
+    ]
+    ranked.sort(key=lambda one: one[:3])
+    rows_of = [Completion(row.insert, row.label, row.detail, start, query.cursor) for *_, row in ranked]
     return Completions(tuple(rows_of[:COMPLETIONS]))
+
+
+def _fit(word: str, row: Completion) -> int:
+    """0 for the best: its name is `word`, begins with it, holds it, or only its letters. So that rows of
+    several mentions stand in one order; between equals `files` comes before `symbols`."""
+    wanted, label = word.strip('"').lower(), row.label.lower()
+    names = (label, label.rpartition(".")[2], row.insert.lower().lstrip('@"').rstrip('" '))
+    if wanted in names:
+        return 0
+    if any(name.startswith(wanted) for name in names):
+        return 1
+    return 2 if any(wanted in name for name in names) else 3
 
 
 def _matches(word: str, name: str) -> bool:

@@ -131,7 +131,7 @@ def _panel(panel: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row
     found = [Row(title(one_line(panel).upper(), str(len(panel_rows))))]
     for one in panel_rows[:40]:
         state = shortened(one_line(one.state), 14)
-        room = width - 4 - width_of(state)
+        room = width - 6 - width_of(state)
         text = shortened(one_line(one.text), room)
         line = row((f"   {text}", "body"), right=[(f"{state} ", "muted")] if state else [])
         found.append(Row(line, f"panel:{one.action}" if one.action else ""))
