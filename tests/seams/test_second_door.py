@@ -251,7 +251,7 @@ def register_residents(register, scope):
         )
         assert found.event.rows[0].text == "pressure"
         listing = await driver.channel.ask(Listing("panels"))
-        assert isinstance(listing, ListingRows) and [row.name for row in listing.rows] == ["gauge"]
+        assert isinstance(listing, ListingRows) and "gauge" in [row.name for row in listing.rows]
 
 
 async def test_an_observer_sees_its_kinds_only_and_one_that_raises_is_named_once(

@@ -9,6 +9,7 @@ from cockpit.plugin.changes import ChangeSet, Edit, FileChange
 from cockpit.plugin.context import Context
 from cockpit.plugin.navigation import Checked
 from cockpit.plugin.tools import Arguments, Done, Part, Preview, ToolFailed
+from cockpit.protocol.content import Hunk
 from cockpit.protocol.events import FileChanged
 from cockpit.protocol.messages import Json
 from cockpit.workspace.changes import diff_of
@@ -74,6 +75,24 @@ async def applied(arguments: Arguments, context: Context, preview: Previewer) ->
     lines += _problems(shown.checked)
     rows: list[Json] = [{"path": change.path, "change": change.change} for change in changes.files]
     return Done("\n".join(lines), tuple(map(diff_of, changes.files)), {"files": rows})
+
+
+def shown(preview: Preview) -> Done:
+    """What a preview would change, written nowhere."""
+    if preview.changes is None:
+        return Done(f"{preview.title} changes nothing")
+    lines = [f"{preview.title} would change (nothing is written):"]
+    rows: list[Json] = []
+    for change in preview.changes.files:
+        lines.append(_summary(change))
+        lines += [line for hunk in change.hunks[:SHOWN] for line in _changed_lines(hunk)]
+        rows.append({"path": change.path, "change": change.change})
+    lines += _problems(preview.checked)
+    return Done("\n".join(lines), tuple(map(diff_of, preview.changes.files)), {"files": rows})
+
+
+def _changed_lines(hunk: Hunk) -> list[str]:
+    return [f"  {line}" for line in hunk.lines if line[:1] in ("+", "-")]
 
 
 def _problems(checked: Checked | None) -> list[str]:

@@ -31,10 +31,11 @@ class Collected:
         return f"{self.prefix}\n\n{self.suffix}".strip()
 
 
-async def collect(agent: Agent, first_step: bool) -> Collected:
-    """Ask the sources. `each=session` is asked once, `turn` at the first step, `step` always."""
+async def collect(agent: Agent, first_step: bool, steps: bool = True) -> Collected:
+    """Ask the sources. `each=session` is asked once, `turn` at the first step, `step` always, save for
+    who only looks (`steps` False): what is told once must not be told to a table."""
     sources = sorted(agent.host.catalog.all(ContextSource), key=lambda one: (one.order, one.name))
-    due = [one for one in sources if _is_due(agent, one, first_step)]
+    due = [one for one in sources if _is_due(agent, one, first_step, steps)]
     await asyncio.gather(*(_ask(agent, one) for one in due))
     parts: dict[str, list[str]] = {"prefix": [], "suffix": [], "reminder": []}
     if agent.role is not None:
@@ -63,7 +64,7 @@ def request(agent: Agent, choice: Choice, collected: Collected, tools: bool, ext
 
 async def table(agent: Agent) -> ContextTable:
     """What the next request would hold, with about how many tokens each part costs."""
-    collected = await collect(agent, first_step=False)
+    collected = await collect(agent, first_step=False, steps=False)
     schemas = [[one.name, one.description, dict(one.parameters)] for one in agent.toolbox.schemas()]
     rows = [
         ContextRow(0, "instructions", tokens_of(collected.prefix)),
@@ -80,16 +81,16 @@ async def table(agent: Agent) -> ContextTable:
     return ContextTable(tuple(rows), agent.window(), f"{digest}-{agent.toolbox.fingerprint()}")
 
 
-def _is_due(agent: Agent, source: ContextSource, first_step: bool) -> bool:
+def _is_due(agent: Agent, source: ContextSource, first_step: bool, steps: bool) -> bool:
     if source.name in agent.late_context:
-        return True
+        return steps or source.each != "step"
     match source.each:
         case "session":
             return source.name not in agent.fixed_context
         case "turn":
             return first_step or source.name not in agent.fixed_context
         case "step":
-            return True
+            return steps
 
 
 async def _ask(agent: Agent, source: ContextSource) -> None:

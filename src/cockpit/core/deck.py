@@ -12,6 +12,7 @@ from cockpit import __version__, paths
 from cockpit.core import store
 from cockpit.core.assembly import Ground, assemble, rules_of
 from cockpit.core.catalog import Catalog, build
+from cockpit.core.code_panels import CodePanels
 from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options
 from cockpit.core.redaction import Redactor
@@ -42,6 +43,7 @@ class LocalDeck:
         self._sessions: dict[str, Session] = {}
         self._workspaces: dict[str, LocalWorkspace] = {}
         self._navigators: dict[str, tuple[Root, LiveNavigator]] = {}
+        self._panels: dict[str, CodePanels] = {}
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
         self._loading = asyncio.Lock()
@@ -93,6 +95,7 @@ class LocalDeck:
         loaded = await asyncio.to_thread(load, file, True) if path is not None else None
         past = read(loaded) if loaded is not None else Past()
         workspace, recovered = await self._workspace(root)
+        navigator = await self._navigator(root, catalog, trusted)
         ground = Ground(
             root,
             id,
@@ -102,12 +105,15 @@ class LocalDeck:
             catalog,
             trusted,
             workspace,
-            await self._navigator(root, catalog, trusted),
+            navigator,
             self._breaker,
             self._options,
         )
         session = assemble(ground, past, self._reload, lambda: self._forget(id))
         self._sessions[id] = session
+        # One prompt without a screen is over before a warm server would pay.
+        warm = self._options.origin != "headless"
+        self._panels[id] = CodePanels(navigator, session.host.log.emit, warm)
         if self._options.record:
             session.host.log.watch(_recorder(Path(self._options.record)))
         reports = (*recovered, *(loaded.reports if loaded is not None else ()))
@@ -185,6 +191,8 @@ class LocalDeck:
 
     def _forget(self, id: str) -> None:
         self._sessions.pop(id, None)
+        if (panels := self._panels.pop(id, None)) is not None:
+            panels.close()
 
 
 def _use(session: Session, settings: Settings, catalog: Catalog) -> None:

@@ -6,6 +6,7 @@ mode, approval, mark, run, redact, cap, result.
 """
 
 import asyncio
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, Running
 from cockpit.plugin.safety import Guard, Guarded
-from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Tool
+from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Tool
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
@@ -32,6 +33,7 @@ from cockpit.protocol.messages import Outcome, ToolCall, ToolResult
 Finish = Callable[[ToolResult], None]
 Say = Callable[[str], None]
 AskedBy = Literal["model", "person"]
+SEEN = 8
 CANCELLED = "cancelled by the person; what it had done by then stays done"
 
 
@@ -162,7 +164,16 @@ async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, c
     async with asyncio.timeout(seconds):
         done = await tool.run(call.arguments, replace(context, call=running))
     reads.keep(call, stamp, done)
+    _tell_seen(tool, permitted.preview, context)
     return done
+
+
+def _tell_seen(tool: Tool, preview: Preview | None, context: Context) -> None:
+    """Files that a call read or wrote will be asked about: their language's server may be started."""
+    root = context.workspace.root + os.sep
+    for path in preview.paths[:SEEN] if preview is not None and tool.kind in ("read", "edit") else ():
+        if path.startswith(root):
+            context.navigator.seen(path.removeprefix(root).replace(os.sep, "/"))
 
 
 async def _guarded_result(

@@ -9,6 +9,7 @@ from cockpit.navigation.contracts import Index, Servers
 from cockpit.plugin.languages import Language
 
 POLL = 0.5
+WARM_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Life:
         self._begin = begin
         self._sources = sources
         self._begun: asyncio.Task[Sources] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
         self._watchers: list[Callable[[], None]] = []
         self._unwatch: Callable[[], None] | None = None
         self._closed = False
@@ -57,15 +58,18 @@ class Life:
         if self._begin is None or (self._begun is not None and self._begun.done()):
             use(self._sources)
         elif not self._closed:
-            task = asyncio.ensure_future(self._when_begun(use))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._keep(asyncio.ensure_future(self._when_begun(use)))
 
     def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
         """Call `heard` on the loop when servers, problems or the index's progress are different. What is
         returned ends that."""
         self._watchers.append(heard)
         return lambda: self._watchers.remove(heard) if heard in self._watchers else None
+
+    def warm(self) -> None:
+        """Begin in the background: the index, then the server of the language most files are in."""
+        if not self._closed:
+            self._keep(asyncio.ensure_future(self._warm()))
 
     async def begin_again(self, begin: Begin) -> None:
         """From now on `begin` says who answers; what has begun is ended first."""
@@ -88,10 +92,23 @@ class Life:
             self._unwatch = sources.servers.watch(self._heard)
         if sources.index is not None:
             sources.index.start()
-            task = asyncio.create_task(self._follow(sources))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._keep(asyncio.create_task(self._follow(sources)))
         return sources
+
+    def _keep(self, task: "asyncio.Future[None]") -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _warm(self) -> None:
+        live = await self.sources()
+        if live.index is None or live.servers is None:
+            return
+        await live.index.whole(WARM_SECONDS)
+        counts = live.index.languages()
+        served = [one for one in live.languages if one.servers and counts.get(one.name)]
+        if served:
+            main = max(served, key=lambda one: counts[one.name])
+            live.servers.seen(main.globs[0].replace("*", "main"))
 
     async def _follow(self, sources: Sources) -> None:
         """Tell of the index's progress until it is whole."""

@@ -17,7 +17,6 @@ from cockpit.protocol.code import Ask, ProblemRow, ProblemRows, Relation, Server
 
 T = TypeVar("T")
 CHANGING_SECONDS = 10.0
-NEWS_SECONDS = 1.2
 HOVER_SECONDS = 1.5
 
 
@@ -107,8 +106,8 @@ class LiveNavigator:
     async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> Checked:
         return await problems.checked(self.life.now, changes, seconds)
 
-    async def news(self, paths: tuple[str, ...]) -> ProblemRows:
-        return await self._news.of(self.life.now, self._workspace, paths, NEWS_SECONDS)
+    async def news(self, paths: tuple[str, ...] = ()) -> ProblemRows:
+        return await self._news.of(self.life.now, self._workspace, paths)
 
     def seen(self, path: str) -> None:
         self.life.soon(lambda live: live.servers.seen(path) if live.servers else None)

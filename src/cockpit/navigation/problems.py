@@ -21,6 +21,9 @@ from cockpit.protocol.code import ProblemRow, ProblemRows
 COLD_SECONDS = 0.3
 MOST_FILES = 20
 AT_ONCE = 8
+NEWS_SECONDS = 1.2
+TOLD_FILES = 5
+PATIENT = 5
 
 Texts = dict[str, bytes | None]
 
@@ -123,22 +126,30 @@ class News:
 
     base: Texts = field(default_factory=dict)
     told: dict[str, set[tuple[str, str, str]]] = field(default_factory=dict)
+    missed: int = 0
 
     def changed(self, path: str, before: bytes | None, told: tuple[ProblemRow, ...] | None) -> None:
         """A file was written. `told` are the new problems its result named; None when nobody looked."""
         if told is None:
             self.base.setdefault(path, before)
+            self.missed = 0
             return
         if path in self.base:
             self.told.setdefault(path, set()).update((row.server, row.code, row.message) for row in told)
 
-    async def of(
-        self, live: Sources, workspace: Workspace, paths: tuple[str, ...], seconds: float
-    ) -> ProblemRows:
-        """New problems of `paths` that nobody was told; they are told by this."""
-        wanted = [path for path in paths if path in self.base]
-        if not wanted:
+    async def of(self, live: Sources, workspace: Workspace, paths: tuple[str, ...]) -> ProblemRows:
+        """New problems of `paths` (empty: of the last five) that nobody was told; they are told by this.
+
+        A server that was late once is waited for less, and in the end not at all.
+        """
+        wanted = [path for path in paths if path in self.base] if paths else list(self.base)[-TOLD_FILES:]
+        if not wanted or live.servers is None:
             return ProblemRows(())
+        if self.missed > PATIENT:
+            self._forget(wanted)
+            return ProblemRows((), True, "no server answered")
+        seconds = COLD_SECONDS if self.missed else NEWS_SECONDS
+        self.missed += 1
         texts = {path: await _read(workspace, path) for path in wanted}
         texts = {path: text for path, text in texts.items() if language_of(path, live.languages)}
         base = {path: self.base[path] for path in texts}
@@ -153,6 +164,7 @@ class News:
         seen = _compared(staged, base, texts, {})
         if seen.state == "unknown":
             return ProblemRows((), False, seen.note)
+        self.missed = 0
         rows = tuple(row for row in seen.new if not self._is_told(row))
         self._forget(wanted)
         return ProblemRows(rows)

@@ -124,8 +124,9 @@ class Navigator(Protocol):
         """Problems before and after `changes`, staged in the servers and withdrawn again."""
         ...
 
-    async def news(self, paths: tuple[str, ...]) -> ProblemRows:
-        """Problems of changed files that nobody was told yet; telling them marks them as told."""
+    async def news(self, paths: tuple[str, ...] = ()) -> ProblemRows:
+        """New problems of files we changed (empty: of the last five) that nobody was told yet; telling
+        them marks them as told."""
         ...
 
     def seen(self, path: str) -> None:

@@ -26,9 +26,10 @@ How to work:
 Tools:
 - Call independent reads together in one step. Read a file before you edit it.
 - `edit` for one place, `apply_patch` for several, `write` for new files; not shell redirection.
+- Code by name: `symbols`, `definition`, `references`, then read only those lines; `rename`, `edit_symbol`.
 - `search`, `glob`, `list` rather than grep, find, ls. `run_tests` rather than a test command in the shell.
 - A long result is set aside under a handle: `read_result` pages or searches it.
-- More tools (git changes, code navigation, web, MCP) are found by `tool_search`.
+- More tools (git changes, hierarchy, code actions, web, MCP) are found by `tool_search`.
 - A call that was denied is the person's answer: do not repeat or work around it.
 
 Safety:

@@ -1,0 +1,71 @@
+"""`code_actions`: what the language servers offer to do for some lines: listed, shown, done."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.builtin import changing
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Arguments, Done, Preview, Tool
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.messages import Json
+
+
+@dataclass(frozen=True, slots=True)
+class CodeActions:
+    path: str
+    first: Annotated[int, "line, from 1"]
+    last: Annotated[int, "line; 0 is `first`"] = 0
+    action: Annotated[str, "the id of one that was listed: do it; empty: list"] = ""
+    apply: Annotated[bool, "false: only show what it would change"] = True
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(CodeActions, arguments)
+    if not wanted.action or not wanted.apply:
+        return Preview(f"actions for {wanted.path}", paths=(context.workspace.resolve(wanted.path, "read"),))
+    return await _planned(wanted, context)
+
+
+async def _planned(wanted: CodeActions, context: Context) -> Preview:
+    edits = await context.navigator.action(wanted.action)
+    return await changing.previewed(context, f"action {wanted.action} in {wanted.path}", edits)
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    wanted = parse(CodeActions, arguments)
+    if not wanted.action:
+        return await _listed(wanted, context)
+    if wanted.apply:
+        return await changing.applied(arguments, context, preview)
+    return changing.shown(await _planned(wanted, context))
+
+
+async def _listed(wanted: CodeActions, context: Context) -> Done:
+    last = max(wanted.last, wanted.first)
+    offered = await context.navigator.actions(wanted.path, wanted.first, last)
+    if not offered:
+        return Done(f"nothing is offered for lines {wanted.first} to {last} of {wanted.path}")
+    lines = [f"{one.id}: {one.title} ({one.kind or 'action'}, {one.server})" for one in offered]
+    rows: list[Json] = [{"id": one.id, "title": one.title, "kind": one.kind} for one in offered]
+    return Done("\n".join(lines), data={"actions": rows})
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="code_actions",
+            kind="edit",
+            description="List, show and do what the language servers offer for some lines: fixes, imports.",
+            parameters=schema(CodeActions),
+            capabilities=frozenset({"fs.read", "fs.write"}),
+            run=run,
+            title=lambda arguments: f"actions for {arguments.get('path', '')}",
+            preview=preview,
+            is_concurrent=lambda arguments: not arguments.get("action") or arguments.get("apply") is False,
+            deferred=True,
+            keywords=("lsp", "quick fix", "refactor", "imports", "organize"),
+        )
+    )
