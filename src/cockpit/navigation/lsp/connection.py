@@ -1,0 +1,156 @@
+"""Requests and notifications between us and one server, as coroutines over python-lsp-jsonrpc's endpoint.
+
+Knows no message's meaning. The endpoint lives in the reader's thread; what it learns comes to the loop.
+"""
+
+import asyncio
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import IO, Protocol
+
+from pylsp_jsonrpc.endpoint import Endpoint
+
+from cockpit.navigation.lsp.faults import Gone, Refused
+from cockpit.navigation.lsp.streams import Reader, Writer
+
+CANCEL = "$/cancelRequest"
+
+
+class Dispatcher(Protocol):
+    """What answers the server's own messages, by method; KeyError where there is no such method."""
+
+    def __getitem__(self, method: str, /) -> Callable[[object], object]: ...
+
+
+class Client(Endpoint):
+    """The library's endpoint with its faults mended (FACTS.md, 5): its future of a request may not be
+    cancelled, or the answer kills the thread that reads; and nothing fails the futures when a server ends."""
+
+    def __init__(self, dispatcher: Dispatcher, consumer: Callable[[dict[str, object]], None]) -> None:
+        super().__init__(dispatcher, consumer, itertools.count(1).__next__, max_workers=1)
+        self._count = itertools.count(1)
+        self.said = time.monotonic()
+
+    def ask(self, method: str, params: object) -> tuple[int, Future[object]]:
+        """Send a request; its id and the future of its answer, which nobody can cancel."""
+        number = next(self._count)
+        future: Future[object] = Future()
+        future.set_running_or_notify_cancel()
+        self._server_request_futures[number] = future
+        message: dict[str, object] = {"jsonrpc": "2.0", "id": number, "method": method}
+        if params is not None:
+            message["params"] = params
+        self._consumer(message)
+        return number, future
+
+    def drop(self, number: int) -> None:
+        """Forget a request: its answer, if one comes, is one to an unknown id."""
+        self._server_request_futures.pop(number, None)
+
+    def fail(self, fault: Exception) -> None:
+        """Nobody answers any more."""
+        for number in tuple(self._server_request_futures):
+            future = self._server_request_futures.pop(number, None)
+            if future is not None:
+                future.set_exception(fault)
+
+    def hear(self, message: object) -> None:
+        """Take one message in the reader's thread. Whatever it is, the thread goes on."""
+        self.said = time.monotonic()
+        if not isinstance(message, dict):
+            return
+        try:
+            self.consume(message)
+        except Exception:
+            # Foreign shapes in foreign code: a server's nonsense may not end the thread that reads it.
+            logging.getLogger("pylsp_jsonrpc").debug("a message was no JSON-RPC", exc_info=True)
+
+    def _handle_response(self, msg_id: object, result: object = None, error: object = None) -> None:
+        future = self._server_request_futures.pop(msg_id, None) if isinstance(msg_id, int) else None
+        if future is None:
+            return
+        if error is None:
+            future.set_result(result)
+            return
+        shape = error if isinstance(error, dict) else {}
+        code, words = shape.get("code"), shape.get("message")
+        number = code if isinstance(code, int) else 0
+        future.set_exception(Refused(number, words if isinstance(words, str) else "an error without words"))
+
+
+class Connection:
+    """Both directions to one server. `lost` is called on the loop, once, when the server says no more."""
+
+    def __init__(
+        self,
+        pipes: tuple[IO[bytes], IO[bytes]],
+        dispatcher: Dispatcher,
+        strayed: Callable[[bytes], None],
+        lost: Callable[[], None],
+    ) -> None:
+        _hush()
+        stdin, stdout = pipes
+        self._loop = asyncio.get_running_loop()
+        self._writer = Writer(stdin)
+        self._client = Client(dispatcher, self._writer.put)
+        self._reader = Reader(stdout, strayed)
+        self._lost = lost
+        self._over = False
+        self._thread = threading.Thread(target=self._read, name="lsp-read", daemon=True)
+        self._thread.start()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the server left more unread than it may."""
+        return self._writer.stuck
+
+    @property
+    def said(self) -> float:
+        """When the server last said anything (monotonic seconds)."""
+        return self._client.said
+
+    async def request(self, method: str, params: object = None) -> object:
+        """The result. Raises `Refused` and `Gone`. Cancelling tells the server and drops its answer."""
+        if self._over:
+            raise Gone("the server has ended")
+        number, future = self._client.ask(method, params)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._client.drop(number)
+            self.notify(CANCEL, {"id": number})
+            raise
+
+    def notify(self, method: str, params: object = None) -> None:
+        """Send a notification soon. Returns at once; to a server that has ended it goes nowhere."""
+        if not self._over:
+            self._client.notify(method, params)
+
+    def close(self) -> None:
+        """Fail what is pending and let go of the pipes. Returns at once."""
+        self._over = True
+        self._client.fail(Gone("the server was ended"))
+        self._writer.end()
+        self._client.shutdown()
+
+    def _read(self) -> None:
+        self._reader.listen(self._client.hear)
+        self._over = True
+        self._client.fail(Gone("the server has ended"))
+        if not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(self._lost)
+            except RuntimeError:
+                return  # The loop was closed between the two lines: nobody is left to tell.
+
+
+def _hush() -> None:
+    """The library logs what it drops; without anybody to take it, that would go to the screen."""
+    log = logging.getLogger("pylsp_jsonrpc")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
+        log.propagate = False

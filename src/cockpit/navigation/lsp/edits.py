@@ -1,0 +1,157 @@
+"""A server's WorkspaceEdit as edits of ours, in its order. Called in worker threads; writes nothing.
+
+Raises `Misshapen` for what the protocol does not know and `Unable` for what may not be done.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cockpit.navigation.lsp.faults import Unable
+from cockpit.navigation.lsp.positions import Encoding, column, starts_of
+from cockpit.navigation.lsp.shapes import Misshapen, Record, inner, listing, number, record, text
+from cockpit.navigation.lsp.texts import NEVER, Text, Texts, text_of
+from cockpit.navigation.lsp.uris import path_of, shown
+from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
+
+
+@dataclass(slots=True)
+class Plan:
+    """The files as they would be: the edits are laid on each other, as the protocol orders them."""
+
+    root: str
+    texts: Texts
+    encoding: Encoding
+    versions: Mapping[str, int]
+    edits: list[Edit] = field(default_factory=list)
+    virtual: dict[str, Text | None] = field(default_factory=dict)
+
+    def path(self, uri: object) -> str:
+        """The absolute path of a file that may be edited. Raises `Unable` outside of the root."""
+        path = Path(path_of(text(uri)))
+        real = str(path.parent.resolve() / path.name)
+        if shown(self.root, real) == real.replace(os.sep, "/"):
+            raise Unable(f"it would change {path}, outside of the folder; nothing was changed")
+        return real
+
+    def current(self, path: str) -> Text | None:
+        return self.virtual[path] if path in self.virtual else self.texts.get(path)
+
+    def write(self, path: str, content: bytes, before: str | None) -> None:
+        name = shown(self.root, path)
+        last = self.edits[-1] if self.edits else None
+        if isinstance(last, WriteFile) and last.path == name:
+            before = last.before
+            self.edits.pop()
+        self.edits.append(WriteFile(name, content, before))
+        self.virtual[path] = text_of(content, NEVER)
+
+
+def edits_of(
+    answer: object,
+    root: str,
+    texts: Texts,
+    encoding: Encoding,
+    seen: tuple[Mapping[str, int], Mapping[str, Text]],
+) -> tuple[Edit, ...]:
+    """The edits of a WorkspaceEdit (null: none). `seen` are the open documents' versions by URI
+    and texts by path: an edit made for another version is refused."""
+    if answer is None:
+        return ()
+    versions, open_texts = seen
+    plan = Plan(root, texts, encoding, versions, [], dict(open_texts))
+    whole = record(answer)
+    changes = whole.get("documentChanges")
+    if changes is not None:
+        for one in listing(changes):
+            _change(plan, record(one))
+        return tuple(plan.edits)
+    by_uri = whole.get("changes")
+    for uri, text_edits in record(by_uri if by_uri is not None else {}).items():
+        _edit_text(plan, uri, text_edits)
+    return tuple(plan.edits)
+
+
+def _change(plan: Plan, one: Record) -> None:
+    options = one.get("options")
+    match one.get("kind"):
+        case None:
+            uri, version = text(inner(one, "textDocument", "uri")), inner(one, "textDocument", "version")
+            known = plan.versions.get(uri)
+            if isinstance(version, int) and known is not None and version != known:
+                raise Unable("the file changed while the server was thinking; try again")
+            _edit_text(plan, uri, one.get("edits"))
+        case "create":
+            _create(plan, plan.path(one.get("uri")), options)
+        case "rename":
+            _rename(plan, one, inner(options, "overwrite") is True)
+        case "delete":
+            path = plan.path(one.get("uri"))
+            known_text = plan.current(path)
+            if known_text is None and inner(options, "ignoreIfNotExists") is True:
+                return
+            if Path(path).is_dir():
+                raise Unable(f"it would delete the folder {shown(plan.root, path)}; delete it yourself")
+            plan.edits.append(
+                DeleteFile(shown(plan.root, path), known_text.digest if known_text is not None else None)
+            )
+            plan.virtual[path] = None
+        case other:
+            raise Misshapen(f"a change of kind {other!r}")
+
+
+def _create(plan: Plan, path: str, options: object) -> None:
+    known = plan.current(path)
+    overwrite = inner(options, "overwrite") is True
+    if known is not None and not overwrite:
+        if inner(options, "ignoreIfExists") is True:
+            return
+        raise Unable(f"{shown(plan.root, path)} is there already; nothing was changed")
+    plan.write(path, b"", known.digest if known is not None else "")
+
+
+def _rename(plan: Plan, one: Record, replace: bool) -> None:
+    old, new = plan.path(one.get("oldUri")), plan.path(one.get("newUri"))
+    if Path(old).is_dir():
+        raise Unable(f"it would move the folder {shown(plan.root, old)}; move it yourself, then ask again")
+    plan.edits.append(MoveFile(shown(plan.root, old), shown(plan.root, new), replace=replace))
+    plan.virtual[new], plan.virtual[old] = plan.current(old), None
+
+
+def _edit_text(plan: Plan, uri: object, text_edits: object) -> None:
+    path = plan.path(uri)
+    known = plan.current(path)
+    if known is None:
+        raise Unable(f"{shown(plan.root, path)} cannot be read; nothing was changed")
+    if not known.exact:
+        raise Unable(f"{shown(plan.root, path)} is no UTF-8; edit it by hand")
+    changed = applied(known, listing(text_edits), plan.encoding)
+    if changed != known.text:
+        plan.write(path, known.bytes_of(changed), known.digest)
+
+
+def applied(known: Text, text_edits: Sequence[object], encoding: Encoding) -> str:
+    """The text after TextEdits, which all count in the text before. Raises `Misshapen` where they overlap."""
+    starts = starts_of(known.text)
+    spans = []
+    for place, one in enumerate(text_edits):
+        edit = record(one)
+        start = _offset(known, starts, inner(edit, "range", "start"), encoding)
+        end = _offset(known, starts, inner(edit, "range", "end"), encoding)
+        spans.append((start, end, place, text(edit.get("newText"))))
+    pieces, at = [], 0
+    for start, end, _, new in sorted(spans):
+        if start < at or end < start:
+            raise Misshapen("edits that overlap")
+        pieces += [known.text[at:start], new]
+        at = end
+    return "".join([*pieces, known.text[at:]])
+
+
+def _offset(known: Text, starts: list[int], position: object, encoding: Encoding) -> int:
+    line = number(inner(position, "line"))
+    if line >= len(starts):
+        return len(known.text)
+    body = known.line(line + 1)
+    return starts[line] + column(body, number(inner(position, "character")), encoding) - 1

@@ -1,0 +1,26 @@
+"""How much language servers may take: of time, of memory, of each other. Values only."""
+
+from dataclasses import dataclass
+
+LARGEST_FILE = 4_000_000
+LARGEST_MESSAGE = 32_000_000
+LARGEST_BACKLOG = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds, servers and MiB of all servers of a root together; `restarts` counts within `memory_of_deaths`
+    seconds. `hung` is how long a server may leave a request unanswered without saying anything."""
+
+    servers: int = 4
+    megabytes: int = 1024
+    idle: float = 600.0
+    restarts: int = 3
+    backoff: float = 0.5
+    memory_of_deaths: float = 300.0
+    hung: float = 30.0
+    documents: int = 100
+    every: float = 1.0
+    measured_every: float = 5.0
+    quiet: float = 3.0
+    apart: float = 0.5

@@ -1,0 +1,170 @@
+"""`.lsp.json`, as other agents' plugins have it (CONVENTIONS: `{"go": {"command": "gopls", "args": ["serve"],
+"extensionToLanguage": {".go": "go"}}}`), read into languages. Starts nothing, trusts nothing.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cockpit.plugin.languages import Language, LanguageServer
+from cockpit.protocol.messages import Json
+
+PROJECT_FILE = ".lsp.json"
+USER_FILE = "lsp.json"
+KEYS = {
+    "command",
+    "args",
+    "extensionToLanguage",
+    "transport",
+    "env",
+    "initializationOptions",
+    "settings",
+    "workspaceFolder",
+    "startupTimeout",
+    "shutdownTimeout",
+    "restartOnCrash",
+    "maxRestarts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The languages of a file, and a sentence for each entry or key that cannot be used."""
+
+    languages: tuple[Language, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class _Bad(ValueError):
+    """An entry that cannot be used; the message names the key and what it must be."""
+
+
+def read(file: Path, named_by: str = "") -> Read:
+    """Read `file`, which need not be there. `named_by` marks its servers as a project's: they then need a
+    person's yes. Blocking; raises nothing."""
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return Read()
+    except OSError as error:
+        return Read((), (f"{file}: cannot be read: {error.strerror}",))
+    try:
+        raw = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        return Read((), (f"{file}: no JSON: {error}; its servers are left out",))
+    if not isinstance(raw, dict):
+        return Read((), (f"{file}: an object of servers by name is due; its servers are left out",))
+    return _read(file, raw, named_by)
+
+
+def read_all(root: str, config: Path) -> Read:
+    """The project's file and the person's, the project's first."""
+    project = read(Path(root, PROJECT_FILE), PROJECT_FILE)
+    own = read(config / USER_FILE)
+    return Read(project.languages + own.languages, project.warnings + own.warnings)
+
+
+def _read(file: Path, raw: Mapping[str, object], named_by: str) -> Read:
+    languages: list[Language] = []
+    warnings: list[str] = []
+    taken: dict[str, str] = {}
+    for name, entry in raw.items():
+        try:
+            server, suffixes = _server(name, entry, named_by)
+        except _Bad as error:
+            warnings.append(f"{file}: {error}; {name} is left out")
+            continue
+        warnings += [f"{file}: {name}.{key} means nothing" for key in sorted(_strangers(entry))]
+        free = {suffix: language for suffix, language in suffixes.items() if suffix not in taken}
+        taken |= dict.fromkeys(free, name)
+        languages += _languages(server, free)
+    return Read(tuple(languages), tuple(warnings))
+
+
+def _strangers(entry: object) -> set[str]:
+    return {str(key) for key in entry if key not in KEYS} if isinstance(entry, dict) else set()
+
+
+def _languages(server: LanguageServer, suffixes: Mapping[str, str]) -> Iterator[Language]:
+    """One language for each id, as a server may speak several."""
+    for language in dict.fromkeys(suffixes.values()):
+        globs = tuple(f"*{suffix}" for suffix, one in suffixes.items() if one == language)
+        yield Language(language, globs, (server,))
+
+
+def _server(name: str, entry: object, named_by: str) -> tuple[LanguageServer, dict[str, str]]:
+    if not isinstance(entry, dict):
+        raise _Bad(f"{name} must be an object")
+    transport = entry.get("transport", "stdio")
+    if transport != "stdio":
+        raise _Bad(f"{name}.transport is {json.dumps(transport)}: only stdio is spoken here")
+    suffixes = _words(name, entry, "extensionToLanguage")
+    if not suffixes or not all(suffix.startswith(".") for suffix in suffixes):
+        raise _Bad(f'{name}.extensionToLanguage must map suffixes to languages, as in {{".go": "go"}}')
+    settings = entry.get("settings", {})
+    if not isinstance(settings, dict):
+        raise _Bad(f"{name}.settings must be an object")
+    server = LanguageServer(
+        name=name,
+        command=_command(name, entry),
+        named_by=named_by,
+        environment=_words(name, entry, "env"),
+        initialization=_json(entry.get("initializationOptions")),
+        settings={str(key): _json(value) for key, value in settings.items()},
+        folder=_text(name, entry, "workspaceFolder", ""),
+        startup_seconds=_seconds(name, entry, "startupTimeout", 10.0),
+        shutdown_seconds=_seconds(name, entry, "shutdownTimeout", 2.0),
+        restart=_flag(name, entry, "restartOnCrash"),
+    )
+    return server, suffixes
+
+
+def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
+    command = _text(name, entry, "command", "")
+    args = entry.get("args", [])
+    if not command:
+        raise _Bad(f"{name}.command must name a program")
+    if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
+        raise _Bad(f"{name}.args must be a list of strings")
+    return (command, *args)
+
+
+def _text(name: str, entry: Mapping[str, object], key: str, default: str) -> str:
+    value = entry.get(key, default)
+    if not isinstance(value, str):
+        raise _Bad(f"{name}.{key} must be a string")
+    return value
+
+
+def _words(name: str, entry: Mapping[str, object], key: str) -> dict[str, str]:
+    value = entry.get(key, {})
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise _Bad(f"{name}.{key} must be an object of strings")
+    return {str(one): str(word) for one, word in value.items()}
+
+
+def _seconds(name: str, entry: Mapping[str, object], key: str, default: float) -> float:
+    """The file counts milliseconds."""
+    value = entry.get(key)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise _Bad(f"{name}.{key} must be a number of milliseconds")
+    return value / 1000
+
+
+def _flag(name: str, entry: Mapping[str, object], key: str) -> bool:
+    value = entry.get(key, True)
+    if not isinstance(value, bool):
+        raise _Bad(f"{name}.{key} must be true or false")
+    return value
+
+
+def _json(value: object) -> Json:
+    """What `json` read is JSON: said again for the types."""
+    if isinstance(value, dict):
+        return {str(key): _json(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_json(one) for one in value]
+    return value if isinstance(value, bool | int | float | str) else None
