@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from bench import headless, keys, start, still, stop, stream, turns
 from bench.figures import Figure, table
 from bench.ground import Ground, ground
+from bench.navigation import figures as navigation
 
 FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "version": start.version,
@@ -23,6 +24,11 @@ FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "stop": stop.escapes,
     "still": still.after_a_stream,
     "idle": still.idle,
+    "index": navigation.index,
+    "answers": navigation.answers,
+    "right": navigation.right,
+    "tokens": navigation.tokens,
+    "symbol_keys": navigation.keys,
 }
 
 

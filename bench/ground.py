@@ -78,7 +78,7 @@ def _venv() -> Path:
     if not stamp.exists() or stamp.read_bytes() != pins:
         print("installing the wheel's dependencies ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
-        constrained = ["-c", str(ROOT / "constraints.txt"), str(ROOT)]
+        constrained = ["-c", str(ROOT / "constraints.txt"), f"{ROOT}[python]"]
         subprocess.run([*install, *constrained], check=True, env=quiet, stderr=subprocess.DEVNULL)
         stamp.write_bytes(pins)
     else:
