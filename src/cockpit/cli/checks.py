@@ -6,17 +6,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from cockpit import __version__, paths
+from cockpit.cli.checks_of_code import Check, State, checks_of_code
 from cockpit.cli.plugins import catalog_of
+from cockpit.core.catalog import Catalog
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.models import Model
 from cockpit.settings import trust
-
-State = Literal["ok", "optional", "missing"]
 
 # What installs a program, by the package tool that is there.
 INSTALL: Mapping[str, Mapping[str, str]] = {
@@ -33,38 +31,26 @@ VERBS = {
     "pacman": "sudo pacman -S --noconfirm",
     "winget": "winget install",
 }
-SERVERS: tuple[tuple[str, str], ...] = (
-    ("ty", "pip install ty"),
-    ("ruff", "pip install ruff"),
-    ("basedpyright-langserver", "pip install basedpyright"),
-    ("typescript-language-server", "npm install -g typescript-language-server typescript@5"),
-    ("gopls", "go install golang.org/x/tools/gopls@latest"),
-    ("rust-analyzer", "rustup component add rust-analyzer"),
-    ("clangd", ""),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding. `mend` is a command to type, empty where nothing is amiss."""
-
-    area: str
-    name: str
-    state: State
-    found: str
-    mend: str = ""
 
 
 def checks() -> tuple[Check, ...]:
     """Everything, in the order it is shown."""
+    root = str(Path.cwd())
+    catalog: Catalog | None = None
+    broken: tuple[Check, ...] = ()
+    try:
+        catalog = catalog_of(root)
+    except SettingsInvalid as error:
+        broken = (Check("this folder", "settings file", "missing", error.message, error.hint),)
     return (
         *_python(),
         *_terminal(os.environ),
         *_programs(),
         *_sandbox(),
-        *(_server(name, mend) for name, mend in SERVERS),
+        *(checks_of_code(root, catalog) if catalog is not None else ()),
         *_folder(),
-        *_plugins_and_keys(),
+        *broken,
+        *(_plugins_and_keys(catalog) if catalog is not None else ()),
     )
 
 
@@ -145,12 +131,6 @@ def _sandbox() -> Iterator[Check]:
         yield Check("sandbox", "isolation", "optional", "none on this system yet; approvals protect you")
 
 
-def _server(name: str, mend: str) -> Check:
-    if shutil.which(name) is None:
-        return Check("language servers", name, "optional", "not found", mend or install(name))
-    return Check("language servers", name, "ok", str(shutil.which(name)))
-
-
 def _folder() -> Iterator[Check]:
     root = str(Path.cwd())
     answer = trust.is_trusted(root)
@@ -174,12 +154,7 @@ def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-def _plugins_and_keys() -> Iterator[Check]:
-    try:
-        catalog = catalog_of(str(Path.cwd()))
-    except SettingsInvalid as error:
-        yield Check("this folder", "settings file", "missing", error.message, error.hint)
-        return
+def _plugins_and_keys(catalog: Catalog) -> Iterator[Check]:
     remote = [
         model for model in catalog.all(Model) if not model.local and model.name not in ("offline", "scripted")
     ]

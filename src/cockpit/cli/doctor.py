@@ -4,7 +4,8 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from cockpit.cli.checks import Check, checks
+from cockpit.cli.checks import checks
+from cockpit.cli.checks_of_code import Check
 
 SIGNS = {"ok": "ok  ", "optional": "-   ", "missing": "MISS"}
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 COMMANDS = {
     "connect": "cockpit.cli.connect",
     "doctor": "cockpit.cli.doctor",
+    "lsp": "cockpit.cli.lsp",
     "models": "cockpit.cli.models",
+    "nav": "cockpit.cli.nav",
     "plugins": "cockpit.cli.plugins",
     "replay": "cockpit.cli.replay",
     "serve": "cockpit.cli.serve",

@@ -40,9 +40,9 @@ def _row(one: PluginState) -> dict[str, object]:
     }
 
 
-def catalog_of(root: str) -> Catalog:
-    """What is registered for `root` now."""
-    trusted = trust.is_trusted(root) is True
+def catalog_of(root: str, trusted: bool | None = None) -> Catalog:
+    """What is registered for `root` now; `trusted` None: as the person has said."""
+    trusted = trust.is_trusted(root) is True if trusted is None else trusted
     settings = files.load(root, trusted)
     manager, found = load(settings.words("plugins.disabled"))
     environment = files.environment(root, trusted)

@@ -7,14 +7,20 @@ from cockpit.plugin.values import Action, Command, CommandAnswer, Invoked
 from cockpit.protocol.messages import Json
 
 ACTIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("callers", "Who calls a symbol", "", ()),
     ("clear", "Empty the screen; the conversation stays", "", ()),
     ("compact", "Summarise the older part of the conversation", "[what to keep]", ()),
     ("copy", "Copy the last answer", "", ()),
     ("display", "What the Trace shows: thoughts, tools", "[thoughts|tools]", ("live",)),
     ("exit", "Leave; the session is kept", "", ("quit",)),
     ("new", "Begin a new session", "", ()),
+    ("outline", "Go to a symbol of the file at hand", "", ()),
+    ("problems", "What the language servers find wrong", "", ()),
+    ("references", "Where a symbol is used", "", ()),
+    ("rename", "Rename a symbol everywhere", "", ()),
     ("resume", "Go on with a stored session", "[id]", ()),
     ("sessions", "The sessions of this folder", "", ()),
+    ("symbols", "Go to a symbol", "", ()),
     ("theme", "Choose colours", "[name]", ()),
     ("trust", "Trust this folder, or stop trusting it", "[yes|no]", ()),
 )

@@ -1,0 +1,203 @@
+"""`cockpit nav`: code by symbol for scripts, in real processes, with the real server for Python."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support.command import cockpit, command
+
+KEYS = {"path", "line", "column", "end_line", "end_column", "name", "kind", "source"}
+CART = '''"""Carts."""
+
+
+class Cart:
+    """Prices."""
+
+    def __init__(self, prices: list[int]) -> None:
+        self.prices = prices
+
+    def total(self) -> int:
+        """What is to be paid, in «€»."""
+        return sum(self.prices)
+'''
+PAY = """from shop.cart import Cart
+
+
+def checkout(cart: Cart) -> str:
+    return f"«{cart.total()}»"
+
+
+def show(cart: Cart) -> None:
+    print(checkout(cart), cart.total())
+"""
+
+
+@pytest.fixture
+def project(root: Path) -> Path:
+    (root / "shop").mkdir()
+    (root / "shop" / "__init__.py").write_text("", encoding="utf-8")
+    (root / "shop" / "cart.py").write_text(CART, encoding="utf-8")
+    (root / "shop" / "pay.py").write_text(PAY, encoding="utf-8")
+    (root / "pyproject.toml").write_text('[project]\nname = "shop"\nversion = "1"\n', encoding="utf-8")
+    return root
+
+
+def places(out: str) -> list[tuple[str, int, int]]:
+    return [(row["path"], row["line"], row["column"]) for row in json.loads(out)["results"]]
+
+
+def test_a_definition_from_a_column_in_characters(project: Path) -> None:
+    ended = cockpit(
+        "nav", "definition", "shop/pay.py:5:20", "--root", str(project), "--json", cwd=project.parent
+    )
+    assert ended.code == 0, ended.err
+    assert places(ended.out) == [("shop/cart.py", 10, 9)]
+    row = json.loads(ended.out)["results"][0]
+    assert row.keys() == KEYS and row["name"] == "total" and (row["end_line"], row["end_column"]) == (10, 14)
+
+
+@pytest.mark.parametrize("source", ["lsp", "tree-sitter"])
+def test_references_by_a_symbols_path_say_who_answered(project: Path, source: str) -> None:
+    ended = cockpit("nav", "references", "shop/cart.py:Cart.total", "--json", "--source", source, cwd=project)
+    found = json.loads(ended.out)
+    uses = {(row["path"], row["line"], row["column"]) for row in found["results"]}
+    assert {("shop/pay.py", 5, 20), ("shop/pay.py", 9, 32)} <= uses, ended.err
+    assert {row["source"] for row in found["results"]} == {source} and found["complete"]
+
+
+def test_the_outline_of_a_file_is_compact_for_people(project: Path) -> None:
+    ended = cockpit("nav", "symbols", "shop/cart.py", cwd=project)
+    lines = ended.out.splitlines()
+    assert ended.code == 0 and any(
+        line.startswith("shop/cart.py:10:9  ") and "Cart.total" in line and "def total(self)" in line
+        for line in lines
+    )
+    absolute = cockpit("nav", "outline", str(project / "shop" / "cart.py"), "--root", str(project), cwd="/")
+    assert absolute.out == ended.out
+
+
+@pytest.mark.parametrize(
+    ("op", "place", "wanted"),
+    [
+        ("callers", "Cart.total", ("shop/pay.py", "checkout")),
+        ("workspace-symbols", "checkou", ("shop/pay.py", "checkout")),
+        ("callees", "shop/pay.py:show", ("shop/pay.py", "checkout")),
+    ],
+)
+def test_callers_callees_and_workspace_symbols(
+    project: Path, op: str, place: str, wanted: tuple[str, str]
+) -> None:
+    ended = cockpit("nav", op, place, "--json", cwd=project)
+    found = {(row["path"], row["name"]) for row in json.loads(ended.out)["results"]}
+    assert wanted in found, (ended.out, ended.err)
+
+
+def test_hover_prints_signature_and_documentation(project: Path) -> None:
+    ended = cockpit("nav", "hover", "Cart.total", cwd=project)
+    assert ended.code == 0 and "total(self)" in ended.out and "What is to be paid" in ended.out, ended.err
+
+
+def test_diagnostics_name_the_problem_and_who_found_it(project: Path) -> None:
+    (project / "shop" / "bad.py").write_text("import os\nprint(nothing)\n", encoding="utf-8")
+    ended = cockpit("nav", "diagnostics", "shop/bad.py", "--json", "--source", "lsp", cwd=project)
+    rows = json.loads(ended.out)["results"]
+    assert any(row["line"] == 2 and "nothing" in row["name"] for row in rows), (ended.out, ended.err)
+    assert {row["kind"] for row in rows} <= {"error", "warning", "info", "hint"}
+
+
+def test_a_rename_is_a_diff_until_it_is_applied(project: Path) -> None:
+    before = {path: path.read_bytes() for path in project.rglob("*.py")}
+    ended = cockpit("nav", "rename", "Cart.total", "amount", cwd=project)
+    assert ended.code == 0, ended.err
+    assert "--- a/shop/pay.py" in ended.out and "+    def amount(self) -> int:" in ended.out
+    assert before == {path: path.read_bytes() for path in project.rglob("*.py")}
+    applied = cockpit("nav", "rename", "Cart.total", "amount", "--apply", cwd=project)
+    assert applied.code == 0 and "shop/pay.py" in applied.out, applied.err
+    assert "cart.amount()" in (project / "shop" / "pay.py").read_text("utf-8")
+    assert "def amount(self)" in (project / "shop" / "cart.py").read_text("utf-8")
+
+
+def test_nothing_found_is_exit_1_and_a_word_on_stderr(project: Path) -> None:
+    for place in ("Cart.nothing", "shop/none.py:1:1", "shop/pay.py:999:1"):
+        ended = cockpit("nav", "definition", place, cwd=project)
+        assert (ended.code, ended.out) == (1, "") and ended.err.startswith("cockpit: "), place
+
+
+def test_an_ambiguous_name_lists_its_candidates(project: Path) -> None:
+    (project / "shop" / "other.py").write_text("def checkout() -> None: ...\n", encoding="utf-8")
+    ended = cockpit("nav", "definition", "checkout", cwd=project)
+    assert ended.code == 1 and "shop/other.py:1" in ended.err and "shop/pay.py:4" in ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("definition",), ("rename", "Cart"), ("definition", "a", "b"), ("fly", "a.py:1:1")]
+)
+def test_a_fault_of_usage_is_exit_2(project: Path, arguments: tuple[str, ...]) -> None:
+    ended = cockpit("nav", *arguments, cwd=project)
+    assert ended.code == 2 and "usage: cockpit nav" in ended.err
+
+
+def test_a_folder_that_is_not_there_is_said(root: Path) -> None:
+    ended = cockpit("nav", "symbols", "a.py", "--root", str(root / "none"), cwd=root)
+    assert ended.code == 1 and "there is no folder" in ended.err
+
+
+def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(project: Path) -> None:
+    asked = [{"id": n, "op": "definition", "place": "shop/pay.py:5:20"} for n in range(20)]
+    asked += [
+        {"id": "outline", "op": "symbols", "place": "shop/cart.py"},
+        {"id": "bad", "op": "definition", "place": "shop/none.py:1:1"},
+        {"id": "op", "op": "fly", "place": "shop/cart.py"},
+    ]
+    lines = [json.dumps(one) for one in asked] + ["not json", "[1]", "", '{"id": 99, "op": 1}']
+    ended = cockpit("nav", "batch", "--root", str(project), cwd=project.parent, stdin="\n".join(lines))
+    assert ended.code == 0, ended.err
+    answers = [json.loads(line) for line in ended.out.splitlines()]
+    assert len(answers) == len(asked) + 3
+    by_id = {one["id"]: one for one in answers if one["id"] is not None}
+    for n in range(20):
+        rows = [(row["path"], row["line"], row["column"]) for row in by_id[n]["results"]]
+        assert rows == [("shop/cart.py", 10, 9)] and by_id[n]["results"][0].keys() == KEYS
+    assert {row["name"] for row in by_id["outline"]["results"]} >= {"Cart", "total"}
+    assert by_id["bad"]["results"] == [] and "none.py" in by_id["bad"]["error"]
+    assert "there is no op fly" in by_id["op"]["error"] and "must be texts" in by_id[99]["error"]
+    assert sum(one["id"] is None and "error" in one for one in answers) == 2
+
+
+def test_a_batch_answers_while_its_input_is_open(project: Path) -> None:
+    with subprocess.Popen(
+        command("nav", "batch", "--source", "tree-sitter"),
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for n in range(3):
+            process.stdin.write(json.dumps({"id": n, "op": "callers", "place": "Cart.total"}) + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert answer["id"] == n and {row["name"] for row in answer["results"]} == {"checkout", "show"}
+        process.stdin.close()
+        assert process.stdout.read() == "" and process.wait(30) == 0
+
+
+def test_a_signal_ends_the_batch_and_its_servers(project: Path) -> None:
+    with subprocess.Popen(
+        command("nav", "batch", "--source", "lsp"),
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps({"id": 1, "op": "definition", "place": "shop/pay.py:5:20"}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["results"][0]["source"] == "lsp"
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(30) == 130
