@@ -21,7 +21,7 @@ from cockpit.core.session import Session
 from cockpit.core.transcript import Header, Loaded, Transcript, load
 from cockpit.errors import CockpitError, SessionUnknown
 from cockpit.navigation.navigator import LiveNavigator
-from cockpit.navigation.open import Root, open_navigator, renew
+from cockpit.navigation.open import Opened, Root
 from cockpit.plugin.discovery import Found
 from cockpit.plugin.discovery import load as load_plugins
 from cockpit.plugin.values import Language, Observer, Resident
@@ -42,7 +42,7 @@ class LocalDeck:
         self._options = options or Options()
         self._sessions: dict[str, Session] = {}
         self._workspaces: dict[str, LocalWorkspace] = {}
-        self._navigators: dict[str, tuple[Root, LiveNavigator]] = {}
+        self._navigators: dict[str, Opened] = {}
         self._panels: dict[str, CodePanels] = {}
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
@@ -80,7 +80,7 @@ class LocalDeck:
     async def close(self) -> None:
         for session in tuple(self._sessions.values()):
             await session.close("the deck was closed")
-        await asyncio.gather(*(navigator.life.close() for _, navigator in self._navigators.values()))
+        await asyncio.gather(*(one.navigator.life.close() for one in self._navigators.values()))
         self._navigators.clear()
         for workspace in self._workspaces.values():
             await workspace.close()
@@ -130,13 +130,20 @@ class LocalDeck:
     async def _navigator(self, root: str, catalog: Catalog, trusted: bool) -> LiveNavigator:
         """The navigator of a root, one for all its sessions, with the languages there are now."""
         workspace, _ = await self._workspace(root)
-        wanted = Root(workspace, catalog.all(Language), trusted, str(paths.state()), str(paths.cache()))
-        old, navigator = self._navigators.get(root, (wanted, None))
-        if navigator is None:
-            navigator = open_navigator(wanted)
-        self._navigators[root] = wanted, navigator
-        await renew(navigator, old, wanted)
-        return navigator
+
+        def warn(text: str) -> None:
+            for session in self._sessions.values():
+                if session.host.root == root:
+                    session.warn(text)
+
+        folders = str(paths.state()), str(paths.cache())
+        wanted = Root(workspace, catalog.all(Language), trusted, *folders, warn)
+        opened = self._navigators.get(root)
+        if opened is None:
+            opened = self._navigators[root] = Opened(wanted)
+        elif opened.root != wanted:
+            await opened.use(wanted)
+        return opened.navigator
 
     async def _registered(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
         """Settings and catalog of a root, worked out in a thread: plugins are foreign code."""

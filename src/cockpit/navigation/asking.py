@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from cockpit.navigation import text
 from cockpit.navigation.contracts import Served, Silent
 from cockpit.navigation.joining import by_place, joined, ranked
-from cockpit.navigation.languages import language_of
+from cockpit.navigation.languages import language_of, languages_of
 from cockpit.navigation.life import Sources
 from cockpit.plugin.navigation import Position
 from cockpit.plugin.workspace import PathRefused, Workspace
@@ -32,12 +32,8 @@ def is_ready(live: Sources, path: str = "") -> bool:
     """Whether a server for the file's language (empty: any) answers already."""
     if live.servers is None:
         return False
-    language = language_of(path, live.languages) if path else None
-    return any(
-        row.state == "ready"
-        for row in live.servers.rows()
-        if language is None or row.language == language.name
-    )
+    names = {one.name for one in languages_of(path, live.languages)}
+    return any(row.state == "ready" and (not path or row.language in names) for row in live.servers.rows())
 
 
 def is_parsed(live: Sources, path: str) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cockpit.plugin.changes import Edit
-from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import CodeAction, Position
 from cockpit.protocol.code import ProblemRow, Relation, ServerRow, SymbolRow
 
@@ -83,11 +82,6 @@ class Servers(Protocol):
 
     async def command(self, verb: Literal["restart", "stop", "allow"], name: str) -> str: ...
     def log(self, name: str) -> Mapping[str, str]: ...
-    async def use(self, languages: Sequence[Language], trusted: bool) -> None:
-        """From now on these languages and this trust (a reload, a person's yes). A server whose value is
-        equal and may still run goes on running; the others end."""
-        ...
-
     async def close(self) -> None:
         """Every server ended (shutdown, exit, then killed) within 3 s."""
         ...
@@ -127,10 +121,6 @@ class Index(Protocol):
     def changed(self, paths: Sequence[str]) -> None: ...
     def languages(self) -> Mapping[str, int]:
         """Files by language."""
-        ...
-
-    async def use(self, languages: Sequence[Language]) -> None:
-        """From now on these languages; what equal ones have parsed is kept."""
         ...
 
     async def close(self) -> None: ...

@@ -3,7 +3,6 @@
 from difflib import get_close_matches
 
 from cockpit.navigation import asking, text
-from cockpit.navigation.joining import joined
 from cockpit.navigation.life import Sources
 from cockpit.navigation.places import Named, Point, first_name, read
 from cockpit.plugin.navigation import PlaceAmbiguous, PlaceUnknown, Position
@@ -11,7 +10,8 @@ from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import SymbolRow
 
 SHOWN = 8
-PATIENCE = 2.0
+# An index that is still growing is waited for a moment, and longer where it does not know the name yet.
+SOON, PATIENCE = 0.25, 2.0
 
 
 async def located(live: Sources, workspace: Workspace, place: str) -> Position:
@@ -78,12 +78,16 @@ async def _named(live: Sources, workspace: Workspace, wanted: Named) -> tuple[Sy
         return tuple(row for row in outline.rows if _fits(row, wanted.name))
     rows: tuple[SymbolRow, ...] = ()
     if live.index is not None:
-        await live.index.whole(PATIENCE)
+        whole = await live.index.whole(SOON)
         rows = await live.index.named(wanted.name)
+        if not rows and not whole and await live.index.whole(PATIENCE):
+            rows = await live.index.named(wanted.name)
     if not rows and live.servers is not None and asking.is_ready(live):
         found = await asking.symbols(live, workspace, wanted.last, "", "lsp", asking.READY_SECONDS)
         rows = tuple(row for row in found.rows if _fits(row, wanted.name))
-    return rows or joined(await text.named(workspace, wanted.last), ())
+    if not rows:
+        rows = tuple(row for row in await text.named(workspace, wanted.last) if _fits(row, wanted.name))
+    return rows
 
 
 def _fits(row: SymbolRow, name: str) -> bool:
@@ -91,9 +95,7 @@ def _fits(row: SymbolRow, name: str) -> bool:
     above, _, last = name.rpartition(".")
     if row.name != last:
         return False
-    return (
-        not above or f".{row.container}".endswith(f".{above}") or (not row.container and row.source == "text")
-    )
+    return not above or f".{row.container}".endswith(f".{above}")
 
 
 async def _unknown(live: Sources, workspace: Workspace, wanted: Named) -> PlaceUnknown:

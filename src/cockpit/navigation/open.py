@@ -1,44 +1,107 @@
-"""Making the navigator of a root. Imports servers and index only when something is asked of them."""
+"""Making the navigator of a root, and keeping it as languages and trust change. Servers and index are
+imported only when something is asked of them."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cockpit.navigation.life import Begin, Sources
+from cockpit import paths
+from cockpit.navigation.life import Sources
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.plugin.languages import Language
 from cockpit.plugin.workspace import Workspace
 
+if TYPE_CHECKING:
+    from cockpit.navigation.lsp.lsp_json import Read
+
+
+HEAVY = ("index.index", "lsp.servers", "watching")
+
+
+def _silent(text: str) -> None:
+    """Nobody is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """What a navigator stands on: `state` and `cache` are cockpit's folders, not the root's own."""
+    """What a navigator stands on. `state` and `cache` are cockpit's folders, not the root's own; `warn` is
+    told what is wrong with a `.lsp.json`."""
 
     workspace: Workspace
     languages: tuple[Language, ...]
     trusted: bool
     state: str
     cache: str
+    warn: Callable[[str], None] = field(default=_silent, compare=False)
+
+
+class Opened:
+    """A root and its navigator. Nothing has begun before something is asked of it."""
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self.navigator = LiveNavigator(root.workspace, languages=root.languages, begin=self._begin)
+
+    async def use(self, root: Root) -> None:
+        """Take other languages or another trust. Servers go on running where neither makes a difference
+        to them."""
+        old, self.root = self.root, root
+        own = await asyncio.to_thread(_has_own_servers, root.workspace.root)
+        if root.languages != old.languages or (own and root.trusted != old.trusted):
+            await self.navigator.life.begin_again(self._begin)
+        elif old.trusted and not root.trusted:
+            await self._end_distrusted()
+
+    async def _begin(self) -> Sources:
+        read = await asyncio.to_thread(_read, self.root)
+        for text in read.warnings:
+            self.root.warn(text)
+        return self._made(read)
+
+    def _made(self, read: "Read") -> Sources:
+        from cockpit.navigation import watching
+        from cockpit.navigation.index.index import TreeIndex
+        from cockpit.navigation.lsp.servers import LanguageServers
+
+        root, languages = self.root.workspace.root, self.root.languages
+        known = (*read.languages, *languages)
+        servers = LanguageServers(root, known, lambda: self.root.trusted, Path(self.root.state))
+        index = TreeIndex(root, languages, str(Path(self.root.cache, "index")))
+        # The index has a listener of its own there: both share the one watcher of the root.
+        unwatch = watching.watch(root, servers.changed)
+
+        async def close() -> None:
+            unwatch()
+
+        return Sources(servers, index, (*languages, *read.languages), close)
+
+    async def _end_distrusted(self) -> None:
+        servers = self.navigator.life.now.servers
+        for language in self.root.languages if servers is not None else ():
+            for server in language.servers:
+                if servers is not None and server.runs_project:
+                    await servers.command("stop", server.name)
 
 
 def open_navigator(root: Root) -> LiveNavigator:
     """A navigator that begins servers and index at the first question. End it with `life.close()`."""
-    return LiveNavigator(root.workspace, languages=root.languages, begin=beginning(root))
+    return Opened(root).navigator
 
 
-async def renew(navigator: LiveNavigator, old: Root, new: Root) -> None:
-    """Take other languages or another trust; what is equal goes on."""
-    if new != old:
-        await navigator.life.begin_again(beginning(new))
+def _read(root: Root) -> "Read":
+    """Languages of `.lsp.json`: a project's only where it is trusted. Imports what `_made` needs, too:
+    both take their time, and this is a thread."""
+    for name in HEAVY:
+        import_module(f"cockpit.navigation.{name}")
+    from cockpit.navigation.lsp import lsp_json
+
+    if root.trusted:
+        return lsp_json.read_all(root.workspace.root, paths.config())
+    return lsp_json.read(paths.config() / lsp_json.USER_FILE)
 
 
-def beginning(root: Root) -> Begin:
-    """How the sources of `root` begin."""
-
-    async def begin() -> Sources:
-        return await asyncio.to_thread(_made, root)
-
-    return begin
-
-
-def _made(root: Root) -> Sources:
-    return replace(Sources(), languages=root.languages)
+def _has_own_servers(root: str) -> bool:
+    return Path(root, ".lsp.json").exists()

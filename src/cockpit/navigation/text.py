@@ -60,13 +60,19 @@ async def references(workspace: Workspace, name: str) -> tuple[SymbolRow, ...]:
 def definitions(path: str, text: str) -> list[SymbolRow]:
     """The definitions in `text`, in its order."""
     rows = []
+    around: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         found = DEFINES.match(line) or ASSIGNS.match(line)
         if found is None:
             continue
+        indent = len(line) - len(line.lstrip())
+        while around and around[-1][0] >= indent:
+            around.pop()
+        container = ".".join(name for _, name in around)
         kind = found.groupdict().get("kind", "variable")
         row = _row(found["name"], KINDS.get(kind, kind), path, number, found.start("name") + 1, line)
-        rows.append(replace(row, first=number, last=number))
+        rows.append(replace(row, first=number, last=number, container=container))
+        around.append((indent, found["name"]))
     return rows
 
 
