@@ -57,7 +57,7 @@ class CodePanels:
 
 
 def _server(row: ServerRow) -> PanelRow:
-    return PanelRow(f"{row.name} {row.state}{f': {row.detail}' if row.detail else ''}", row.state)
+    return PanelRow(f"{row.name}  {row.detail or row.language}", row.state)
 
 
 def _problem(row: ProblemRow) -> PanelRow:

@@ -179,7 +179,7 @@ async def show(desk: "Desk", path: str, line: int, column: int) -> None:
         )
         return
     has_editor = bool(editors.editor_of(os.environ))
-    keys = "e edit   " if has_editor else "set $EDITOR to edit   "
-    screen = Viewer(app.palette, link, first, line, keys + "Up, Down, PgUp, PgDn, Home, End move   Esc leave")
+    keys = "e edit   Esc leave" if has_editor else "Esc leave   set $EDITOR to edit"
+    screen = Viewer(app.palette, link, first, line, f"{keys}   Up, Down, PgUp, PgDn, Home, End move")
     if await app.push_screen_wait(screen) == "edit" and has_editor:
         await going.go(desk, path, line, column)

@@ -25,6 +25,9 @@ _TODO = {
     "pending": ("·", "faint", "body"),
 }
 
+_STATES = {"ready": "good", "starting": "machine", "indexing": "machine"}
+_STATES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
+
 
 def rows(state: State, width: int, moment: Moment, parts: frozenset[str] = frozenset()) -> list[Row]:
     """Everything the open tab shows; what waits for a person comes first. `parts` are those left out of
@@ -133,7 +136,8 @@ def _panel(panel: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row
         state = shortened(one_line(one.state), 14)
         room = width - 6 - width_of(state)
         text = shortened(one_line(one.text), room)
-        line = row((f"   {text}", "body"), right=[(f"{state} ", "muted")] if state else [])
+        key = _STATES.get(state, "muted") if panel == "servers" else "muted"
+        line = row((f"   {text}", "body"), right=[(f"{state} ", key)] if state else [])
         found.append(Row(line, f"panel:{one.action}" if one.action else ""))
     return found
 
