@@ -12,6 +12,8 @@ from tests.support.session_view import registered
 
 from cockpit.builtin import apply_patch, delete, edit, glob, move, offline, read, search, shell, todo, write
 from cockpit.builtin import list as list_tool
+from cockpit.builtin.navigation import definition, diagnostics, references, rename, symbols
+from cockpit.builtin.navigation import format as format_tool
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Running
 from cockpit.plugin.models import CallPart, FinishPart, ModelRequest, TextPart, ToolSchema
@@ -19,7 +21,8 @@ from cockpit.plugin.tools import Tool
 from cockpit.protocol.content import Text
 from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
-PLUGINS = (apply_patch, delete, edit, glob, list_tool, move, read, search, shell, todo, write)
+BY_SYMBOL = (definition, diagnostics, format_tool, references, rename, symbols)
+PLUGINS = (apply_patch, delete, edit, glob, list_tool, move, read, search, shell, todo, write, *BY_SYMBOL)
 REJECTED = "the person rejected this call; do not repeat it, ask what they want instead"
 Answer = Callable[[ToolCall], Awaitable[ToolMessage]]
 
@@ -91,7 +94,7 @@ async def test_a_definition_is_answered_with_its_place_and_its_lines(project: Pa
     text, calls = await converse("where is total defined?", running_on(project))
     assert "src/calc.py:4" in text
     assert "return sum(values)" in text
-    assert [call.name for call in calls] == ["search", "read"]
+    assert [call.name for call in calls] == ["definition", "read"]
 
 
 async def test_a_name_without_definition_is_answered_with_its_mentions(project: Path) -> None:
@@ -123,7 +126,8 @@ async def test_all_of_them_are_replaced_when_that_is_said(project: Path) -> None
 
 async def test_a_rename_is_one_patch_over_all_files_and_whole_words_only(project: Path) -> None:
     text, calls = await converse("rename total to grand_total", running_on(project))
-    assert [call.name for call in calls] == ["search", "apply_patch"]
+    # No server is there: it goes by text.
+    assert [call.name for call in calls] == ["rename", "search", "apply_patch"]
     assert (
         project / "src/shop.py"
     ).read_text() == "from calc import grand_total\n\nprint(grand_total([1]), subtotal)\n"
@@ -183,7 +187,7 @@ async def test_a_command_says_its_output_and_code(project: Path) -> None:
 
 async def test_an_outline_has_line_numbers(project: Path) -> None:
     text, _ = await converse("outline of src/calc.py", running_on(project))
-    assert "4  def total(values):" in text
+    assert "4: def total(values):" in text
 
 
 async def test_a_chinese_prompt_is_answered_in_chinese(project: Path) -> None:

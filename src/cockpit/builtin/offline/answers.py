@@ -44,6 +44,26 @@ def hits_in(text: str) -> tuple[tuple[Hit, ...], int, int]:
     return (hits, int(total[1]), int(total[2])) if total else ((), 0, 0)
 
 
+SYMBOLS = re.compile(r"^(\d+) (?:symbol|definition|reference|caller)s?\b")
+ROW = re.compile(r"^ +(?P<line>\d+)(?:-\d+)?: (?P<text>.*)$")
+
+
+def symbols_in(text: str) -> tuple[tuple[Hit, ...], int]:
+    """The rows of an answer by symbol, and how many there are; none for one that found nothing."""
+    lines = text.split("\n")
+    total = SYMBOLS.match(lines[0])
+    hits: list[Hit] = []
+    path = ""
+    for line in lines[1:] if total else ():
+        if (found := ROW.match(line)) and path:
+            hits.append(Hit(path, int(found["line"]), found["text"]))
+        elif line.startswith(("```", "implementations:")):
+            break
+        elif line and not line.startswith((" ", "[")):
+            path = line
+    return tuple(hits), int(total[1]) if total else 0
+
+
 def places(hits: Sequence[Hit], most: int = SHOWN) -> str:
     """`path:line` and text, grouped by file."""
     lines: list[str] = []

@@ -14,6 +14,7 @@ from cockpit.builtin.offline.intents import (
     Delete,
     Find,
     FindFile,
+    Format,
     Git,
     Help,
     Intent,
@@ -21,6 +22,7 @@ from cockpit.builtin.offline.intents import (
     Map,
     Move,
     Outline,
+    Problems,
     Rename,
     Replace,
     RunTests,
@@ -140,6 +142,16 @@ def explain(parts: Parts) -> Intent | None:
 
 def outline(parts: Parts) -> Intent | None:
     return Outline(path) if (path := parts.path()) else None
+
+
+def problems(parts: Parts) -> Intent | None:
+    if not parts.has("path"):
+        return Problems()
+    return Problems(path.rstrip("?/")) if (path := parts.path()) else None
+
+
+def formatted(parts: Parts) -> Intent | None:
+    return Format(path) if (path := parts.path()) and not re.search(r"[*?]", path) else None
 
 
 def folder(parts: Parts) -> Intent | None:
@@ -267,6 +279,8 @@ BUILDERS: Mapping[str, Build] = {
     "show": show,
     "ends": ends,
     "outline": outline,
+    "problems": problems,
+    "format": formatted,
     "folder": folder,
     "file": file,
     "files_of": files_of,

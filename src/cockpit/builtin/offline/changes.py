@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 
 from cockpit.builtin.offline import answers, patterns
 from cockpit.builtin.offline.answers import Hit
-from cockpit.builtin.offline.intents import Create, Delete, Move, Rename, Replace, Shell, Todo
+from cockpit.builtin.offline.intents import Create, Delete, Format, Move, Rename, Replace, Shell, Todo
 from cockpit.builtin.offline.outcome import Do, Say, Situation, Step
 from cockpit.builtin.offline.reading import paths_in
 from cockpit.protocol.messages import Json
 
 MOST = 500
+AMBIGUOUS = re.compile(r" is defined \d+ times: ")
 SECONDS = 600
 
 
@@ -61,6 +62,26 @@ def _replaced(intent: Replace, now: Situation) -> Step:
 
 
 def rename(intent: Rename, now: Situation) -> Step:
+    """By the symbol's language server; as text where none can."""
+    if not now.stage:
+        symbol = f"{intent.path}:{intent.old}" if intent.path and "." in intent.path else intent.old
+        return Do("rename", {"symbol": symbol, "to": intent.new})
+    first = now.results[0]
+    if not first.is_error:
+        rows = [line for line in first.text.split("\n") if line.strip()]
+        files = sum(line.startswith(("modified ", "moved ")) for line in rows)
+        said = now.say("renamed_symbol", old=intent.old, new=intent.new, count=files)
+        return Say("\n".join([said, *(f"- {line}" for line in rows)]))
+    if answers.DENIED.match(first.text) or AMBIGUOUS.search(first.text):
+        return Say(answers.fault(first, now.tongue))
+    return _rename_by_text(intent, now.by_text())
+
+
+def format_file(intent: Format, now: Situation) -> Step:
+    return Say(now.last.text) if now.stage else Do("format", {"path": intent.path})
+
+
+def _rename_by_text(intent: Rename, now: Situation) -> Step:
     if not now.stage:
         wanted: dict[str, Json] = {
             "pattern": patterns.whole_word(intent.old),

@@ -113,6 +113,16 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class Problems:
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Todo:
     """Add `rows` to the list, or mark `done`; neither: show it."""
 
@@ -155,10 +165,12 @@ Intent: TypeAlias = (
     | Delete
     | Move
     | Outline
+    | Problems
+    | Format
     | Todo
     | Help
     | Chat
     | Unknown
 )
 # Those that change files or run a program of the person's choice.
-WRITING = (Shell, Replace, Create, Rename, Delete, Move)
+WRITING = (Shell, Replace, Create, Rename, Delete, Move, Format)

@@ -1,7 +1,7 @@
 """What an intent comes to next: a call to make or something to say; and what is known by then."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cockpit.builtin.offline.words import Tongue, say
@@ -34,6 +34,10 @@ class Situation:
     results: tuple[ToolMessage, ...]
     tongue: Tongue
     rows: tuple[tuple[str, str], ...] = ()
+
+    def by_text(self) -> "Situation":
+        """Without the first call: what went by symbol found nothing, so it goes by text from here."""
+        return replace(self, results=self.results[1:])
 
     @property
     def stage(self) -> int:

@@ -11,6 +11,7 @@ from cockpit.builtin.offline.intents import (
     ListFolder,
     Map,
     Outline,
+    Problems,
     RunTests,
     Show,
     Uses,
@@ -30,6 +31,24 @@ def map_project(intent: Map, now: Situation) -> Step:
 
 
 def define(intent: Define, now: Situation) -> Step:
+    if not now.stage:
+        return Do("definition", {"symbol": intent.name})
+    hits, count = _by_symbol(now)
+    if not hits:
+        return _define_by_text(intent, now.by_text())
+    if now.stage == 1 and count == 1:
+        return Do("read", {"path": hits[0].path, "start": hits[0].line, "lines": AROUND})
+    said = f"{now.say('defined', name=intent.name, count=count)}\n{answers.places(hits)}"
+    more = now.stage == 2 and not now.last.is_error
+    return Say(f"{said}\n\n{answers.fenced(_unnoted(now.last.text))}" if more else said)
+
+
+def _by_symbol(now: Situation) -> tuple[tuple[answers.Hit, ...], int]:
+    """What the first call, one by symbol, found: nothing when it failed."""
+    return ((), 0) if now.results[0].is_error else answers.symbols_in(now.results[0].text)
+
+
+def _define_by_text(intent: Define, now: Situation) -> Step:
     if not now.stage:
         return Do("search", {"pattern": patterns.definition(intent.name), "case": "sensitive", "limit": 50})
     hits, count, _ = answers.hits_in(now.results[0].text)
@@ -58,6 +77,13 @@ def _whole_word(name: str, limit: int) -> dict[str, Json]:
 
 def uses(intent: Uses, now: Situation) -> Step:
     if not now.stage:
+        return Do("references", {"symbol": intent.name})
+    hits, count = _by_symbol(now)
+    if hits:
+        files = len({hit.path for hit in hits})
+        said = now.say("used_by", name=intent.name, count=count, files=files)
+        return Say(f"{said}\n{answers.places(hits)}")
+    if now.stage == 1:
         return Do("search", _whole_word(intent.name, 200))
     return _listed(now, "used", intent.name)
 
@@ -139,12 +165,25 @@ def paths_in(text: str) -> tuple[str, ...]:
 
 def outline(intent: Outline, now: Situation) -> Step:
     if not now.stage:
+        return Do("symbols", {"path": intent.path})
+    found, total = _by_symbol(now)
+    if found:
+        listed = "\n".join(now.results[0].text.split("\n")[2:])
+        return Say(f"{now.say('outline', path=intent.path, count=total)}\n{answers.fenced(listed)}")
+    if now.stage == 1:
         pattern = patterns.outline(intent.path)
         return Do("search", {"pattern": pattern, "path": intent.path, "case": "sensitive", "limit": 500})
     hits, count, _ = answers.hits_in(now.last.text)
     if not hits:
         return Say(now.say("no_outline", path=intent.path))
     return Say(f"{now.say('outline', path=intent.path, count=count)}\n{answers.outline(hits)}")
+
+
+def problems(intent: Problems, now: Situation) -> Step:
+    if not now.stage:
+        return Do("diagnostics", {"path": intent.path} if intent.path else {})
+    head, _, rest = now.last.text.partition("\n")
+    return Say(f"**{head}**\n\n{answers.fenced(rest)}" if rest else f"**{head}**")
 
 
 def git(intent: Git, now: Situation) -> Step:

@@ -19,6 +19,7 @@ from cockpit.builtin.offline.intents import (
     Delete,
     Find,
     FindFile,
+    Format,
     Git,
     Help,
     Intent,
@@ -26,6 +27,7 @@ from cockpit.builtin.offline.intents import (
     Map,
     Move,
     Outline,
+    Problems,
     Rename,
     Replace,
     RunTests,
@@ -42,6 +44,8 @@ from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolM
 
 # Failures these intents read themselves.
 READS_FAULTS = (Show, Delete, Move, Shell)
+# What goes by symbol first, and by text where that fails.
+BY_SYMBOL = (Define, Uses, Outline, Rename)
 PATHS = re.compile(r"^(?:biggest files:|  )(\S+\.\w+) \(", re.M)
 
 
@@ -127,7 +131,8 @@ def _rows_of(call: ToolCall) -> tuple[tuple[str, str], ...]:
 
 
 def _step(intent: Intent, now: Situation, messages: Sequence[Message]) -> Step:
-    if now.results and now.last.is_error and not isinstance(intent, READS_FAULTS):
+    goes_on = isinstance(intent, READS_FAULTS) or (isinstance(intent, BY_SYMBOL) and now.stage == 1)
+    if now.results and now.last.is_error and not goes_on:
         return Say(answers.fault(now.last, now.tongue))
     if isinstance(intent, Shell) and now.results and now.last.is_error:
         # A command that ends with a code is no failure of the tool: its output is the answer.
@@ -138,7 +143,7 @@ def _step(intent: Intent, now: Situation, messages: Sequence[Message]) -> Step:
     return _reading(intent, now, messages)
 
 
-def _changing(intent: Shell | Replace | Create | Rename | Delete | Move, now: Situation) -> Step:
+def _changing(intent: Shell | Replace | Create | Rename | Delete | Move | Format, now: Situation) -> Step:
     match intent:
         case Shell():
             return changes.shell(intent, now)
@@ -152,6 +157,8 @@ def _changing(intent: Shell | Replace | Create | Rename | Delete | Move, now: Si
             return changes.delete(intent, now)
         case Move():
             return changes.move(intent, now)
+        case Format():
+            return changes.format_file(intent, now)
         case _:
             assert_never(intent)
 
@@ -178,6 +185,8 @@ def _reading(intent: Intent, now: Situation, messages: Sequence[Message]) -> Ste
             return reading.run_tests(intent, now)
         case Outline():
             return reading.outline(intent, now)
+        case Problems():
+            return reading.problems(intent, now)
         case Todo():
             return changes.todo(intent, now)
         case Help() | Chat() | Unknown():

@@ -51,6 +51,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "`{name}` stands in {count} line(s) of {files} file(s):",
         "`{name}` 出现在 {files} 个文件的 {count} 行：",
     ),
+    "used_by": (
+        "`{name}` is used in {count} place(s) of {files} file(s):",
+        "`{name}` 在 {files} 个文件中有 {count} 处引用：",
+    ),
+    "renamed_symbol": (
+        "Renamed `{old}` to `{new}` in {count} file(s), everywhere the symbol is meant:",
+        "已把符号 `{old}` 重命名为 `{new}`，共 {count} 个文件：",
+    ),
     "found": (
         "{count} match(es) for `{name}` in {files} file(s):",
         "`{name}` 共 {count} 处匹配，{files} 个文件：",
@@ -106,11 +114,11 @@ HELP: dict[Tongue, str] = {
 
 - **Look around**: `explain this project` · `outline of {file}` · `list src/` · `find file *.py`
 - **Read**: `show {file} lines 1-20` · `{file}:12-30` · `last 20 lines of {file}`
-- **Find**: `where is NAME defined` · `who uses NAME` · `search for "text" in {folder}`
+- **Find**: `where is NAME defined` · `who uses NAME` · `search for "text" in {folder}` · `what problems`
 - **Git**: `what changed` · `diff of {file}` · `last 5 commits` · `who wrote {file}:12`
 - **Run**: `run the tests` · `run the tests of {folder}` · `run: ls -la`
 - **Change** (you approve each): `replace "a" by "b" in {file}` · `replace all "a" by "b" in *.md` · \
-`rename OLD to NEW` · `create notes.md with "text"` · `move A to B` · `delete A`
+`rename OLD to NEW` · `format {file}` · `create notes.md with "text"` · `move A to B` · `delete A`
 - **Several at once**: `...; then ...`, numbered lines. `todo: first, second` keeps a list.
 
 `/connect` attaches a language model for everything else.""",
@@ -118,10 +126,10 @@ HELP: dict[Tongue, str] = {
 
 - **浏览**：`介绍这个项目` · `{file} 的大纲` · `列出 src/` · `查找文件 *.py`
 - **阅读**：`显示 {file} 第1-20行` · `{file}:12-30` · `{file} 的最后20行`
-- **查找**：`NAME 在哪里定义` · `谁调用了 NAME` · `在 {folder} 中搜索 "文本"`
+- **查找**：`NAME 在哪里定义` · `谁调用了 NAME` · `在 {folder} 中搜索 "文本"` · `有什么问题`
 - **Git**：`改了什么` · `{file} 的差异` · `最近5次提交` · `{file} 第12行是谁写的`
 - **运行**：`运行测试` · `运行命令 ls -la`
-- **修改**（每次都会请你确认）：`把 {file} 中的 "a" 替换为 "b"` · `把 OLD 重命名为 NEW` · \
+- **修改**（每次都会请你确认）：`把 {file} 中的 "a" 替换为 "b"` · `把 OLD 重命名为 NEW` · `格式化 {file}` · \
 `创建文件 notes.md，内容是"文本"` · `把 A 移动到 B` · `删除 A`
 - **多个请求**：用分号、“然后”或编号列表。`待办：甲，乙` 记录列表。
 
