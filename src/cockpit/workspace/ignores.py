@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cockpit.plugin.context import FileEntry
+from cockpit.plugin.workspace import FileEntry
 from cockpit.workspace.words import words
 
 RULE_FILES = (".gitignore", ".ignore", ".cockpitignore")

@@ -1,0 +1,201 @@
+"""What a file defines, and the words it uses: all the index keeps of it."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from cockpit.navigation.index.grammars import Reader
+from cockpit.protocol.code import SymbolRow
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+WORD = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")
+CLASSES = frozenset({"class", "struct", "interface", "trait", "enum", "namespace_class"})
+# A definition reaches as far as what wraps it: its decorators, its `export`, its C declaration.
+WRAPPERS = frozenset(
+    {
+        "decorated_definition",
+        "export_statement",
+        "template_declaration",
+        "ambient_declaration",
+        "pointer_declarator",
+        "reference_declarator",
+        "function_definition",
+        "declaration",
+        "field_declaration",
+        "lexical_declaration",
+        "variable_declaration",
+        "init_declarator",
+    }
+)
+LINE = 200
+
+
+class Definition(NamedTuple):
+    """Positions count from 1, columns in characters; `first` to `last` are its lines."""
+
+    name: str
+    kind: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    first: int
+    last: int
+    container: str
+    text: str
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.container}.{self.name}" if self.container else self.name
+
+    def row(self, path: str) -> SymbolRow:
+        return SymbolRow(
+            self.name,
+            self.kind,
+            path,
+            self.line,
+            self.column,
+            self.text,
+            "tree-sitter",
+            self.end_line,
+            self.end_column,
+            self.first,
+            self.last,
+            self.container,
+        )
+
+
+class Lines:
+    """The lines of a file: columns in characters, and a line's text."""
+
+    def __init__(self, text: bytes) -> None:
+        self.lines = text.split(b"\n")
+        self._ascii = text.isascii()
+
+    def column(self, row: int, byte: int) -> int:
+        """The column from 1 of a byte offset in a row from 0."""
+        if self._ascii or row >= len(self.lines):
+            return byte + 1
+        return len(self.lines[row][:byte].decode("utf-8", "replace")) + 1
+
+    def byte(self, line: int, column: int) -> int:
+        """The byte offset in its line of a line and column from 1."""
+        if self._ascii:
+            return column - 1
+        text = self.lines[line - 1].decode("utf-8", "replace")
+        return len(text[: column - 1].encode("utf-8", "replace"))
+
+    def text(self, row: int) -> str:
+        return self.lines[row].strip()[:LINE].decode("utf-8", "replace") if row < len(self.lines) else ""
+
+
+def words(text: bytes) -> bytes:
+    """Every word of a text once, each between line feeds."""
+    return b"\n" + b"\n".join(set(WORD.findall(text))) + b"\n"
+
+
+def definitions(reader: Reader, tree: "Tree", text: bytes) -> list[Definition]:
+    """The definitions of a parsed file, in its order."""
+    return [row for row, _ in defined(reader, tree, text)]
+
+
+def defined(reader: Reader, tree: "Tree", text: bytes) -> "list[tuple[Definition, Node]]":
+    """The same, each with the node of its whole."""
+    from tree_sitter import QueryCursor
+
+    query = reader.query("tags")
+    if query is None:
+        return []
+    found: dict[int, tuple[int, str, Node, Node, str]] = {}
+    spans: list[tuple[int, int, str, str]] = []
+    for pattern, captures in QueryCursor(query).matches(tree.root_node):
+        inside = captures.get("container")
+        container = _plain(inside[0]) if inside else ""
+        if "within" in captures:
+            node = captures["within"][0]
+            spans.append((node.start_byte, node.end_byte, container, "class"))
+            continue
+        for name in captures.get("name", ()):
+            for capture, nodes in captures.items():
+                known = found.get(name.start_byte)
+                if capture.startswith("definition.") and (known is None or known[0] > pattern):
+                    found[name.start_byte] = (pattern, capture[11:], nodes[0], name, container)
+    return _nested(found, spans, Lines(text))
+
+
+def _nested(
+    found: "dict[int, tuple[int, str, Node, Node, str]]",
+    spans: list[tuple[int, int, str, str]],
+    lines: Lines,
+) -> "list[tuple[Definition, Node]]":
+    """Each with what it stands in: definitions and `@within` nodes around it, or its own container."""
+    nodes = sorted(found.values(), key=lambda one: (one[2].start_byte, -one[2].end_byte))
+    events = sorted(spans, key=lambda span: span[0])
+    rows: list[tuple[Definition, Node]] = []
+    stack: list[tuple[int, str, str]] = []
+    at = 0
+    for _, kind, node, name, container in nodes:
+        start = node.start_byte
+        while at < len(events) and events[at][0] <= start:
+            _, end, label, span_kind = events[at]
+            stack = [one for one in stack if one[0] > events[at][0]]
+            stack.append((end, label, span_kind))
+            at += 1
+        while stack and stack[-1][0] <= start:
+            stack.pop()
+        label = _label(name)
+        around = [one[1] for one in stack]
+        inside_class = bool(container) or (bool(stack) and stack[-1][2] in CLASSES)
+        if container:
+            around.append(container)
+        whole = widened(node)
+        kind_ = _kind(kind, label, inside_class)
+        rows.append((_definition(label, kind_, whole, name, ".".join(around), lines), whole))
+        stack.append((node.end_byte, label, kind))
+    rows.sort(key=lambda one: (one[0].line, one[0].column))
+    return rows
+
+
+def _kind(kind: str, name: str, inside_class: bool) -> str:
+    if kind == "function" and inside_class:
+        return "method"
+    if kind == "variable" and len(name) > 1 and name.isupper():
+        return "constant"
+    return kind
+
+
+def _definition(label: str, kind: str, whole: "Node", name: "Node", around: str, lines: Lines) -> Definition:
+    row, byte = name.start_point
+    end_row, end_byte = name.end_point
+    last_row, last_byte = whole.end_point
+    return Definition(
+        label,
+        kind,
+        row + 1,
+        lines.column(row, byte),
+        end_row + 1,
+        lines.column(end_row, end_byte),
+        whole.start_point[0] + 1,
+        # A node that ends in column 0 ends with the line before (headings, YAML).
+        max(last_row + (1 if last_byte else 0), row + 1),
+        around,
+        lines.text(row),
+    )
+
+
+def widened(node: "Node") -> "Node":
+    """`node` with what wraps it."""
+    above = node.parent
+    while above is not None and above.type in WRAPPERS:
+        node, above = above, above.parent
+    return node
+
+
+def _label(name: "Node") -> str:
+    return (name.text or b"").decode("utf-8", "replace").strip().strip("\"'")[:LINE]
+
+
+def _plain(node: "Node") -> str:
+    found = WORD.search(node.text or b"")
+    return found[0].decode("utf-8", "replace") if found else ""

@@ -1,0 +1,99 @@
+"""Grammars and compiled queries of the registered languages. Loads a grammar wheel at its first use."""
+
+import importlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from typing import TYPE_CHECKING
+
+from cockpit.plugin.languages import Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Language as Grammar
+    from tree_sitter import Parser, Query, Tree
+
+OUTLINE_ONLY = frozenset({"key", "heading", "table"})
+
+
+class Reader:
+    """One language's parser and queries; both are made when first asked for."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.name = language.name
+        self._grammar: Grammar | None = None
+        self._parser: Parser | None = None
+        self._queries: dict[str, Query | None] = {}
+
+    def grammar(self) -> "Grammar":
+        """Raises ImportError or AttributeError when the wheel is missing or another one."""
+        if self._grammar is None:
+            from tree_sitter import Language as Grammar
+
+            module, _, function = self.language.grammar.partition(":")
+            self._grammar = Grammar(getattr(importlib.import_module(module), function or "language")())
+        return self._grammar
+
+    def parse(self, text: bytes) -> "Tree":
+        if self._parser is None:
+            from tree_sitter import Parser
+
+            self._parser = Parser(self.grammar())
+        return self._parser.parse(text)
+
+    def query(self, name: str) -> "Query | None":
+        """The compiled query, None where the language has none of that name."""
+        if name not in self._queries:
+            from tree_sitter import Query
+
+            text = self.language.queries.get(name, "")
+            self._queries[name] = Query(self.grammar(), text) if text.strip() else None
+        return self._queries[name]
+
+
+@dataclass(slots=True)
+class Readers:
+    """The readers of all languages that have a grammar, found by a file's name."""
+
+    languages: Sequence[Language]
+    by_suffix: dict[str, list[Reader]] = field(default_factory=dict)
+    by_pattern: list[tuple[re.Pattern[str], Reader]] = field(default_factory=list)
+    by_name: dict[str, Reader] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for language in self.languages:
+            if not language.grammar:
+                continue
+            reader = self.by_name[language.name] = Reader(language)
+            for glob in language.globs:
+                plain = re.fullmatch(r"\*(\.[\w+-]+)", glob)
+                if plain:
+                    self.by_suffix.setdefault(plain[1], []).append(reader)
+                else:
+                    self.by_pattern.append((re.compile(translate(glob)), reader))
+
+    def candidates(self, path: str) -> list[Reader]:
+        """Those that may read a file of this name, the first registered first."""
+        name = path[path.rfind("/") + 1 :]
+        dot = name.rfind(".")
+        found = list(self.by_suffix.get(name[dot:], ())) if dot >= 0 else []
+        found += [reader for pattern, reader in self.by_pattern if pattern.match(name)]
+        return [reader for reader in found if reader.name not in self.broken]
+
+    def parse(self, path: str, text: bytes) -> "tuple[Reader, Tree] | None":
+        """`text` as the language that reads it with no error, else as the first; None for none."""
+        first: tuple[Reader, Tree] | None = None
+        for reader in self.candidates(path):
+            try:
+                tree = reader.parse(text)
+                reader.query("tags")
+            except (ImportError, AttributeError, ValueError) as error:
+                # A wheel that is not there, or queries for another version of it: one language less.
+                self.broken[reader.name] = str(error)
+                continue
+            if not tree.root_node.has_error:
+                return reader, tree
+            first = first or (reader, tree)
+        return first

@@ -1,0 +1,167 @@
+"""From what an import says to the files it means."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from cockpit.navigation.index.catalog import Catalog
+from cockpit.navigation.index.parsed import Parsed
+
+SCRIPTS = ("ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json")
+MOST = 3
+ROOTS = ("", "src", "lib", "python")
+
+
+class Modules:
+    """Modules of one root. Files are looked for on disk: the index may still be growing."""
+
+    def __init__(self, root: str, catalog: Catalog) -> None:
+        self.root = root
+        self.catalog = catalog
+        self._tails: tuple[int, dict[str, list[str]]] = (-1, {})
+
+    def files(self, parsed: Parsed, module: str) -> list[str]:
+        """The files `module` means in an import of `parsed`, best first; none for what lies outside."""
+        if parsed.language == "python":
+            found = self._python(parsed.path, module)
+            return [found] if found else []
+        if (module.startswith((".", "/")) and "/" in module) or module in (".", ".."):
+            return self._script(posixpath.dirname(parsed.path), module)
+        if parsed.language in ("javascript", "typescript", "tsx"):
+            return self._bare(parsed.path, module)
+        return self._by_tail(parsed.path, module)
+
+    def submodule(self, path: str, name: str) -> str:
+        """The Python module `name` in the package whose `__init__` is at `path`; empty for none."""
+        folder, _, file = path.rpartition("/")
+        return self._module(f"{folder}/{name}" if folder else name) if file.startswith("__init__.") else ""
+
+    def package_of(self, path: str) -> str:
+        """The Python module of a file, dotted."""
+        parts = path.rsplit(".", 1)[0].split("/")
+        if parts[-1] == "__init__":
+            parts.pop()
+        return ".".join(parts)
+
+    def _python(self, path: str, module: str) -> str:
+        dots = len(module) - len(module.lstrip("."))
+        steps = [step.strip() for step in module.lstrip(".").split(".") if step.strip()]
+        if dots:
+            folder = path.split("/")[:-dots] if dots else []
+            if dots > len(path.split("/")):
+                return ""
+            return self._module("/".join([*folder, *steps]))
+        for start in self._starts(path):
+            if found := self._module("/".join(filter(None, [start, *steps]))):
+                return found
+        # The root may be the package itself.
+        if steps and steps[0] == posixpath.basename(self.root) and self._is_file("__init__.py"):
+            return self._module("/".join(steps[1:]))
+        return ""
+
+    def _starts(self, path: str) -> Iterator[str]:
+        """Where absolute imports of a file begin: above its package, then where projects keep sources."""
+        folder = posixpath.dirname(path)
+        while folder and self._is_file(f"{folder}/__init__.py"):
+            folder = posixpath.dirname(folder)
+        yield folder
+        while folder:
+            folder = posixpath.dirname(folder)
+            yield folder
+        yield from ROOTS
+
+    def _module(self, base: str) -> str:
+        if not base:
+            return "__init__.py" if self._is_file("__init__.py") else ""
+        for candidate in (f"{base}/__init__.py", f"{base}.py", f"{base}/__init__.pyi", f"{base}.pyi"):
+            if self._is_file(candidate):
+                return candidate
+        # A folder without `__init__` is a namespace package: it has submodules and no file.
+        return f"{base}/__init__.py" if self._is_folder(base) else ""
+
+    def _is_file(self, path: str) -> bool:
+        return Path(self.root, path).is_file()
+
+    def _is_folder(self, path: str) -> bool:
+        return Path(self.root, path).is_dir()
+
+    def _script(self, folder: str, module: str) -> list[str]:
+        base = posixpath.normpath(posixpath.join(folder, module))
+        if base.startswith(".."):
+            return []
+        base = "" if base == "." else base
+        if base and self._is_file(base):
+            return [base]
+        stem = re.sub(r"\.[cm]?js$", "", base)
+        for name in (stem, f"{base}/index", "index" if not base else ""):
+            for suffix in SCRIPTS:
+                if name and self._is_file(f"{name}.{suffix}"):
+                    return [f"{name}.{suffix}"]
+        return []
+
+    def _bare(self, path: str, module: str) -> list[str]:
+        """`@/a/b`, `~/a/b` and `src/a/b` mean files of the project; a package's name does not."""
+        rest = re.sub(r"^[@~]/", "", module)
+        if "/" not in module and rest == module:
+            return []
+        for start in ("", "src"):
+            if found := self._script(start, f"./{rest}"):
+                return found
+        return []
+
+    def _by_tail(self, path: str, module: str) -> list[str]:
+        """The files whose path ends in the steps of `a.b.C`, `crate::a::b`, `dir/x.h`; of a Go folder."""
+        plain = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+        if self._is_file(plain):
+            return [plain]
+        stem = re.sub(r"\.\w{1,3}$", "", module) if "/" in module or "::" not in module else module
+        candidates = [stem, module] if stem != module else [module]
+        for one in candidates:
+            steps = [
+                step for step in re.split(r"[./:\\]+", one) if step and step not in ("crate", "self", "super")
+            ]
+            while steps:
+                found = self._ending(steps, path)
+                if found:
+                    return found[:MOST] if not found[0].endswith(".go") else found
+                if len(steps) < 3:
+                    break
+                steps = steps[1:]
+        return []
+
+    def _ending(self, steps: list[str], path: str) -> list[str]:
+        family = posixpath.splitext(path)[1]
+        tail = "/" + "/".join(steps)
+        found = []
+        for one in self._by_last().get(steps[-1], ()):
+            stem = "/" + one.rsplit(".", 1)[0]
+            folder = "/" + posixpath.dirname(one)
+            in_folder = folder.endswith(tail) and (
+                family == ".go" or posixpath.basename(one) in ("mod.rs", "lib.rs", "init.lua", "index.js")
+            )
+            if stem.endswith(tail) or in_folder:
+                found.append(one)
+        return sorted(found, key=lambda one: (-_shared(one, path), len(one), one))
+
+    def _by_last(self) -> dict[str, list[str]]:
+        """Known files by the last step of their name and of their folder."""
+        version, tails = self._tails
+        if version != self.catalog.version:
+            tails = {}
+            for path in list(self.catalog.files):
+                folder, _, name = path.rpartition("/")
+                for step in {name.rsplit(".", 1)[0], posixpath.basename(folder)}:
+                    tails.setdefault(step, []).append(path)
+            self._tails = (self.catalog.version, tails)
+        return tails
+
+
+def _shared(one: str, other: str) -> int:
+    """How many folders two paths have in common from the root on."""
+    count = 0
+    for a, b in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

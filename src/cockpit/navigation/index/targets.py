@@ -1,0 +1,71 @@
+"""What a name may turn out to be, and the row each becomes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from cockpit.navigation.index.definitions import Definition
+from cockpit.navigation.index.shape import Binding
+from cockpit.protocol.code import SymbolRow
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from cockpit.navigation.index.parsed import Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A file as a whole."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What an expression evaluates to: an instance of a class, the class itself, a function."""
+
+    what: Literal["instance", "class", "function"]
+    binding: Binding
+
+
+Target: TypeAlias = Binding | Module
+Type: TypeAlias = Typed | Module
+
+
+def row_of(target: Target) -> SymbolRow:
+    if isinstance(target, Module):
+        name = target.path.rsplit("/", 1)[-1]
+        return SymbolRow(name, "module", target.path, 1, 1, "", "tree-sitter", 1, 1, 1, 1)
+    parsed, node = target.parsed, target.node
+    known = definition_of(target)
+    if known is not None:
+        return known.row(parsed.path)
+    kind = {"parameter": "parameter", "instance": "parameter", "attribute": "field", "def": "function"}
+    return use_row(parsed, node, kind.get(target.kind, "variable"), is_definition=True)
+
+
+def definition_of(target: Binding) -> Definition | None:
+    """The definition that stands where a name is bound, None for a local."""
+    row, byte = target.node.start_point
+    return target.parsed.by_place.get((row + 1, target.parsed.lines.column(row, byte)))
+
+
+def use_row(parsed: "Parsed", node: "Node", kind: str, is_definition: bool = False) -> SymbolRow:
+    """The row of a name that is no definition of its own."""
+    row, byte = node.start_point
+    around = parsed.definition_around(row + 1)
+    line = row + 1 if is_definition else 0
+    return SymbolRow(
+        (node.text or b"").decode("utf-8", "replace"),
+        kind,
+        parsed.path,
+        row + 1,
+        parsed.lines.column(row, byte),
+        parsed.lines.text(row),
+        "tree-sitter",
+        node.end_point[0] + 1,
+        parsed.lines.column(*node.end_point),
+        line,
+        line,
+        around.qualified if around is not None else "",
+    )

@@ -1,0 +1,130 @@
+"""What changes in a root on disk, told to everybody who asked: one watcher per root and loop."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from cockpit.workspace.ignores import CACHES, NEVER, Levels, children, levels_above
+
+Heard = Callable[[Sequence[str]], None]
+DEBOUNCE_MS = 50
+STEP_MS = 10
+# Linux gives a person some 8,000 to 65,000 watches, for all programs together.
+MOST_FOLDERS = 4_000
+
+_watches: dict[tuple[int, str], "Watch"] = {}
+
+
+def watch(root: str, heard: Heard) -> Callable[[], None]:
+    """Call `heard` on the running loop with the absolute paths that changed; the answer ends that.
+
+    Nothing is watched in the home folder itself or above it, and of a tree with more than 4,000 folders
+    only those that no ignore file names.
+    """
+    key = (id(asyncio.get_running_loop()), os.path.realpath(root))
+    one = _watches.get(key)
+    if one is None:
+        one = _watches[key] = Watch(key[1])
+        one.start()
+    one.listeners.append(heard)
+
+    def end() -> None:
+        if heard in one.listeners:
+            one.listeners.remove(heard)
+        if not one.listeners:
+            one.stop()
+            if _watches.get(key) is one:
+                del _watches[key]
+
+    return end
+
+
+class Watch:
+    """The watcher of one root."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.listeners: list[Heard] = []
+        self.is_ready = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if not is_too_wide(self.root):
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def _run(self) -> None:
+        """A watcher that cannot be had (no watches left, a root that goes away) is none: what our own
+        tools write is told to the index anyway."""
+        from watchfiles import awatch
+
+        folders, recursive = await asyncio.to_thread(_folders, self.root)
+        while not self._stop.is_set():
+            again = False
+            try:
+                async for changes in awatch(
+                    *folders,
+                    watch_filter=None,
+                    debounce=DEBOUNCE_MS,
+                    step=STEP_MS,
+                    stop_event=self._stop,
+                    recursive=recursive,
+                    ignore_permission_denied=True,
+                ):
+                    paths = sorted({path for _, path in changes if _counts(self.root, path)})
+                    if paths:
+                        self._tell(paths)
+                    if not recursive and await asyncio.to_thread(_has_folder, paths):
+                        again = True
+                        break
+            except (OSError, RuntimeError):
+                return
+            if not again:
+                return
+            folders, recursive = await asyncio.to_thread(_folders, self.root)
+
+    def _tell(self, paths: Sequence[str]) -> None:
+        for heard in tuple(self.listeners):
+            heard(paths)
+
+
+def is_too_wide(root: str) -> bool:
+    """Whether a root is the home folder, or holds it: nobody means to watch all that."""
+    home = os.path.realpath(Path.home())
+    return root == home or home.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _counts(root: str, path: str) -> bool:
+    parts = path[len(root) :].replace(os.sep, "/").split("/")
+    return not any(part in NEVER or part in CACHES for part in parts)
+
+
+def _has_folder(paths: Sequence[str]) -> bool:
+    return any(Path(path).is_dir() for path in paths)
+
+
+def _folders(root: str) -> tuple[list[str], bool]:
+    """What to watch, and whether with all below it."""
+    for count, _ in enumerate(os.walk(root)):
+        if count > MOST_FOLDERS:
+            break
+    else:
+        return [root], True
+    kept = [root]
+    for folder in _kept(root, levels_above(root, root)):
+        kept.append(folder)
+        if len(kept) >= MOST_FOLDERS:
+            break
+    return kept, False
+
+
+def _kept(folder: str, above: Levels) -> Iterator[str]:
+    entries, levels = children(folder, above, False)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield entry.path
+            yield from _kept(entry.path, levels)
