@@ -33,7 +33,7 @@ class Client(Endpoint):
     def __init__(self, dispatcher: Dispatcher, consumer: Callable[[dict[str, object]], None]) -> None:
         super().__init__(dispatcher, consumer, itertools.count(1).__next__, max_workers=1)
         self._count = itertools.count(1)
-        self.said = time.monotonic()
+        self.said = self.answered = time.monotonic()
 
     def ask(self, method: str, params: object) -> tuple[int, Future[object]]:
         """Send a request; its id and the future of its answer, which nobody can cancel."""
@@ -70,6 +70,7 @@ class Client(Endpoint):
             logging.getLogger("pylsp_jsonrpc").debug("a message was no JSON-RPC", exc_info=True)
 
     def _handle_response(self, msg_id: object, result: object = None, error: object = None) -> None:
+        self.answered = time.monotonic()
         future = self._server_request_futures.pop(msg_id, None) if isinstance(msg_id, int) else None
         if future is None:
             return
@@ -109,9 +110,24 @@ class Connection:
         return self._writer.stuck
 
     @property
+    def is_over(self) -> bool:
+        """Whether the server has ended, or was left."""
+        return self._over
+
+    @property
     def said(self) -> float:
         """When the server last said anything (monotonic seconds)."""
         return self._client.said
+
+    @property
+    def answered(self) -> float:
+        """When it last answered a request, this one or another, in time or late."""
+        return self._client.answered
+
+    def probe(self) -> None:
+        """Ask what no server knows: the refusal shows that it listens. Returns at once."""
+        number, _ = self._client.ask("$/cockpit/probe", None)
+        self._client.drop(number)
 
     async def request(self, method: str, params: object = None) -> object:
         """The result. Raises `Refused` and `Gone`. Cancelling tells the server and drops its answer."""

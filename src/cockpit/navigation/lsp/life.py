@@ -90,10 +90,11 @@ class Life:
         """The running server, started if need be; the caller bounds the wait. Raises `Unable`."""
         self.want()
         while True:
-            if self.server is not None:
+            if self.server is not None and not self.server.is_over:
                 self.used = time.monotonic()
                 return self.server
-            if self.state != "starting":
+            # One whose pipes are shut counts as ready until the loop hears of it.
+            if self.state != "starting" and self.server is None:
                 raise Unable(self.detail or f"{self.spec.name} is stopped")
             await self._bell.heard()
 

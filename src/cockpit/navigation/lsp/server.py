@@ -56,6 +56,7 @@ class Server:
         self.encoding: Encoding = "utf-16"
         self.pending: dict[int, float] = {}
         self._asked = 0
+        self._probed = False
         self.known: set[str] = set()
         self.problems = ProblemStore(root, texts)
         self.settling = Settling(limits, time.monotonic())
@@ -142,13 +143,22 @@ class Server:
             self._connection.notify(method, params)
 
     def is_hung(self, now: float) -> bool:
-        """Whether a request has waited too long for a server that says nothing at all."""
+        """Whether a request waited too long for a server that has said nothing at all since."""
         if self._connection is None:
             return False
-        said = self._connection.said
-        self.pending = {key: at for key, at in self.pending.items() if at > said}
-        oldest = min(self.pending.values(), default=now)
-        return self._connection.stuck or now - oldest > self.limits.hung
+        connection = self._connection
+        self.pending = {key: at for key, at in self.pending.items() if at > connection.answered}
+        waited = now - max(min(self.pending.values(), default=now), connection.said)
+        # It may only have dropped what was cancelled, as some do: it is asked once more before it is ended.
+        if waited > self.limits.hung / 2 and not self._probed:
+            connection.probe()
+        self._probed = waited > self.limits.hung / 2
+        return connection.stuck or waited > self.limits.hung
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody answers any more."""
+        return self._connection is None or self._connection.is_over
 
     def tell(self) -> None:
         """Something known of this server changed."""
