@@ -93,3 +93,36 @@ def test_a_program_is_installed_with_the_package_tool_that_is_there(
     tool: str, program: str, command: str
 ) -> None:
     assert checks.install(program, lambda name: name if name == tool else None) == command
+
+
+def test_servers_of_the_folders_languages_come_first_each_with_its_install_command(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.go", "b.go", "c.rs"):
+        (root / name).write_text("", encoding="utf-8")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PATH", str(root))
+    rows = [one for one in checks.checks() if one.area == "language servers"]
+    servers = [one for one in rows if not one.name.startswith("grammar")]
+    assert [one.name for one in servers[:2]] == ["gopls", "rust-analyzer"]
+    assert servers[0].mend.startswith("go install") and "2 files here" in servers[0].found
+    assert rows[-1].name == "grammars" and rows[-1].state == "ok"
+    assert len({one.name for one in servers}) == len(servers)
+
+
+def test_a_grammar_that_does_not_load_is_named(
+    root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+from cockpit.plugin import hookimpl
+from cockpit.plugin.values import Language
+
+@hookimpl
+def register_languages(register, scope):
+    register(Language("gleam", ("*.gleam",), grammar="tree_sitter_gleam_that_is_not_there"))
+"""
+    distribution(plugins, "lang-gleam", source)
+    monkeypatch.chdir(root)
+    row = next(one for one in checks.checks() if one.name == "grammar gleam")
+    assert row.state == "optional" and "does not load" in row.found
+    assert row.mend == "pip install --force-reinstall tree-sitter-gleam-that-is-not-there"

@@ -51,7 +51,7 @@ def places(out: str) -> list[tuple[str, int, int]]:
 
 def test_a_definition_from_a_column_in_characters(project: Path) -> None:
     ended = cockpit(
-        "nav", "definition", "shop/pay.py:5:20", "--root", str(project), "--json", cwd=project.parent
+        "nav", "definition", "shop/pay.py:5:21", "--root", str(project), "--json", cwd=project.parent
     )
     assert ended.code == 0, ended.err
     assert places(ended.out) == [("shop/cart.py", 10, 9)]
@@ -64,7 +64,7 @@ def test_references_by_a_symbols_path_say_who_answered(project: Path, source: st
     ended = cockpit("nav", "references", "shop/cart.py:Cart.total", "--json", "--source", source, cwd=project)
     found = json.loads(ended.out)
     uses = {(row["path"], row["line"], row["column"]) for row in found["results"]}
-    assert {("shop/pay.py", 5, 20), ("shop/pay.py", 9, 32)} <= uses, ended.err
+    assert {("shop/pay.py", 5, 21), ("shop/pay.py", 9, 32)} <= uses, ended.err
     assert {row["source"] for row in found["results"]} == {source} and found["complete"]
 
 
@@ -146,7 +146,7 @@ def test_a_folder_that_is_not_there_is_said(root: Path) -> None:
 
 
 def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(project: Path) -> None:
-    asked = [{"id": n, "op": "definition", "place": "shop/pay.py:5:20"} for n in range(20)]
+    asked = [{"id": n, "op": "definition", "place": "shop/pay.py:5:21"} for n in range(20)]
     asked += [
         {"id": "outline", "op": "symbols", "place": "shop/cart.py"},
         {"id": "bad", "op": "definition", "place": "shop/none.py:1:1"},
@@ -196,7 +196,7 @@ def test_a_signal_ends_the_batch_and_its_servers(project: Path) -> None:
         start_new_session=True,
     ) as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps({"id": 1, "op": "definition", "place": "shop/pay.py:5:20"}) + "\n")
+        process.stdin.write(json.dumps({"id": 1, "op": "definition", "place": "shop/pay.py:5:21"}) + "\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["results"][0]["source"] == "lsp"
         os.kill(process.pid, signal.SIGTERM)
