@@ -1,96 +1,75 @@
-"""Answers about code as a session would give them: the shop of the scenes."""
+"""A small shop in Python, and navigators on it: real servers, a real index, a server with faults."""
 
-from cockpit.protocol.code import (
-    FileText,
-    Navigate,
-    Place,
-    ProblemRow,
-    ProblemRows,
-    Problems,
-    SymbolRow,
-    SymbolRows,
-    Symbols,
-    TextPage,
-)
-from cockpit.protocol.queries import Query, Reply
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 
-CART = "src/shop/cart.py"
-TEXT = '''"""Carts and what they cost."""
+from tests.navigation.lsp.small import small
 
-from decimal import Decimal
+from cockpit import paths
+from cockpit.builtin.languages.python import PYTHON
+from cockpit.navigation.navigator import LiveNavigator
+from cockpit.navigation.open import Opened, Root
+from cockpit.plugin.languages import Language
+from cockpit.workspace.local import LocalWorkspace
 
-TAX = Decimal("0.19")
+SHOP = '''"""A shop."""
 
 
 class Cart:
-    """Prices, and a discount on all of them."""
+    """What a customer takes."""
 
-    def __init__(self, prices: list[Decimal], discount: Decimal | None = None) -> None:
-        self.prices = prices
-        self.discount = discount
+    def __init__(self) -> None:
+        self.rows: list[int] = []
 
-    def total(self) -> Decimal:
-        """What is to be paid."""
+    def total(self) -> int:
+        """The sum."""
+        return sum(self.rows)
 
-        def rebate() -> Decimal:
-            return self.discount or Decimal(0)
-
-        return sum(self.prices, Decimal(0)) - rebate()
+    def add(self, price: int) -> None:
+        self.rows.append(price)
 
 
-def checkout(cart: Cart) -> str:
-    return f"{cart.total() * (1 + TAX):.2f} €"
+def unused() -> int:
+    return 3
 '''
-_LINES = TEXT.split("\n")
+APP = """from shop import Cart
 
 
-def symbol(name: str, kind: str, line: int, last: int, container: str = "", path: str = CART) -> SymbolRow:
-    text = _LINES[line - 1].strip() if path == CART else f"def {name}():"
-    column = _LINES[line - 1].find(name) + 1 if path == CART else 5
-    end = column + len(name)
-    return SymbolRow(name, kind, path, line, column, text, "lsp", line, end, line, last, container)
+def main() -> None:
+    cart = Cart()
+    cart.add(3)
+    print(cart.total())
+"""
+TY = replace(PYTHON, servers=PYTHON.servers[:1])
+NO_SERVER = replace(PYTHON, servers=())
 
 
-OUTLINE = (
-    symbol("TAX", "constant", 5, 5),
-    symbol("Cart", "class", 8, 22),
-    symbol("__init__", "method", 11, 13, "Cart"),
-    symbol("total", "method", 15, 21, "Cart"),
-    symbol("rebate", "function", 18, 19, "Cart.total"),
-    symbol("checkout", "function", 24, 25),
-)
-ELSEWHERE = (
-    symbol("test_cart_total", "function", 7, 9, path="tests/test_cart.py"),
-    symbol("cart_of", "function", 3, 5, path="tests/support.py"),
-)
-USES = (
-    SymbolRow("total", "reference", CART, 25, 19, _LINES[24].strip(), "lsp", 25, 24),
-    SymbolRow("total", "reference", "tests/test_cart.py", 8, 17, "assert cart.total() == 7", "lsp", 8, 22),
-)
-PROBLEMS = (
-    ProblemRow(CART, 19, 20, 19, 33, "error", "`discount` may be None here", "possibly-none", "ty"),
-    ProblemRow(CART, 3, 21, 3, 28, "warning", "`Decimal` imported but unused", "F401", "ruff"),
-    ProblemRow("tests/test_cart.py", 1, 8, 1, 10, "warning", "`os` imported but unused", "F401", "ruff"),
-)
+def with_faults(*faults: str, notes: Path | None = None) -> Language:
+    """Python, served by the small server with these faults."""
+    return replace(PYTHON, servers=(small(*faults, notes=notes),))
 
 
-def about_code(query: Query) -> Reply | None:
-    """The reply to a question about code, None for another question."""
-    match query:
-        case Symbols(text, ""):
-            rows = [row for row in (*OUTLINE, *ELSEWHERE) if text.lower() in row.name.lower()]
-            return SymbolRows(tuple(rows))
-        case Symbols(_, path):
-            return SymbolRows(OUTLINE if path == CART else ())
-        case Place(path, line, _):
-            around = [row for row in OUTLINE if path == CART and row.first <= line <= row.last]
-            return SymbolRows(tuple(sorted(around, key=lambda row: row.last - row.first)[:1]))
-        case Navigate():
-            return SymbolRows(USES)
-        case Problems():
-            return ProblemRows(PROBLEMS)
-        case FileText(path, first, last):
-            lines = _LINES if path == CART else [f"line {n}" for n in range(1, 5001)]
-            return TextPage(path, first, "\n".join(lines[first - 1 : last or None]), len(lines))
-        case _:
-            return None
+def shop(root: Path) -> Path:
+    (root / "shop.py").write_text(SHOP, encoding="utf-8")
+    (root / "app.py").write_text(APP, encoding="utf-8")
+    return root
+
+
+@asynccontextmanager
+async def opened(root: Path, *languages: Language, trusted: bool = True) -> AsyncIterator[Opened]:
+    """A root with its navigator; servers and index end with it."""
+    workspace = LocalWorkspace(str(root))
+    made = Opened(Root(workspace, languages, trusted, str(paths.state()), str(paths.cache())))
+    try:
+        yield made
+    finally:
+        await made.navigator.life.close()
+        await workspace.close()
+
+
+async def ready(navigator: LiveNavigator) -> None:
+    """Wait until a server answers for Python."""
+    found = await navigator.related("definition", await navigator.locate("app.py:5:12"), "lsp")
+    assert found.rows, found.note

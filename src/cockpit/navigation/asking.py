@@ -18,6 +18,7 @@ from cockpit.protocol.code import Ask, Relation, SymbolRow, SymbolRows
 # A server that is ready may take this long before another answers; a hung one costs no more.
 READY_SECONDS = 1.5
 HEAD_START = 0.05
+LATE_SECONDS, LATE_FOR = 0.3, 10.0
 SERVER_SECONDS = 30.0
 AGAIN = 0.1
 # What several servers answer before they have read all files, and then incompletely.
@@ -116,7 +117,7 @@ async def _either(
 ) -> SymbolRows:
     """The server's answer when it comes in time; the index works beside it, once it is late."""
     ready = is_ready(live, path)
-    seconds = max(patience, READY_SECONDS) if ready else patience
+    seconds = _seconds(live, path, patience) if ready else patience
     asked = asyncio.ensure_future(_in_time(by_server, seconds))
     beside: asyncio.Future[Rows] | None = None
     try:
@@ -124,6 +125,8 @@ async def _either(
         if not asked.done():
             beside = asyncio.ensure_future(by_index(min(patience, seconds)))
         served = await asked
+        if ready:
+            _remember(live, path, isinstance(served, Silent) and served.soon)
         if isinstance(served, Served) and served.rows and (served.settled or not growing):
             return SymbolRows(served.rows)
         rows = await (beside or by_index(patience))
@@ -132,6 +135,24 @@ async def _either(
         asked.cancel()
         if beside is not None:
             beside.cancel()
+
+
+def _seconds(live: Sources, path: str, patience: float) -> float:
+    """How long a ready server may take: one that has just been late, and so may hang, little."""
+    language = language_of(path, live.languages)
+    late = live.late.get(language.name if language else "")
+    if late is not None and asyncio.get_running_loop().time() - late < LATE_FOR:
+        return min(patience, LATE_SECONDS)
+    return max(patience, READY_SECONDS)
+
+
+def _remember(live: Sources, path: str, is_late: bool) -> None:
+    language = language_of(path, live.languages)
+    name = language.name if language else ""
+    if is_late:
+        live.late[name] = asyncio.get_running_loop().time()
+    else:
+        live.late.pop(name, None)
 
 
 def _both(live: Sources, served: Served | Silent, rows: Rows) -> SymbolRows:

@@ -3,7 +3,7 @@ once. Answers nothing itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cockpit.navigation.contracts import Index, Servers
 from cockpit.plugin.languages import Language
@@ -14,12 +14,14 @@ WARM_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Who can answer; None for what is not there."""
+    """Who can answer; None for what is not there. `late` is when (on the loop's clock) a ready server of
+    a language last left a question unanswered."""
 
     servers: Servers | None = None
     index: Index | None = None
     languages: tuple[Language, ...] = ()
     close: Callable[[], Awaitable[None]] | None = None
+    late: dict[str, float] = field(default_factory=dict)
 
 
 Begin = Callable[[], Awaitable[Sources]]

@@ -1,0 +1,24 @@
+"""Rows of several answerers as one list."""
+
+from cockpit.navigation.joining import joined, ranked
+from cockpit.protocol.code import AnswerSource, SymbolRow
+
+
+def row(name: str, path: str = "a.py", line: int = 1, source: AnswerSource = "lsp") -> SymbolRow:
+    return SymbolRow(name, "function", path, line, 1, "", source)
+
+
+def test_a_place_stands_there_once_as_the_first_says_it() -> None:
+    both = joined([row("f")], [row("f", source="tree-sitter"), row("f", line=2, source="tree-sitter")])
+    assert [(one.line, one.source) for one in both] == [(1, "lsp"), (2, "tree-sitter")]
+
+
+def test_the_name_itself_comes_first_and_tests_come_last() -> None:
+    rows = [row("my_total"), row("total", "tests/test_a.py"), row("total_of"), row("total"), row("other")]
+    found = ranked("total", rows)
+    assert [(one.name, one.path) for one in found] == [
+        ("total", "a.py"),
+        ("total", "tests/test_a.py"),
+        ("total_of", "a.py"),
+        ("my_total", "a.py"),
+    ]

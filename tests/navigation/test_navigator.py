@@ -1,0 +1,234 @@
+"""The navigator over a real server, a real index, and servers that fail: who answers, and how soon."""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from tests.support.code import APP, NO_SERVER, TY, opened, ready, shop, with_faults
+
+from cockpit.navigation.navigator import LiveNavigator
+from cockpit.navigation.open import Opened
+from cockpit.plugin.changes import ChangeSet, WriteFile
+from cockpit.plugin.navigation import NotPossible, PlaceAmbiguous, PlaceUnknown, Position
+from cockpit.protocol.code import SymbolRows
+from cockpit.workspace.local import LocalWorkspace
+
+T = TypeVar("T")
+BOUND = 2.0
+
+
+@pytest.fixture
+def project(root: Path) -> Path:
+    return shop(root)
+
+
+def places(found: SymbolRows) -> list[tuple[str, int]]:
+    return sorted((row.path, row.line) for row in found.rows)
+
+
+def sources(found: SymbolRows) -> set[str]:
+    return {row.source for row in found.rows}
+
+
+async def within(seconds: float, asked: Awaitable[T]) -> T:
+    """The answer, which must come before the bound (a guard against hanging, no measure of speed)."""
+    began = time.monotonic()
+    answer = await asyncio.wait_for(asked, 20)
+    assert time.monotonic() - began < seconds
+    return answer
+
+
+async def changes_of(one: Opened, path: str, text: str) -> ChangeSet:
+    return await one.root.workspace.plan((WriteFile(path, text.encode()),))
+
+
+async def test_without_server_and_index_the_text_answers(project: Path) -> None:
+    navigator = LiveNavigator(LocalWorkspace(str(project)))
+    at = await navigator.locate("Cart.total")
+    assert at == Position("shop.py", 10, 9)
+    found = await navigator.related("definition", await navigator.locate("app.py:7:16"))
+    assert places(found) == [("shop.py", 10)] and sources(found) == {"text"}
+    assert (await navigator.related("references", at)).complete
+    assert [row.name for row in (await navigator.outline("app.py")).rows] == ["main"]
+    with pytest.raises(NotPossible, match="no language server"):
+        await navigator.rename(at, "sum_up")
+
+
+async def test_a_ready_server_answers_and_the_tree_does_where_it_is_asked(project: Path) -> None:
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        at = await one.navigator.locate("app.py:7:16")
+        found = await one.navigator.related("definition", at)
+        assert places(found) == [("shop.py", 10)] and sources(found) == {"lsp"}
+        by_tree = await one.navigator.related("definition", at, "tree-sitter")
+        assert places(by_tree) == [("shop.py", 10)] and sources(by_tree) == {"tree-sitter"}
+        assert "The sum." in await one.navigator.hover(at)
+
+
+async def test_the_tree_never_asks_a_server(project: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    async with opened(project, with_faults(notes=notes)) as one:
+        at = await one.navigator.locate("Cart.total")
+        assert (await one.navigator.related("references", at, "tree-sitter")).rows
+        assert (await one.navigator.symbols("Cart", source="tree-sitter")).rows
+    assert not notes.exists()
+
+
+@pytest.mark.parametrize(
+    "fault", ["hang-initialize", "hang-request", "die-start", "lies", "garbage", "wrong-id"]
+)
+async def test_a_server_that_fails_costs_no_more_than_the_trees_answer(project: Path, fault: str) -> None:
+    async with opened(project, with_faults(fault)) as one:
+        at = await one.navigator.locate("app.py:7:16")
+        for _ in range(2):
+            found = await within(BOUND, one.navigator.related("definition", at, patience=0.25))
+            assert places(found) == [("shop.py", 10)] and sources(found) == {"tree-sitter"}
+            assert found.note
+        references = await within(BOUND, one.navigator.related("references", at, patience=0.25))
+        assert ("app.py", 7) in places(references)
+
+
+@pytest.mark.parametrize("fault", ["hang-initialize", "hang-request silent", "die-start", "silent"])
+async def test_a_server_that_fails_holds_up_no_edit(project: Path, fault: str) -> None:
+    async with opened(project, with_faults(*fault.split())) as one:
+        one.navigator.seen("app.py")
+        await one.navigator.locate("Cart.total")
+        changes = await changes_of(one, "app.py", APP.replace("add(3)", "add(4)"))
+        checked = await within(BOUND, one.navigator.checked(changes, 1.0))
+        assert checked.state == "unknown" and checked.note and not checked.new
+
+
+async def test_an_unsettled_answer_is_joined_with_the_trees_and_said_to_be(project: Path) -> None:
+    async with opened(project, with_faults("works")) as one:
+        at = await one.navigator.locate("shop.py:Cart.total")
+        await one.navigator.related("definition", at, "lsp")
+        found = await one.navigator.related("references", at)
+        assert not found.complete and found.note
+        assert ("app.py", 7) in places(found)
+        assert len(places(found)) == len(set(places(found)))
+
+
+async def test_who_wants_only_the_server_is_told_why_there_is_none(project: Path) -> None:
+    async with opened(project, NO_SERVER) as one:
+        at = await one.navigator.locate("Cart.total")
+        found = await one.navigator.related("definition", at, "lsp")
+        assert not found.rows and found.note
+        assert sources(await one.navigator.related("definition", at)) == {"tree-sitter"}
+
+
+@pytest.mark.parametrize(
+    ("place", "position"),
+    [
+        ("shop.py:10:9", Position("shop.py", 10, 9)),
+        ("shop.py:10", Position("shop.py", 10, 9)),
+        ("app.py:7", Position("app.py", 7, 5)),
+        ("shop.py:Cart.total", Position("shop.py", 10, 9)),
+        ("Cart.total", Position("shop.py", 10, 9)),
+        ("total", Position("shop.py", 10, 9)),
+        ("./shop.py:10:900", Position("shop.py", 10, 28)),
+    ],
+)
+async def test_a_place_is_found(project: Path, place: str, position: Position) -> None:
+    async with opened(project, NO_SERVER) as one:
+        assert await one.navigator.locate(place) == position
+
+
+async def test_what_is_no_place_says_what_comes_near(project: Path) -> None:
+    (project / "other.py").write_text("class Basket:\n    def total(self): ...\n", encoding="utf-8")
+    async with opened(project, NO_SERVER) as one:
+        with pytest.raises(PlaceAmbiguous) as ambiguous:
+            await one.navigator.locate("total")
+        assert {row.path for row in ambiguous.value.candidates} == {"shop.py", "other.py"}
+        with pytest.raises(PlaceUnknown, match=r"Cart\.total"):
+            await one.navigator.locate("shop.py:totl")
+        with pytest.raises(PlaceUnknown, match="no file"):
+            await one.navigator.locate("gone.py:3")
+        with pytest.raises(PlaceUnknown, match="has no line 99"):
+            await one.navigator.locate("app.py:99")
+        with pytest.raises(PlaceUnknown, match="is no place"):
+            await one.navigator.locate("three words here")
+
+
+async def test_an_edit_is_checked_before_it_is_written(project: Path) -> None:
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        worse = await changes_of(one, "app.py", APP.replace("cart.add(3)", "cart.ad(3)"))
+        checked = await one.navigator.checked(worse, 5.0)
+        assert checked.state == "checked" and [row.line for row in checked.new] == [6]
+        assert (project / "app.py").read_text() == APP
+        (project / "app.py").write_text("# above\n" + APP.replace("cart.add(3)", "cart.ad(3)"))
+        one.navigator.changed("app.py", APP.encode(), checked.new)
+        better = await changes_of(one, "app.py", APP)
+        mended = await one.navigator.checked(better, 5.0)
+        assert (mended.state, mended.before, mended.new, mended.gone) == ("checked", 1, (), 1)
+
+
+async def test_new_problems_are_told_once_and_old_ones_never(project: Path) -> None:
+    old = APP + "    print(unknown)\n"
+    (project / "app.py").write_text(old)
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        (project / "app.py").write_text("# above\n" + old + "    print(another)\n")
+        one.navigator.changed("app.py", old.encode())
+        news = await one.navigator.news()
+        assert [row.line for row in news.rows] == [10] and "another" in news.rows[0].message
+        assert (await one.navigator.news()).rows == ()
+
+
+async def test_what_a_result_told_is_not_told_again(project: Path) -> None:
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        changes = await changes_of(one, "app.py", APP + "    print(another)\n")
+        checked = await one.navigator.checked(changes, 5.0)
+        await one.root.workspace.apply(changes)
+        one.navigator.changed("app.py", APP.encode(), checked.new)
+        assert checked.new and (await one.navigator.news()).rows == ()
+
+
+async def test_what_changes_on_disk_reaches_server_and_index(project: Path) -> None:
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        (project / "app.py").write_text("\n\n" + APP)
+        one.navigator.changed("app.py", APP.encode())
+        at = await one.navigator.locate("Cart.total")
+        for source in ("lsp", "tree-sitter"):
+            found = await one.navigator.related("references", at, source)
+            assert ("app.py", 9) in places(found) and ("app.py", 7) not in places(found)
+
+
+async def test_a_rename_comes_as_edits_of_every_file(project: Path) -> None:
+    async with opened(project, TY) as one:
+        edits = await one.navigator.rename(await one.navigator.locate("Cart.total"), "sum_up")
+        changes = await one.root.workspace.plan(edits)
+        assert [change.path for change in changes.files] == ["app.py", "shop.py"]
+        assert b"cart.sum_up()" in (changes.files[0].after or b"")
+
+
+async def test_trust_that_is_taken_back_ends_what_runs_the_projects_code(
+    project: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    language = with_faults(notes=notes)
+    language = replace(language, servers=(replace(language.servers[0], runs_project=True),))
+    async with opened(project, language) as one:
+        await one.navigator.related("definition", Position("app.py", 7, 16), "lsp")
+        assert [row.state for row in one.navigator.servers()] == ["ready"]
+        await one.use(replace(one.root, trusted=False))
+        assert [row.state for row in one.navigator.servers()] != ["ready"]
+        found = await one.navigator.related("definition", Position("app.py", 7, 16))
+        assert sources(found) == {"tree-sitter"}
+
+
+async def test_other_languages_are_taken_up_and_equal_ones_change_nothing(project: Path) -> None:
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        (before,) = one.navigator.servers()
+        await one.use(replace(one.root, warn=print))
+        assert [row.pid for row in one.navigator.servers()] == [before.pid]
+        await one.use(replace(one.root, languages=(NO_SERVER,)))
+        found = await one.navigator.related("definition", await one.navigator.locate("app.py:7:16"))
+        assert sources(found) == {"tree-sitter"} and one.navigator.servers() == ()

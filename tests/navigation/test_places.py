@@ -1,0 +1,44 @@
+"""What people and models write for a place."""
+
+import pytest
+
+from cockpit.navigation.places import Named, Point, first_name, read
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("src/a.py:3:5", Point("src/a.py", 3, 5)),
+        ("src/a.py:3", Point("src/a.py", 3)),
+        ("`src/a.py:3`", Point("src/a.py", 3)),
+        (r"C:\work\a.py:3:5", Point(r"C:\work\a.py", 3, 5)),
+        ("src/a.py:Cart.total", Named("Cart.total", "src/a.py")),
+        (r"C:\work\a.py:Cart.total", Named("Cart.total", r"C:\work\a.py")),
+        ("src/a.cpp:ns::f", Named("ns.f", "src/a.cpp")),
+        ("Cart.total", Named("Cart.total")),
+        ("Cart::total", Named("Cart.total")),
+        ("Cart#total", Named("Cart.total")),
+        ("total", Named("total")),
+        ("总计", Named("总计")),
+        ("src/a.py", None),
+        (r"C:\work\a.py", None),
+        ("a name of words", None),
+        ("", None),
+    ],
+)
+def test_a_place_is_read_as_it_is_meant(written: str, meant: Point | Named | None) -> None:
+    assert read(written) == meant
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("    async def total(self):", 15),
+        ("export const rate = 3;", 14),
+        ("    return", 0),
+        ("x = 1", 1),
+        ("", 0),
+    ],
+)
+def test_the_first_name_of_a_line_is_no_keyword(line: str, column: int) -> None:
+    assert first_name(line) == column
