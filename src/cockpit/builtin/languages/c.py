@@ -38,7 +38,6 @@ IMPORTS = """
 
 C_SCOPES = """
 (translation_unit) @scope
-(field_declaration_list) @scope.class
 [(function_definition) (compound_statement) (for_statement)] @scope
 
 (struct_specifier name: (type_identifier) @binding.def body: (_)) @def
@@ -71,7 +70,12 @@ C_SCOPES = """
 (field_designator (field_identifier) @reference)
 """
 
+C_CLASSES = """
+(field_declaration_list) @scope.class
+"""
+
 CPP_SCOPES = """
+(field_declaration_list) @scope.members
 (namespace_definition body: (declaration_list) @scope)
 [(for_range_loop) (lambda_expression) (catch_clause)] @scope
 (class_specifier name: (type_identifier) @binding.def body: (_)) @def
@@ -103,7 +107,7 @@ C = Language(
     servers=(CLANGD,),
     grammar="tree_sitter_c",
     root_markers=MARKERS,
-    queries={"tags": C_TAGS, "imports": IMPORTS, "scopes": C_SCOPES},
+    queries={"tags": C_TAGS, "imports": IMPORTS, "scopes": C_SCOPES + C_CLASSES},
 )
 CPP = Language(
     name="cpp",

@@ -12,7 +12,7 @@ from cockpit.navigation.index.resolving import Resolver
 from cockpit.navigation.index.searching import aside_of, search
 from cockpit.navigation.index.shape import Binding
 from cockpit.navigation.index.sources import relative
-from cockpit.navigation.index.targets import Target, row_of
+from cockpit.navigation.index.targets import Module, Target, row_of
 from cockpit.navigation.index.uses import Uses
 from cockpit.plugin.navigation import Position
 from cockpit.protocol.code import SymbolRow
@@ -80,7 +80,9 @@ class Answers:
         uses = Uses(resolver, targets)
         match relation:
             case "definition":
-                return tuple(row_of(one) for one in targets)
+                modules = [one for one in targets if isinstance(one, Module)]
+                # A package of several files is one place to go to.
+                return tuple(row_of(one) for one in targets if one not in modules[1:])
             case "references":
                 return tuple(uses.references())
             case "implementations":

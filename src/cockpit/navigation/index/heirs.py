@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cockpit.navigation.index.parsed import Parsed
 from cockpit.navigation.index.resolving import Resolver
 from cockpit.navigation.index.shape import Binding, text_of
-from cockpit.navigation.index.targets import Module, Target
+from cockpit.navigation.index.targets import Module, Target, Typed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,6 +36,10 @@ class Heirs:
                 names = (base for base in scope.bases if owner.name in text_of(base))
                 if any(key_of(owner) in self._bases(parsed, base) for base in names):
                     found[key_of(scope.owner)] = scope.owner
+            for heir, base in parsed.shape.implements:
+                if key_of(owner) in self._bases(parsed, base):
+                    types = self.resolver.types.of(parsed, heir)
+                    found |= {key_of(one.binding): one.binding for one in types if isinstance(one, Typed)}
         return list(found.values())
 
     def all(self, owner: Binding) -> Iterator[Binding]:

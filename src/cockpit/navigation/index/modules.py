@@ -10,6 +10,8 @@ from cockpit.navigation.index.parsed import Parsed
 
 SCRIPTS = ("ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json")
 MOST = 3
+# A file that stands for its folder.
+FOLDERS = ("mod.rs", "lib.rs", "init.lua", "index.js")
 ROOTS = ("", "src", "lib", "python")
 
 
@@ -30,7 +32,31 @@ class Modules:
             return self._script(posixpath.dirname(parsed.path), module)
         if parsed.language in ("javascript", "typescript", "tsx"):
             return self._bare(parsed.path, module)
+        if parsed.language == "go":
+            return self._go(parsed.path, module)
         return self._by_tail(parsed.path, module)
+
+    def _go(self, path: str, module: str) -> list[str]:
+        """The files of a package, by the nearest `go.mod` above that names the beginning of its path."""
+        folder = posixpath.dirname(path)
+        while True:
+            name = self._go_module(folder)
+            if name and (module == name or module.startswith(name + "/")):
+                wanted = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
+                wanted = "" if wanted == "." else wanted
+                files = [one for one in list(self.catalog.files) if posixpath.dirname(one) == wanted]
+                return sorted(one for one in files if one.endswith(".go") and not one.endswith("_test.go"))
+            if not folder:
+                return []
+            folder = posixpath.dirname(folder)
+
+    def _go_module(self, folder: str) -> str:
+        try:
+            text = Path(self.root, folder, "go.mod").read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        found = re.search(r"(?m)^module\s+(\S+)", text)
+        return found[1] if found else ""
 
     def submodule(self, path: str, name: str) -> str:
         """The Python module `name` in the package whose `__init__` is at `path`; empty for none."""
@@ -124,22 +150,19 @@ class Modules:
             while steps:
                 found = self._ending(steps, path)
                 if found:
-                    return found[:MOST] if not found[0].endswith(".go") else found
+                    return found[:MOST]
                 if len(steps) < 3:
                     break
                 steps = steps[1:]
         return []
 
     def _ending(self, steps: list[str], path: str) -> list[str]:
-        family = posixpath.splitext(path)[1]
         tail = "/" + "/".join(steps)
         found = []
         for one in self._by_last().get(steps[-1], ()):
             stem = "/" + one.rsplit(".", 1)[0]
             folder = "/" + posixpath.dirname(one)
-            in_folder = folder.endswith(tail) and (
-                family == ".go" or posixpath.basename(one) in ("mod.rs", "lib.rs", "init.lua", "index.js")
-            )
+            in_folder = folder.endswith(tail) and posixpath.basename(one) in FOLDERS
             if stem.endswith(tail) or in_folder:
                 found.append(one)
         return sorted(found, key=lambda one: (-_shared(one, path), len(one), one))

@@ -75,8 +75,8 @@ class Namesakes:
         ]
 
 
-def _nearness(path: str, other: str, row: Definition) -> tuple[int, int, int, str]:
-    """Nearest first; the definition before its declaration, which is shorter."""
+def _nearness(path: str, other: str, row: Definition) -> tuple[int, bool, int, int, str]:
+    """Sources before tests, definitions before declarations, then the nearest."""
     mine, theirs = path.split("/")[:-1], other.split("/")[:-1]
     shared = 0
     for a, b in zip(mine, theirs, strict=False):
@@ -84,4 +84,6 @@ def _nearness(path: str, other: str, row: Definition) -> tuple[int, int, int, st
             break
         shared += 1
     apart = len(mine) + len(theirs) - 2 * shared
-    return (aside_of(other) if aside_of(path) != aside_of(other) else 0, apart, row.first - row.last, other)
+    aside = aside_of(other) if aside_of(path) != aside_of(other) else 0
+    is_declared = row.first == row.last and "{" not in row.text
+    return (aside, is_declared, apart, row.first - row.last, other)

@@ -42,7 +42,7 @@ class Resolver:
             return self._bound(bound, depth)
         if (module := self._module_part(parsed, node)) is not None:
             return module
-        if start in shape.members:
+        if start in shape.members or _after_dot(node) is not None:
             return self._member(parsed, node, depth)
         if start in shape.keywords:
             return self._keyword(parsed, node, depth)
@@ -72,9 +72,7 @@ class Resolver:
             if starred := self.starred(parsed, name, depth + 1):
                 return starred
         submodule = self.modules.submodule(path, name)
-        if submodule:
-            return [Module(submodule)]
-        return self._anywhere_in(parsed, name) if parsed is not None else []
+        return [Module(submodule)] if submodule else []
 
     def starred(self, parsed: Parsed, name: str, depth: int) -> list[Target]:
         """`name` as `from x import *` and `#include` bring it in."""
@@ -88,7 +86,7 @@ class Resolver:
         """What an import brings in; nothing when it comes from outside of the root."""
         paths = self.modules.files(parsed, imported.module)
         if not imported.name:
-            return [Module(path) for path in paths[:MOST]]
+            return [Module(path) for path in paths]
         for path in paths:
             if found := self.exported(path, imported.name, depth + 1):
                 return found
@@ -97,7 +95,7 @@ class Resolver:
             for path in self.modules.files(parsed, f"{imported.module}.{imported.name}"):
                 if found := self.exported(path, imported.name, depth + 1):
                     return found
-        return []
+        return self._anywhere_in(parsed, imported.name) if paths else []
 
     def follow(self, binding: Binding, depth: int = 0) -> list[Target]:
         """`binding`, or what it imports."""
@@ -135,7 +133,8 @@ class Resolver:
 
     def _member(self, parsed: Parsed, node: "Node", depth: int) -> list[Target]:
         name = text_of(node)
-        types = self.types.of(parsed, parsed.shape.members[node.start_byte], depth + 1)
+        of = parsed.shape.members.get(node.start_byte) or _after_dot(node)
+        types = self.types.of(parsed, of, depth + 1) if of is not None else []
         found = self.members(types, name, depth)
         return found or ([] if types else self.namesakes.sole(parsed, name))
 
@@ -184,3 +183,11 @@ def _is_straight(here: Scope | None, scope: Scope) -> bool:
             return False
         here = here.parent
     return True
+
+
+def _after_dot(node: "Node") -> "Node | None":
+    """What stands before the dot in a macro's tokens, which no grammar reads (Rust)."""
+    if node.parent is None or node.parent.type != "token_tree":
+        return None
+    dot = node.prev_sibling
+    return dot.prev_sibling if dot is not None and dot.type == "." else None

@@ -78,6 +78,8 @@ class Shape:
     returned: "list[Node]" = field(default_factory=list)
     references: set[int] = field(default_factory=set)
     this: set[int] = field(default_factory=set)
+    # Rust's `impl Trait for Type`: the type, the trait.
+    implements: "list[tuple[Node, Node]]" = field(default_factory=list)
     outside: list[tuple[int, int, Scope]] = field(default_factory=list)
     default: Binding | None = None
 

@@ -63,15 +63,15 @@ def shaped(parsed: "Parsed", root: "Node", scopes: Sequence[Captures], imports: 
 def _scopes(root: "Node", matches: Sequence[Captures]) -> Shape:
     top = Scope("plain", root, 0, max(root.end_byte, 1) + 1)
     found = [top]
-    seen = {(root.start_byte, root.end_byte)}
+    seen = {root.id}
     for captures in matches:
         for capture, kind in SCOPES.items():
             for node in captures.get(capture, ()):
-                span = (node.start_byte, node.end_byte)
-                if node.parent is not None and (span not in seen or kind != "plain"):
-                    seen.add(span)
-                    found.append(Scope(kind, node, *span))
-    found.sort(key=lambda scope: (scope.start, -scope.end))
+                if node.id not in seen and node.parent is not None:
+                    seen.add(node.id)
+                    found.append(Scope(kind, node, node.start_byte, node.end_byte))
+    # A body of one statement has its span: the outer of the two has more below it.
+    found.sort(key=lambda scope: (scope.start, -scope.end, -scope.node.descendant_count))
     stack = [top]
     for scope in found:
         if scope is top:
@@ -115,7 +115,7 @@ def _bind(
     whole = captures["def"][0] if kind == "def" and "def" in captures else None
     scope = shape.scope_at(node.start_byte)
     if whole is not None:
-        while scope.parent is not None and whole.start_byte <= scope.start and scope.end <= whole.end_byte:
+        while scope.parent is not None and _holds(whole, scope):
             scope = scope.parent
     elif capture == "binding.outer":
         scope = scope.parent if scope.kind == "class" and scope.parent is not None else scope
@@ -134,6 +134,12 @@ def _bind(
     scope.names.setdefault(fresh.name, []).append(fresh)
     if "default" in captures and captures["default"][0].start_byte == node.start_byte:
         shape.default = fresh
+
+
+def _holds(whole: "Node", scope: Scope) -> bool:
+    """Whether a scope is a definition's own."""
+    inside = whole.start_byte <= scope.start and scope.end <= whole.end_byte
+    return inside and scope.node.descendant_count <= whole.descendant_count
 
 
 def _import(shape: Shape, parsed: "Parsed", captures: Captures) -> None:
@@ -182,6 +188,8 @@ def _own(shape: Shape, matches: Sequence[Captures]) -> None:
             scope_ = by_class.get(captures["class"][0].id)
             if scope_ is not None:
                 scope_.bases += captures["base"]
+        if "implements" in captures:
+            shape.implements.append((captures["implements"][0], captures["base"][0]))
         if "default" in captures:
             for node in captures["default"]:
                 named = shape.top.names.get(text_of(node))

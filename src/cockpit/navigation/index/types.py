@@ -24,11 +24,20 @@ class Types:
 
     def __init__(self, resolver: "Resolver") -> None:
         self.resolver = resolver
+        self._known: dict[tuple[str, int], list[Type]] = {}
 
     def of(self, parsed: Parsed, node: "Node", depth: int = 0) -> list[Type]:
         """What `node` may evaluate to; nothing when that is not evident."""
         if depth > DEPTH:
             return []
+        key = (parsed.path, node.id)
+        if key not in self._known:
+            # What is asked for again while it is being found out depends on itself.
+            self._known[key] = []
+            self._known[key] = self._found(parsed, node, depth)
+        return self._known[key]
+
+    def _found(self, parsed: Parsed, node: "Node", depth: int) -> list[Type]:
         shape = parsed.shape
         if node.id in shape.this:
             owner = self.resolver.classes.around(parsed, node)
@@ -62,8 +71,12 @@ class Types:
             found = found or self.resolver.classes.members(type_.binding, name, depth + 1)
         return found
 
-    def _above(self, parsed: Parsed, node: "Node", depth: int) -> list[Type]:
+    def _above(self, parsed: Parsed, node: "Node", depth: int, arguments: "Node | None" = None) -> list[Type]:
+        """`super()` is what the class around inherits from, `super(C, self)` what `C` does."""
         owner = self.resolver.classes.around(parsed, node)
+        if arguments is not None and arguments.named_child_count == 2:
+            named = self.of(parsed, arguments.named_children[0], depth + 1)
+            owner = next((one.binding for one in named if isinstance(one, Typed)), owner)
         return (
             [Typed("instance", one) for one in self.resolver.classes.bases(owner, depth + 1)] if owner else []
         )
@@ -71,7 +84,7 @@ class Types:
     def _called(self, parsed: Parsed, callee: "Node", call: "Node", depth: int) -> list[Type]:
         name = text_of(callee)
         if name == "super":
-            return self._above(parsed, callee, depth)
+            return self._above(parsed, callee, depth, call.named_children[-1])
         if name in ("cls", "self.__class__", "type(self)"):
             return self.of(parsed, callee, depth + 1)
         if name in ("type", "copy", "copy.copy", "copy.deepcopy", "deepcopy"):
