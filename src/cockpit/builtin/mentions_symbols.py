@@ -14,6 +14,8 @@ from cockpit.protocol.queries import Completion
 MOST = 20
 CANDIDATES = 8
 LARGEST = 30_000
+WAIT = 0.3
+"""Seconds that completions wait for an index that is still growing: files stand beside them."""
 PATIENCE = 5.0
 """Seconds that a prompt waits for the definition of one name; most words with an `@` are none."""
 RELATIONS: dict[str, Relation] = {"callers": "callers", "tests": "tests"}
@@ -61,7 +63,7 @@ async def _candidates(file: str, name: str, context: Context) -> list[SymbolRow]
         rows = (await context.navigator.outline(file)).rows
         return [row for row in rows if name.lower() in _dotted(row).lower()]
     owner, _, last = name.rpartition(".")
-    rows = (await context.navigator.symbols(last or owner, patience=0.0)).rows
+    rows = (await context.navigator.symbols(last or owner, patience=WAIT)).rows
     return [row for row in rows if owner.lower() in (row.container or owner).lower()]
 
 
@@ -82,7 +84,7 @@ async def _expanded(word: str, relation: str, place: str, context: Context) -> B
             lines = await _lines(at, context)
             return Code(_cut(lines.text), "", lines.path, lines.first)
         rows = (await context.navigator.related(RELATIONS[relation], at)).rows
-        found = await _definitions(rows, context)
+        found = await _definitions(tuple(row for row in rows if row.last) or rows, context)
     except PlaceAmbiguous as error:
         return _listed(word, error)
     except PlaceUnknown as error:

@@ -1,0 +1,147 @@
+"""`@Class.method` in a prompt: completed beside files, and only its lines travel."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.support.decks import Driver, driving, script
+
+from cockpit.protocol.content import Block, Code, Text
+from cockpit.protocol.events import TurnStarted
+from cockpit.protocol.queries import Complete, Completion, Completions
+
+CART = '''"""Carts."""
+
+
+class Cart:
+    """Prices."""
+
+    # What is to be paid.
+    @property
+    def total(self) -> int:
+        return sum(self.prices)
+
+    def empty(self) -> bool:
+        return not self.prices
+
+
+def secret() -> int:
+    return 42
+'''
+PAY = """from cart import Cart
+
+
+def checkout(cart: Cart) -> str:
+    return str(cart.total)
+
+
+def show(cart: Cart) -> None:
+    print(checkout(cart))
+
+
+def quiet() -> None: ...
+"""
+TESTS = """from pay import checkout
+
+
+def test_checkout() -> None:
+    assert checkout(None)
+"""
+
+
+@pytest.fixture
+async def session(root: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Driver]:
+    (root / "cart.py").write_text(CART, encoding="utf-8")
+    (root / "pay.py").write_text(PAY, encoding="utf-8")
+    (root / "test_pay.py").write_text(TESTS, encoding="utf-8")
+    (root / "quiet").write_text("a file without an ending\n", encoding="utf-8")
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(root.parent / "script.json"))
+    script(root.parent, {"text": "Done."})
+    async with driving(root) as driver:
+        yield driver
+
+
+async def attached(driver: Driver, words: str) -> tuple[Block, ...]:
+    """What goes to the model beside the words."""
+    await driver.prompt(words)
+    return driver.all(TurnStarted)[-1].content[1:]
+
+
+async def offered(driver: Driver, word: str) -> list[Completion]:
+    """What is offered for `word`; the first question begins the index, so it is asked until some are."""
+    async with asyncio.timeout(20):
+        while not (rows := await asked(driver, word)):
+            pass
+    return rows
+
+
+async def asked(driver: Driver, word: str) -> list[Completion]:
+    text = f"look at {word}"
+    reply = await driver.channel.ask(Complete("@", text, len(text)))
+    assert isinstance(reply, Completions)
+    assert all(text[row.start : row.end] == word for row in reply.rows)
+    return list(reply.rows)
+
+
+async def test_a_method_brings_its_own_lines_with_decorator_and_comment(session: Driver) -> None:
+    (block,) = await attached(session, "why is @Cart.total slow?")
+    assert isinstance(block, Code) and (block.path, block.line) == ("cart.py", 7)
+    assert "# What is to be paid." in block.text and "return sum(self.prices)" in block.text
+    assert "empty" not in block.text and "secret" not in block.text
+
+
+async def test_a_file_narrows_the_symbol_and_does_not_travel_itself(session: Driver) -> None:
+    (block,) = await attached(session, "explain @cart.py:Cart.empty.")
+    assert isinstance(block, Code) and block.line == 12
+    assert "def empty" in block.text and "secret" not in block.text and "sum(" not in block.text
+
+
+async def test_callers_and_tests_bring_those_definitions(session: Driver) -> None:
+    (callers,) = await attached(session, "who needs @callers:checkout")
+    assert isinstance(callers, Text) and "pay.py:8" in callers.text and "def show" in callers.text
+    assert "def checkout" not in callers.text and "quiet" not in callers.text
+    (tests,) = await attached(session, "run @tests:checkout")
+    assert isinstance(tests, Text) and "test_pay.py:4" in tests.text and "def test_checkout" in tests.text
+    assert "import" not in tests.text
+
+
+async def test_a_file_wins_over_a_symbol_of_its_name(session: Driver) -> None:
+    (block,) = await attached(session, "read @quiet")
+    assert isinstance(block, Code) and "a file without an ending" in block.text
+
+
+async def test_words_that_are_no_symbols_stay_words_and_a_wrong_relation_is_told(session: Driver) -> None:
+    assert await attached(session, "ask @alice about @nothing.here and a@b.example") == ()
+    (block,) = await attached(session, "see @callers:nothing_here")
+    assert isinstance(block, Text) and block.text.startswith("[@callers:nothing_here: ")
+
+
+async def test_a_name_that_fits_several_definitions_lists_them(session: Driver, root: Path) -> None:
+    (root / "other.py").write_text("def show() -> None: ...\n", encoding="utf-8")
+    (block,) = await attached(session, "see @show")
+    assert isinstance(block, Text) and "other.py:1" in block.text and "pay.py:8" in block.text
+    assert "def show" not in block.text
+
+
+async def test_symbols_are_offered_beside_files_and_the_best_comes_first(session: Driver) -> None:
+    rows = await offered(session, "@Cart.to")
+    assert rows[0].insert == "@Cart.total " and rows[0].label == "Cart.total" and "cart.py" in rows[0].detail
+    rows = await offered(session, "@Cart")
+    inserts = [row.insert for row in rows]
+    assert "@cart.py " in inserts and "@Cart " in inserts
+    rows = await offered(session, "@callers:check")
+    assert rows[0].insert == "@callers:checkout " and all("callers:" in row.insert for row in rows)
+    rows = await offered(session, "@cart.py:em")
+    assert [row.insert for row in rows] == ["@cart.py:Cart.empty "]
+
+
+async def test_a_path_offers_files_only(session: Driver) -> None:
+    assert all(row.insert.startswith("@") and ".py" in row.insert for row in await asked(session, "@y.p"))
+
+
+async def test_what_was_offered_is_understood(session: Driver) -> None:
+    for word in ("@empty", "@callers:check", "@cart.py:tot"):
+        insert = (await offered(session, word))[0].insert
+        blocks = await attached(session, f"see {insert}please")
+        assert len(blocks) == 1, insert
