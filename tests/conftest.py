@@ -5,8 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import survivors
 
 SECRETS = ("_API_KEY", "_BASE_URL")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_survives() -> Iterator[None]:
+    """Every process that cockpit started for a tool, a job or a language server has ended with the run."""
+    with survivors.watched():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -37,11 +37,14 @@ class ProblemStore:
         for path, one in fresh.items():
             if one.version is not None and version_of(path) not in (None, one.version):
                 continue
+            body = self._texts.get(path)
+            # Of a file that is not there: an overlay's, told after it was withdrawn, or one that is gone.
+            raw = one.raw if body is not None else []
             try:
-                rows = self.rows_of(path, one.raw, server, self._texts.get(path))
+                rows = self.rows_of(path, raw, server, body)
             except Misshapen:
                 continue
-            changed |= self.keep(path, rows, one.raw)
+            changed |= self.keep(path, rows, raw)
         return changed
 
     def rows_of(self, path: str, raw: object, server: str, body: Text | None) -> tuple[ProblemRow, ...]:

@@ -3,7 +3,8 @@ its time. Positions and rows are ours, see `positions` and `reading`."""
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from cockpit.navigation.contracts import Served, ServerRelation
 from cockpit.navigation.lsp import reading
@@ -13,6 +14,7 @@ from cockpit.navigation.lsp.faults import Refused, Unable
 from cockpit.navigation.lsp.positions import units
 from cockpit.navigation.lsp.server import Server
 from cockpit.navigation.lsp.shapes import inner, listing, record
+from cockpit.navigation.lsp.uris import uri_of
 from cockpit.plugin.changes import Edit
 from cockpit.protocol.code import SymbolRow
 
@@ -29,6 +31,7 @@ STEPS: Mapping[ServerRelation, tuple[str, str, str, str]] = {
     "supertypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/supertypes", ""),
     "subtypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/subtypes", ""),
 }
+CHANGED = 2
 WHOLE_PROJECT = ("references", "implementations", "callers", "subtypes")
 FORMAT = {"tabSize": 4, "insertSpaces": True, "trimTrailingWhitespace": True, "insertFinalNewline": True}
 
@@ -76,15 +79,32 @@ async def symbols(server: Server, query: str) -> Served:
 
 async def related(server: Server, relation: ServerRelation, path: str, line: int, column: int) -> Served:
     plain = PLAIN.get(relation)
-    async with server.lease.shared():
+
+    async def once() -> tuple[SymbolRow, ...]:
         if plain is not None:
-            rows = await _plain(server, relation, plain, path, line, column)
-        else:
-            rows = await _stepwise(server, relation, path, line, column)
+            return await _plain(server, relation, plain, path, line, column)
+        return await _stepwise(server, relation, path, line, column)
+
+    async with server.lease.shared():
+        rows = await once()
+        while await _are_stale(server, {row.path for row in rows}):
+            rows = await once()
     if relation not in WHOLE_PROJECT:
         return Served(rows, True, server.spec.name)
     server.settling.answered((relation, path, line, column), hash(rows), time.monotonic())
     return Served(rows, server.settled, server.spec.name)
+
+
+async def _are_stale(server: Server, names: Iterable[str]) -> bool:
+    """Whether an answer is about files that changed on disk unheard of: the server is told, and is to be
+    asked again. So an edit is seen without any watcher, wherever it was."""
+    paths = (str(Path(server.root, name)) for name in names)
+    closed = [path for path in paths if server.documents.get(path) is None]
+    stale = await asyncio.to_thread(server.freshness.stale, closed) if closed else []
+    if stale:
+        changes = [{"uri": uri_of(path), "type": CHANGED} for path in stale]
+        server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+    return bool(stale)
 
 
 async def _plain(
@@ -134,8 +154,16 @@ async def rename(server: Server, path: str, line: int, column: int, to: str) -> 
         at = place(server, document, line, column)
         if inner(offer, "prepareProvider") is True and await _prepare(server, at) is None:
             raise Unable(f"{server.spec.name} finds nothing to rename at {path}:{line}:{column}")
-        answer = await server.ask("textDocument/rename", {**at, "newName": to})
-        return await edits(server, answer)
+        while True:
+            answer = await server.ask("textDocument/rename", {**at, "newName": to})
+            found = await edits(server, answer)
+            if await _are_stale(server, {one.path for one in found}):
+                continue
+            # A rename that misses uses breaks the code: one that may is asked for until it stays the same.
+            server.settling.answered(("rename", path, line, column, to), hash(found), time.monotonic())
+            if server.settled:
+                return found
+            await asyncio.sleep(server.limits.apart)
 
 
 async def _prepare(server: Server, at: Mapping[str, object]) -> object:

@@ -13,6 +13,7 @@ from cockpit.navigation.lsp.child import Child, spawn
 from cockpit.navigation.lsp.connection import Connection
 from cockpit.navigation.lsp.documents import Documents, Sync
 from cockpit.navigation.lsp.faults import AGAIN, Gone, Refused, Unable
+from cockpit.navigation.lsp.freshness import Freshness
 from cockpit.navigation.lsp.incoming import Incoming
 from cockpit.navigation.lsp.lease import Lease
 from cockpit.navigation.lsp.limits import Limits
@@ -58,6 +59,7 @@ class Server:
         self._asked = 0
         self._probed = False
         self.known: set[str] = set()
+        self.freshness = Freshness()
         self.problems = ProblemStore(root, texts)
         self.settling = Settling(limits, time.monotonic())
         self._heard = heard

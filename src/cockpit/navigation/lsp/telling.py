@@ -21,6 +21,7 @@ async def told(server: Server, paths: Sequence[str]) -> None:
         async with server.lease.shared():
             await server.documents.refresh()
             there = await asyncio.to_thread(_there, paths)
+            await asyncio.to_thread(server.freshness.stale, paths)
             events = [event for path, is_there in there for event in _events(server, path, is_there)]
             if events:
                 server.notify("workspace/didChangeWatchedFiles", {"changes": events})
