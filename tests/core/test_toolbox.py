@@ -97,9 +97,9 @@ def test_another_agents_name_is_understood(
     assert (found[0].name, dict(found[1])) == (ours, translated)
 
 
-def test_about_fourteen_tools_are_sent_and_the_others_are_searched(toolbox: Toolbox) -> None:
+def test_about_twenty_tools_are_sent_and_the_others_are_searched(toolbox: Toolbox) -> None:
     sent = [tool.name for tool in toolbox.sent()]
-    assert 10 <= len(sent) <= 18 and sent == sorted(sent)
+    assert 10 <= len(sent) <= 24 and sent == sorted(sent)
     before = toolbox.fingerprint()
     assert "git_change" not in sent
     assert "git_change" in [tool.name for tool in toolbox.search("commit")]

@@ -10,35 +10,25 @@ from typing import Literal
 from cockpit.builtin.offline.intents import (
     Chat,
     Create,
-    Define,
     Delete,
     Find,
     FindFile,
-    Format,
     Git,
     Help,
     Intent,
     ListFolder,
     Map,
     Move,
-    Outline,
-    Problems,
     Rename,
     Replace,
     RunTests,
     Shell,
     Show,
     Todo,
-    Uses,
 )
+from cockpit.builtin.offline.naming import NAME, SOURCE, define, explain, formatted, outline, problems, uses
 from cockpit.builtin.offline.phrases import Build, Parts
 
-PRONOUNS = frozenset(
-    ("it", "this", "that", "everything", "here", "there", "them", "it's", "它", "这", "这个", "那个", "什么")
-)
-SOURCE = re.compile(
-    r"\.(py|js|mjs|ts|tsx|jsx|go|rs|md|toml|json|ya?ml|c|h|cc|cpp|java|txt|sh|cfg|ini|css|html)$", re.I
-)
 PLACE = re.compile(r"(.+?)(?::|#L)(\d+)(?:(?:-|–|:|\.\.)L?(\d+))?")
 KINDS = {
     "python": "*.py",
@@ -54,26 +44,6 @@ KINDS = {
     "test": "*test*",
     "测试": "*test*",
 }
-NAME = re.compile(r"[^\W\d][\w$]*(?:[.:#-]+[\w$]+)*", re.U)
-
-
-def _name(parts: Parts) -> str | None:
-    word = parts.word("x")
-    if word is None or word.lower() in PRONOUNS:
-        return None
-    return word if parts.is_quoted("x") or NAME.fullmatch(word) else None
-
-
-def define(parts: Parts) -> Intent | None:
-    word = parts.word("x")
-    # `os.path` is a name, `paths.py` a file.
-    if word and not parts.is_quoted("x") and ("/" in word or SOURCE.search(word)):
-        return FindFile(word)
-    return Define(word) if (word := _name(parts)) else None
-
-
-def uses(parts: Parts) -> Intent | None:
-    return Uses(word) if (word := _name(parts)) else None
 
 
 def find(parts: Parts) -> Intent | None:
@@ -130,28 +100,6 @@ def ends(parts: Parts) -> Intent | None:
 
 def project(parts: Parts) -> Intent | None:
     return Map()
-
-
-def explain(parts: Parts) -> Intent | None:
-    path = parts.path()
-    if path is None:
-        return None
-    is_folder = path.endswith("/") or "." not in path.rstrip("/").rsplit("/", 1)[-1]
-    return Map(path.rstrip("/") or "/") if is_folder else Outline(path)
-
-
-def outline(parts: Parts) -> Intent | None:
-    return Outline(path) if (path := parts.path()) else None
-
-
-def problems(parts: Parts) -> Intent | None:
-    if not parts.has("path"):
-        return Problems()
-    return Problems(path.rstrip("?/")) if (path := parts.path()) else None
-
-
-def formatted(parts: Parts) -> Intent | None:
-    return Format(path) if (path := parts.path()) and not re.search(r"[*?]", path) else None
 
 
 def folder(parts: Parts) -> Intent | None:
