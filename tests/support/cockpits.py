@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from tests.support.code import about_code
+from tests.support.told import about_code
 from tests.support.scenes import Scene
 from textual.pilot import Pilot
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.cockpits import Seat, seat, settled
-from tests.support.code import CART, OUTLINE, PROBLEMS
+from tests.support.told import CART, OUTLINE, PROBLEMS
 from tests.support.scenes import Scene, asking
 from textual.widgets import Input
 

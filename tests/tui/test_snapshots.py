@@ -329,7 +329,8 @@ def test_outline_tab(snap_compare: Compare, width: int) -> None:
 
 @SIZES
 def test_problems_tab(snap_compare: Compare, width: int) -> None:
-    assert picture(snap_compare, with_code(), (width, 30), keys=("alt+3", "f5") if width >= 100 else ("alt+3",))
+    keys = ("alt+3", "f5") if width >= 100 else ("alt+3",)
+    assert picture(snap_compare, with_code(), (width, 30), keys=keys)
 
 
 @SIZES

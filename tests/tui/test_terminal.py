@@ -49,6 +49,16 @@ def restored(terminal: Terminal) -> bool:
     )
 
 
+def test_alt_and_a_digit_choose_a_tab_and_type_nothing(home: Path) -> None:
+    with cockpit_on("idle", home, columns=120) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"\x1b2")
+        terminal.until_text("no file is at hand")
+        terminal.send(b"\x1b1")
+        terminal.until(lambda: "no file is at hand" not in terminal.text, "the tab Now")
+        assert not any(letter in terminal.text for letter in "¡™£")
+
+
 def test_typing_appears_and_ctrl_d_leaves_the_terminal_as_it_was(home: Path) -> None:
     with cockpit_on("idle", home) as terminal:
         terminal.until_text("deepseek-chat")

@@ -11,9 +11,11 @@ import re
 import selectors
 import sys
 from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual import events
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
@@ -68,6 +70,16 @@ class Pastes:
         return text[begin:]
 
 
+class Parser(XTermParser):
+    """Textual takes ESC and a digit for the letter that Option and the digit type on a Mac. A terminal that
+    sends Option as letters sends the letter itself: ESC and a digit is Alt everywhere."""
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        if len(sequence) == 2 and sequence[0] == "\x1b" and sequence[1] in "0123456789":
+            return (events.Key(f"alt+{sequence[1]}", None),)
+        return super()._sequence_to_key_events(sequence, alt)
+
+
 class Terminal(LinuxDriver):
     """The driver of a real terminal."""
 
@@ -82,7 +94,7 @@ class Terminal(LinuxDriver):
     def run_input_thread(self) -> None:
         selector = selectors.SelectSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
-        parser, pastes = XTermParser(self._debug), Pastes()
+        parser, pastes = Parser(self._debug), Pastes()
         decode = getincrementaldecoder("utf-8")("replace").decode
         unfinished = False
         try:
