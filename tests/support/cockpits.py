@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from tests.support.told import about_code
 from tests.support.scenes import Scene
+from tests.support.told import about_code
 from textual.pilot import Pilot
 
 from cockpit.protocol import queries

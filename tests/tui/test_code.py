@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.cockpits import Seat, seat, settled
-from tests.support.told import CART, OUTLINE, PROBLEMS
 from tests.support.scenes import Scene, asking
+from tests.support.told import CART, OUTLINE, PROBLEMS
 from textual.widgets import Input
 
 from cockpit.protocol import events, ops
