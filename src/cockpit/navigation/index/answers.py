@@ -1,11 +1,12 @@
 """One question, one answer: what the process of an index does when it is asked."""
 
 import re
+import time
 
 from cockpit.navigation.index.catalog import Catalog
 from cockpit.navigation.index.definitions import Definition
 from cockpit.navigation.index.describing import extent, hover
-from cockpit.navigation.index.grammars import OUTLINE_ONLY, Readers
+from cockpit.navigation.index.grammars import Readers
 from cockpit.navigation.index.modules import Modules
 from cockpit.navigation.index.parsed import Files, Parsed
 from cockpit.navigation.index.resolving import Resolver
@@ -19,6 +20,7 @@ from cockpit.protocol.code import SymbolRow
 
 Rows = tuple[SymbolRow, ...]
 MOST_NAMED = 200
+SECONDS = 0.4
 
 
 class Answers:
@@ -75,7 +77,7 @@ class Answers:
         parsed = self._parsed(at.path)
         if parsed is None:
             return ()
-        resolver = Resolver(self.files, self.catalog)
+        resolver = self._resolver()
         targets = self._targets(resolver, parsed, at)
         uses = Uses(resolver, targets)
         match relation:
@@ -112,7 +114,7 @@ class Answers:
         parsed = self._parsed(at.path)
         if parsed is None:
             return ""
-        for target in self._targets(Resolver(self.files, self.catalog), parsed, at):
+        for target in self._targets(self._resolver(), parsed, at):
             if not isinstance(target, Binding):
                 continue
             place = (target.node.start_point[0] + 1, target.parsed.lines.column(*target.node.start_point))
@@ -120,6 +122,9 @@ class Answers:
                 if (row.line, row.column) == place:
                     return hover(target.parsed, row, node)
         return ""
+
+    def _resolver(self) -> Resolver:
+        return Resolver(self.files, self.catalog, time.monotonic() + SECONDS)
 
     def _targets(self, resolver: Resolver, parsed: Parsed, at: Position) -> list[Target]:
         """What the name at a place means; on no name, the definition around it."""
@@ -159,8 +164,8 @@ def _fits(row: SymbolRow, wanted: str) -> bool:
 
 def _by_depth(row: SymbolRow) -> tuple[int, int, int, str, int]:
     """Sources before tests, outer before inner, definitions before their declarations."""
-    data = 1 if row.kind in OUTLINE_ONLY else 0
-    return (aside_of(row.path), row.container.count(".") + data, row.first - row.last, row.path, row.line)
+    depth = row.container.count(".") + 1 if row.container else 0
+    return (aside_of(row.path), depth, row.first - row.last, row.path, row.line)
 
 
 def _named_at(parsed: Parsed, at: Position) -> Definition | None:

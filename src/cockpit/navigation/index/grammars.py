@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Parser, Query, Tree
 
+CPP_ONLY = re.compile(rb"(?m)^\s*(class|namespace|template|public|private|protected|using)\b")
 OUTLINE_ONLY = frozenset({"key", "heading", "table"})
 
 
@@ -85,7 +86,11 @@ class Readers:
     def parse(self, path: str, text: bytes) -> "tuple[Reader, Tree] | None":
         """`text` as the language that reads it with no error, else as the first; None for none."""
         first: tuple[Reader, Tree] | None = None
-        for reader in self.candidates(path):
+        candidates = self.candidates(path)
+        if len(candidates) > 1 and CPP_ONLY.search(text):
+            # `class A { public: int f(); };` is a function with a label to a C parser.
+            candidates.sort(key=lambda reader: reader.name != "cpp")
+        for reader in candidates:
             try:
                 tree = reader.parse(text)
                 reader.query("tags")

@@ -58,6 +58,12 @@ class Host:
                     self._answer(id, name, arguments)
                 case _:
                     break
+        self._end()
+
+    def _end(self) -> None:
+        """Keep what is whole: a pass that has parsed everything may be about to."""
+        if self._building is not None and not self._pending():
+            self._building.join(LAST_SECONDS / 2)
         if self.catalog.dirty and not self._is_building():
             self.build.save()
         self.build.close()

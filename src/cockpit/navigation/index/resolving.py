@@ -1,5 +1,6 @@
 """From a name in a file to what it means: scopes, imports, members, and only then namesakes."""
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -16,14 +17,18 @@ from cockpit.navigation.index.types import Types
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-DEPTH = 12
+DEPTH = 30
 MOST = 3
 
 
 class Resolver:
-    """Answers are made anew for each question: files may have changed in between."""
+    """Made anew for each question: files may have changed in between.
 
-    def __init__(self, files: Files, catalog: Catalog) -> None:
+    After `until` (monotonic) no more classes of expressions are found out.
+    """
+
+    def __init__(self, files: Files, catalog: Catalog, until: float = math.inf) -> None:
+        self.until = until
         self.files = files
         self.catalog = catalog
         self.modules = Modules(files.root, catalog)

@@ -44,5 +44,5 @@ def relative(root: str, path: str) -> str:
 
 def counts(root: str, path: str, readers: Readers) -> bool:
     """Whether a file of this path belongs in the index."""
-    name = path[path.rfind("/") + 1 :]
-    return not name.startswith(".") and bool(readers.candidates(path)) and not is_ignored(root, path)
+    is_hidden = any(step.startswith(".") for step in path.split("/"))
+    return not is_hidden and bool(readers.candidates(path)) and not is_ignored(root, path)

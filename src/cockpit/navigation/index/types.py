@@ -1,5 +1,6 @@
 """The class of an expression, where it is evident: constructors, annotations, `self`, what is returned."""
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from cockpit.navigation.index.resolving import Resolver
 
-DEPTH = 10
+DEPTH = 30
 MOST = 4
 ALTERNATIVES = frozenset({"boolean_operator", "conditional_expression", "binary_operator", "union_type"})
 WRAPPED = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Type", "type"})
@@ -28,7 +29,7 @@ class Types:
 
     def of(self, parsed: Parsed, node: "Node", depth: int = 0) -> list[Type]:
         """What `node` may evaluate to; nothing when that is not evident."""
-        if depth > DEPTH:
+        if depth > DEPTH or time.monotonic() > self.resolver.until:
             return []
         key = (parsed.path, node.id)
         if key not in self._known:

@@ -1,0 +1,99 @@
+"""Which definitions a few letters find, and in which order."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.sources import indexed, names, places, write
+
+from cockpit.navigation.index.searching import aside_of, fit, initials
+
+NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
+
+
+@given(NAME)
+def test_a_name_fits_itself_best_and_its_beginning_well(name: str) -> None:
+    assert fit(name, name) == 0
+    assert fit(name.swapcase(), name) in (0, 1)
+    assert 0 <= fit(name[: len(name) // 2 + 1], name) <= 3
+    assert 0 <= fit(name[1:] or name, name) <= 5
+
+
+@given(NAME, NAME)
+def test_letters_that_are_nowhere_in_a_name_do_not_fit(query: str, name: str) -> None:
+    if fit(query, name) < 0:
+        assert query.lower() not in name.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [("QuerySet", "qs"), ("get_value_set", "gvs"), ("HTTPServer", "hs"), ("__init__", "i"), ("snake", "s")],
+)
+def test_initials_are_those_of_the_words(name: str, letters: str) -> None:
+    assert initials(name) == letters
+
+
+@pytest.mark.parametrize(
+    ("path", "aside"),
+    [
+        ("a/b.py", 0),
+        ("tests/b.py", 1),
+        ("a/test_b.py", 1),
+        ("a/b_test.go", 1),
+        ("a/b.spec.ts", 1),
+        ("vendor/x.go", 2),
+        ("a/contest.py", 0),
+        ("latest/a.py", 0),
+    ],
+)
+def test_tests_and_what_others_wrote_stand_aside(path: str, aside: int) -> None:
+    assert aside_of(path) == aside
+
+
+async def test_the_best_fit_comes_first_and_sources_before_tests(root: Path) -> None:
+    write(
+        root,
+        """
+=== shop.py
+def cart_total(): ...
+class CartTotal:
+    def total(self): ...
+def total(): ...
+def subtotal(): ...
+=== tests/test_shop.py
+def total(): ...
+=== vendor/lib.py
+def total(): ...
+""",
+    )
+    async with indexed(root) as index:
+        found = await index.symbols("total")
+        assert places(found)[:4] == ["shop.py:4", "shop.py:3", "tests/test_shop.py:1", "vendor/lib.py:1"]
+        assert names(await index.symbols("ct")) == ["CartTotal", "cart_total"]
+        assert names(await index.symbols("CartTotal.tot")) == ["CartTotal.total"]
+        assert len(await index.symbols("total", 2)) == 2
+        assert len(await index.symbols("")) == 7
+        assert await index.symbols("nowhere") == ()
+
+
+async def test_symbol_paths_name_by_file_by_module_or_by_the_end_of_both(root: Path) -> None:
+    write(
+        root,
+        """
+=== pkg/mod.py
+class Cart:
+    def total(self): ...
+def total(): ...
+=== other/mod.py
+class Cart:
+    def total(self): ...
+""",
+    )
+    async with indexed(root) as index:
+        assert places(await index.named("pkg/mod.py:Cart.total")) == ["pkg/mod.py:2"]
+        assert places(await index.named("mod.py:Cart")) == ["other/mod.py:1", "pkg/mod.py:1"]
+        assert places(await index.named("pkg.mod.Cart.total")) == ["pkg/mod.py:2"]
+        assert places(await index.named("Cart::total")) == ["other/mod.py:2", "pkg/mod.py:2"]
+        assert places(await index.named("total")) == ["pkg/mod.py:3", "other/mod.py:2", "pkg/mod.py:2"]
+        assert await index.named("pkg/mod.py:nothing") == ()

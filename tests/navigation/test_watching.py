@@ -1,0 +1,78 @@
+"""One watcher tells everybody; folders nobody means to watch stay unwatched."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from tests.support.sources import until
+
+from cockpit.navigation import watching
+from cockpit.navigation.watching import is_too_wide, watch
+
+
+async def test_everybody_hears_of_a_change_until_they_have_enough(root: Path) -> None:
+    one: set[str] = set()
+    other: set[str] = set()
+    end_one = watch(str(root), one.update)
+    end_other = watch(str(root), other.update)
+    assert len(watching._watches) == 1
+    numbers = itertools.count()
+    (root / "node_modules").mkdir()
+
+    async def both_heard() -> bool:
+        (root / "node_modules" / "m.js").write_text(str(next(numbers)))
+        (root / "a.py").write_text(str(next(numbers)))
+        return str(root / "a.py") in one and str(root / "a.py") in other
+
+    await until(both_heard)
+    assert not any("node_modules" in path for path in one)
+    end_one()
+    one.clear()
+
+    async def the_other_heard() -> bool:
+        (root / "b.py").write_text(str(next(numbers)))
+        return str(root / "b.py") in other
+
+    await until(the_other_heard)
+    assert not one
+    end_other()
+    end_other()
+    assert not watching._watches
+
+
+async def test_of_a_wide_tree_only_what_no_rule_names_is_watched(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MOST_FOLDERS", 5)
+    for number in range(8):
+        (root / "gone" / str(number)).mkdir(parents=True)
+    (root / "src" / "deep").mkdir(parents=True)
+    (root / ".gitignore").write_text("gone\n")
+    heard: set[str] = set()
+    end = watch(str(root), heard.update)
+    numbers = itertools.count()
+
+    async def is_heard() -> bool:
+        (root / "gone" / "1" / "x.py").write_text(str(next(numbers)))
+        (root / "src" / "deep" / "a.py").write_text(str(next(numbers)))
+        return str(root / "src" / "deep" / "a.py") in heard
+
+    await until(is_heard)
+    (root / "src" / "new").mkdir()
+
+    async def new_folder_heard() -> bool:
+        (root / "src" / "new" / "b.py").write_text(str(next(numbers)))
+        return str(root / "src" / "new" / "b.py") in heard
+
+    await until(new_folder_heard)
+    assert not any("gone" in path for path in heard)
+    end()
+
+
+def test_the_home_folder_and_what_holds_it_are_too_wide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert is_too_wide(str(tmp_path.resolve())) and is_too_wide("/")
+    assert not is_too_wide(str(tmp_path.resolve() / "project"))
