@@ -246,3 +246,27 @@ async def test_what_a_dead_process_left_is_removed(root: Path, tmp_path: Path) -
     left.write_text("{}")
     assert status.running(tmp_path, str(root)) == ()
     assert not left.exists()
+
+
+async def test_one_that_is_wanted_while_it_ends_starts_after_it(make: Make, notes: Path) -> None:
+    servers = make(small("never-exits", notes=notes))
+    await servers.outline("a.tiny", 10)
+    pid = servers.rows()[0].pid
+    restarts = [asyncio.create_task(servers.command("restart", "small")) for _ in range(3)]
+    found = await asyncio.gather(*(servers.outline("a.tiny", 10) for _ in range(4)))
+    await asyncio.gather(*restarts)
+    assert isinstance(await servers.outline("a.tiny", 10), Served) and len(found) == 4
+    assert not is_alive(pid)
+    last = servers.rows()[0].pid
+    await servers.close()
+    assert not is_alive(last)
+
+
+async def test_after_closing_every_question_is_silent(make: Make) -> None:
+    servers = make(small())
+    await servers.outline("a.tiny", 10)
+    await servers.close()
+    servers.seen("a.tiny")
+    servers.changed(["a.tiny"])
+    assert isinstance(await servers.outline("a.tiny", 1), Silent)
+    assert isinstance(await servers.staged({"a.tiny": b"x"}, 1), Silent)

@@ -22,7 +22,7 @@ async def command(roster: Roster, verb: Verb, name: str) -> str:
         case "stop":
             up = [one for one in lives if one.is_up]
             words = "stopped; /lsp restart starts it again"
-            await asyncio.gather(*(one.stop(words, held=True) for one in up))
+            await asyncio.gather(*(_stop(roster, one, words) for one in up))
             return _said(up, "stopped") if up else "no language server is running"
         case "allow":
             waiting = [one for one in lives if one.spec.named_by]
@@ -35,6 +35,12 @@ async def command(roster: Roster, verb: Verb, name: str) -> str:
             return "\n".join(f"allowed: {' '.join(one.spec.command)}" for one in waiting)
         case other:
             assert_never(other)
+
+
+async def _stop(roster: Roster, life: Life, words: str) -> None:
+    """It stays down until a person restarts it. One that may not run now starts again once it may."""
+    barred = await asyncio.to_thread(roster.gate, life.spec)
+    await life.stop(barred or words, held=not barred)
 
 
 def _allow(file: Path, life: Life) -> None:

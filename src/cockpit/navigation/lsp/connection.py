@@ -156,6 +156,7 @@ class Connection:
     def _read(self) -> None:
         self._reader.listen(self._client.hear)
         self._over = True
+        self._reader.close()
         self._client.fail(Gone("the server has ended"))
         if not self._loop.is_closed():
             try:

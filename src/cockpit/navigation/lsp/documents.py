@@ -135,9 +135,9 @@ class Documents:
         known.version += 1
         change: dict[str, object] = {"text": text.text}
         if self._sync.kind == 2:
-            last = before.lines[-1]
+            last = before.line(before.last)
             end = {
-                "line": len(before.lines) - 1,
+                "line": before.last - 1,
                 "character": units(last, len(last) + 1, self._sync.encoding),
             }
             change["range"] = {"start": {"line": 0, "character": 0}, "end": end}

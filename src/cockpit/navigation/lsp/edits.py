@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cockpit.navigation.lsp.faults import Unable
-from cockpit.navigation.lsp.positions import Encoding, column, starts_of
+from cockpit.navigation.lsp.positions import Encoding, column
 from cockpit.navigation.lsp.shapes import Misshapen, Record, inner, listing, number, record, text
 from cockpit.navigation.lsp.texts import NEVER, Text, Texts, text_of
 from cockpit.navigation.lsp.uris import path_of, shown
@@ -133,7 +133,7 @@ def _edit_text(plan: Plan, uri: object, text_edits: object) -> None:
 
 def applied(known: Text, text_edits: Sequence[object], encoding: Encoding) -> str:
     """The text after TextEdits, which all count in the text before. Raises `Misshapen` where they overlap."""
-    starts = starts_of(known.text)
+    starts = known.starts
     spans = []
     for place, one in enumerate(text_edits):
         edit = record(one)
@@ -149,7 +149,7 @@ def applied(known: Text, text_edits: Sequence[object], encoding: Encoding) -> st
     return "".join([*pieces, known.text[at:]])
 
 
-def _offset(known: Text, starts: list[int], position: object, encoding: Encoding) -> int:
+def _offset(known: Text, starts: Sequence[int], position: object, encoding: Encoding) -> int:
     line = number(inner(position, "line"))
     if line >= len(starts):
         return len(known.text)

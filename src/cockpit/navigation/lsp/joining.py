@@ -17,7 +17,7 @@ def served(answers: Answers[Served]) -> Served | Silent:
     found = [one for _, one in answers if not isinstance(one, Silent)]
     if not found:
         return silence(answers)
-    rows = dict.fromkeys(row for one in found for row in one.rows)
+    rows = found[0].rows if len(found) == 1 else dict.fromkeys(row for one in found for row in one.rows)
     names = ", ".join(one.server for one in found)
     return Served(tuple(rows), all(one.settled for one in found) and len(found) == len(answers), names)
 

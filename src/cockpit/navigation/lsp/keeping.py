@@ -23,14 +23,16 @@ class Keeping:
         self._task: asyncio.Task[None] | None = None
         self._shown: tuple[ServerRow, ...] = ()
         self._measured = 0.0
+        self._closed = False
 
     def begin(self) -> None:
         """Start, where it does not run yet. Returns at once."""
-        if self._task is None:
+        if self._task is None and not self._closed:
             self._task = asyncio.create_task(self._run(), name="lsp-keeping")
 
     async def close(self) -> None:
         """Stop, and take away what other processes see."""
+        self._closed = True
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

@@ -110,8 +110,7 @@ class Life:
         restart."""
         self._held = held
         self._set("stopped", detail)
-        if self._ending is None or self._ending.done():
-            self._ending = asyncio.create_task(self._end(), name=f"lsp-end-{self.spec.name}")
+        self._ending = asyncio.create_task(self._end(self._ending), name=f"lsp-end-{self.spec.name}")
         await asyncio.shield(self._ending)
 
     async def restart(self) -> None:
@@ -135,12 +134,17 @@ class Life:
             current.lost.set()
 
     def _begin(self) -> None:
+        if self._closed or (self._task is not None and not self._task.done()):
+            return
         self._checked = time.monotonic()
         self._found = False
         self._set("starting", "")
         self._task = asyncio.create_task(self._run(), name=f"lsp-{self.spec.name}")
 
     async def _run(self) -> None:
+        # Wanted again while it ends: the new one waits for the old, so that each process has one owner.
+        if self._ending is not None:
+            await asyncio.wait({self._ending})
         while True:
             argv = await self._argv()
             if not argv:
@@ -212,7 +216,7 @@ class Life:
         self._set("starting", f"{why}; starts again in {pause:g} s ({count} of {limits.restarts})")
         return pause
 
-    async def _end(self) -> None:
+    async def _end(self, previous: asyncio.Task[None] | None) -> None:
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -220,6 +224,8 @@ class Life:
         current, self._current, self.server = self._current, None, None
         if current is not None:
             await current.stop()
+        if previous is not None:
+            await asyncio.wait({previous})
 
     def _set(self, state: State, detail: str) -> None:
         self.state, self.detail = state, detail

@@ -46,7 +46,7 @@ async def opened(server: Server, path: str) -> Document:
 
 def place(server: Server, document: Document, line: int, column: int) -> dict[str, object]:
     """The parameters that name a position; one past the end is the end."""
-    last = len(document.text.lines)
+    last = document.text.last
     line, column = (line, column) if line <= last else (last, len(document.text.line(last)) + 1)
     offset = units(document.text.line(line), column, server.encoding)
     return {
@@ -73,7 +73,7 @@ async def symbols(server: Server, query: str) -> Served:
     async with server.lease.shared():
         await server.documents.refresh()
         answer = await server.ask("workspace/symbol", {"query": query})
-    rows = await asyncio.to_thread(reading.found_symbols, reader(server), answer)
+    rows = await asyncio.to_thread(reading.found_symbols, reader(server), answer, query)
     return Served(rows, server.settled, server.spec.name)
 
 

@@ -56,6 +56,7 @@ WORDS = {
     "trait": "interface",
 }
 MOST = 10_000
+MOST_SYMBOLS = 300
 DEEPEST = 60
 
 
@@ -176,9 +177,17 @@ def _flat(reading: Reading, one: Record) -> SymbolRow | None:
     )
 
 
-def found_symbols(reading: Reading, answer: object) -> tuple[SymbolRow, ...]:
-    """Rows of a workspace symbol query."""
-    rows = (_flat(reading, record(one)) for one in listing(answer)[:MOST])
+def found_symbols(reading: Reading, answer: object, query: str) -> tuple[SymbolRow, ...]:
+    """Rows of a workspace symbol query, the nearest names first and no more than a person would look at: each
+    costs reading its file."""
+    wanted = query.lower()
+
+    def far(one: Record) -> int:
+        name = text(one.get("name")).lower()
+        return 0 if name == wanted else 1 if name.startswith(wanted) else 2 if wanted in name else 3
+
+    near = sorted(map(record, listing(answer)), key=far)
+    rows = (_flat(reading, one) for one in near[:MOST_SYMBOLS])
     return tuple(row for row in rows if row is not None)
 
 

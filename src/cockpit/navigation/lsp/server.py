@@ -185,8 +185,9 @@ class Server:
             connection.close()
         if self._converting is not None:
             self._converting.cancel()
-        if self.child is not None:
-            await self.child.end(min(patience, 0.3))
+        child, self.child = self.child, None
+        if child is not None:
+            await child.end(min(patience, 0.3))
 
     def _is_lost(self) -> None:
         self.lost.set()

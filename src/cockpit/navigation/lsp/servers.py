@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from cockpit.navigation.lsp.actions import Offers
     from cockpit.navigation.lsp.server import Server
 
+# To one letter ty answers 9 MB on Django's sources, and whoever reads that holds up everybody.
+SHORTEST = 2
+
 
 class LanguageServers:
     """`trusted` is asked whenever a server may start. `state` is cockpit's state folder. For one loop;
@@ -55,6 +58,8 @@ class LanguageServers:
     async def symbols(self, query: str, seconds: float) -> Served | Silent:
         from cockpit.navigation.lsp import questions
 
+        if len(query) < SHORTEST:
+            return Silent("one letter is in every name; give more of it")
         lives = self._roster.lives.values()
         ready = [one for one in lives if one.server is not None and not one.spec.beside]
         if not ready:

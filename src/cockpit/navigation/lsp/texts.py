@@ -3,17 +3,19 @@
 import hashlib
 import threading
 import time
+from array import array
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.navigation.lsp.limits import LARGEST_FILE
-from cockpit.navigation.lsp.positions import lines_of
+from cockpit.navigation.lsp.positions import starts_of
 
 # A file that is written twice within a tick of the file system's clock keeps its time: one that was read
 # so soon after its writing is read again (the same trick as git's, Documentation/technical/racy-git).
 TICK = 30_000_000
-KEPT_BYTES = 24_000_000
+KEPT_BYTES = 8_000_000
 MARK = "\ufeff"
 
 
@@ -34,11 +36,11 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file's text. `marked`: it began with a byte order mark, which `text` leaves out. `exact`: it is
-    UTF-8, so that edits of `text` can be written back."""
+    """A file's text, and where its lines start in it. `marked`: it began with a byte order mark, which `text`
+    leaves out. `exact`: it is UTF-8, so that edits of `text` can be written back."""
 
     text: str
-    lines: tuple[str, ...]
+    starts: Sequence[int]
     digest: str
     stamp: Stamp
     marked: bool
@@ -46,7 +48,15 @@ class Text:
 
     def line(self, number: int) -> str:
         """Line `number`, from 1; empty past the end."""
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+        if not 0 < number <= len(self.starts):
+            return ""
+        end = self.starts[number] if number < len(self.starts) else len(self.text)
+        return self.text[self.starts[number - 1] : end].rstrip("\r\n")
+
+    @property
+    def last(self) -> int:
+        """The number of the last line."""
+        return len(self.starts)
 
     def bytes_of(self, text: str) -> bytes:
         """`text` as bytes of this file."""
@@ -61,7 +71,7 @@ def text_of(content: bytes, stamp: Stamp) -> Text:
         text, exact = content.decode("utf-8", "replace"), False
     marked = text.startswith(MARK)
     text = text[1:] if marked else text
-    return Text(text, tuple(lines_of(text)), hashlib.sha256(content).hexdigest(), stamp, marked, exact)
+    return Text(text, array("L", starts_of(text)), hashlib.sha256(content).hexdigest(), stamp, marked, exact)
 
 
 def stamp_of(path: str) -> Stamp:
