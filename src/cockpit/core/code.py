@@ -18,6 +18,9 @@ from cockpit.protocol.code import (
 )
 from cockpit.protocol.queries import Refused, Reply
 
+# A person looks on: who is not ready by then is asked again, and another answers meanwhile.
+PATIENCE = 0.25
+
 AboutCode: TypeAlias = Symbols | Place | Navigate | Problems | Servers | FileText
 
 
@@ -33,7 +36,7 @@ async def _answer(host: Host, query: AboutCode) -> Reply:
     navigator = host.navigator
     match query:
         case Symbols(text, ""):
-            return await navigator.symbols(text)
+            return await navigator.symbols(text, patience=PATIENCE)
         case Symbols(_, path):
             return await navigator.outline(path)
         case Place(path, line, _):
@@ -41,7 +44,7 @@ async def _answer(host: Host, query: AboutCode) -> Reply:
             around = [row for row in rows if row.first <= line <= row.last]
             return SymbolRows(tuple(sorted(around, key=lambda row: row.last - row.first)[:1]))
         case Navigate(relation, place, source):
-            return await navigator.related(relation, await navigator.locate(place), source)
+            return await navigator.related(relation, await navigator.locate(place), source, PATIENCE)
         case Problems(path):
             return await navigator.problems((path,) if path else ())
         case Servers():

@@ -5,6 +5,8 @@ Says in each answer who gave it, whether a better one is on its way, and why.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
 
 from cockpit.navigation import text
 from cockpit.navigation.contracts import Served, Silent
@@ -24,6 +26,7 @@ AGAIN = 0.1
 # What several servers answer before they have read all files, and then incompletely.
 GROWING = ("references", "callers", "implementations", "subtypes")
 
+T = TypeVar("T")
 Rows = tuple[SymbolRow, ...]
 AskServer = Callable[[float], Awaitable[Served | Silent]]
 AskIndex = Callable[[float], Awaitable[Rows]]
@@ -35,6 +38,25 @@ def is_ready(live: Sources, path: str = "") -> bool:
         return False
     names = {one.name for one in languages_of(path, live.languages)}
     return any(row.state == "ready" and (not path or row.language in names) for row in live.servers.rows())
+
+
+def is_late(live: Sources, path: str) -> bool:
+    """Whether a ready server for the file has just left a question unanswered: it may hang."""
+    late = live.late.get(_language(live, path))
+    return late is not None and asyncio.get_running_loop().time() - late < LATE_FOR
+
+
+def remember(live: Sources, path: str, was_late: bool) -> None:
+    """Keep in mind how a ready server answered for the file."""
+    if was_late:
+        live.late[_language(live, path)] = asyncio.get_running_loop().time()
+    else:
+        live.late.pop(_language(live, path), None)
+
+
+def _language(live: Sources, path: str) -> str:
+    language = language_of(path, live.languages)
+    return language.name if language else ""
 
 
 def is_parsed(live: Sources, path: str) -> bool:
@@ -117,8 +139,10 @@ async def _either(
 ) -> SymbolRows:
     """The server's answer when it comes in time; the index works beside it, once it is late."""
     ready = is_ready(live, path)
-    seconds = _seconds(live, path, patience) if ready else patience
-    asked = asyncio.ensure_future(_in_time(by_server, seconds))
+    seconds = patience
+    if ready:
+        seconds = min(patience, LATE_SECONDS) if is_late(live, path) else max(patience, READY_SECONDS)
+    asked = asyncio.ensure_future(in_time(by_server, seconds))
     beside: asyncio.Future[Rows] | None = None
     try:
         await asyncio.wait((asked,), timeout=HEAD_START if ready else 0.0)
@@ -126,7 +150,7 @@ async def _either(
             beside = asyncio.ensure_future(by_index(min(patience, seconds)))
         served = await asked
         if ready:
-            _remember(live, path, isinstance(served, Silent) and served.soon)
+            remember(live, path, isinstance(served, Silent) and served.soon)
         if isinstance(served, Served) and served.rows and (served.settled or not growing):
             return SymbolRows(served.rows)
         rows = await (beside or by_index(patience))
@@ -135,24 +159,6 @@ async def _either(
         asked.cancel()
         if beside is not None:
             beside.cancel()
-
-
-def _seconds(live: Sources, path: str, patience: float) -> float:
-    """How long a ready server may take: one that has just been late, and so may hang, little."""
-    language = language_of(path, live.languages)
-    late = live.late.get(language.name if language else "")
-    if late is not None and asyncio.get_running_loop().time() - late < LATE_FOR:
-        return min(patience, LATE_SECONDS)
-    return max(patience, READY_SECONDS)
-
-
-def _remember(live: Sources, path: str, is_late: bool) -> None:
-    language = language_of(path, live.languages)
-    name = language.name if language else ""
-    if is_late:
-        live.late[name] = asyncio.get_running_loop().time()
-    else:
-        live.late.pop(name, None)
 
 
 def _both(live: Sources, served: Served | Silent, rows: Rows) -> SymbolRows:
@@ -196,13 +202,19 @@ async def _only_server(by_server: AskServer, growing: bool) -> SymbolRows:
         await asyncio.sleep(AGAIN)
 
 
-async def _in_time(by_server: AskServer, seconds: float) -> Served | Silent:
-    """The server's answer; a server that does not keep its own deadline is not waited for."""
+async def in_time(asked: Callable[[float], Awaitable[T | Silent]], seconds: float) -> T | Silent:
+    """An answer within its bound; a server that does not keep it is not waited for. One that took all of
+    it works on the answer, or hangs: asking again is worth it."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
     try:
         async with asyncio.timeout(seconds + 0.1):
-            return await by_server(seconds)
+            answer = await asked(seconds)
     except TimeoutError:
         return Silent(f"no server answered within {seconds:g} s", soon=True)
+    if isinstance(answer, Silent) and loop.time() - began > seconds - 0.02:
+        return replace(answer, soon=True)
+    return answer
 
 
 async def _by_text(workspace: Workspace, relation: Relation, at: Position) -> Rows:

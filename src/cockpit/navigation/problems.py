@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cockpit.navigation.asking import is_ready
+from cockpit.navigation.asking import in_time, is_late, is_ready, remember
 from cockpit.navigation.comparing import new_problems
 from cockpit.navigation.contracts import Diagnosed, Silent
 from cockpit.navigation.languages import language_of
@@ -63,8 +63,10 @@ async def checked(live: Sources, changes: ChangeSet, seconds: float) -> Checked:
         return Checked("unknown")
     if len(after) > MOST_FILES:
         return Checked("unknown", note=f"{len(after)} files are too many to check")
-    warm = all(is_ready(live, path) for path in after)
+    warm = all(is_ready(live, path) and not is_late(live, path) for path in after)
     staged = await _staged(live, after, None, seconds if warm else min(seconds, COLD_SECONDS))
+    for path in after if warm else ():
+        remember(live, path, isinstance(staged, Silent) and staged.soon)
     if isinstance(staged, Silent):
         return Checked("unknown", note=staged.reason)
     return _compared(staged, before, after, {one.path: one.moved_from for one in changes.files})
@@ -90,12 +92,8 @@ async def _staged(
 ) -> tuple[Mapping[str, Diagnosed], Mapping[str, Diagnosed]] | Silent:
     if live.servers is None:
         return Silent("no language server is there")
-    try:
-        # A server that does not keep the bound it was given is not waited for.
-        async with asyncio.timeout(seconds + 0.1):
-            return await live.servers.staged(texts, seconds, base)
-    except TimeoutError:
-        return Silent(f"no server answered within {seconds:g} s", soon=True)
+    servers = live.servers
+    return await in_time(lambda bound: servers.staged(texts, bound, base), seconds)
 
 
 def _compared(
