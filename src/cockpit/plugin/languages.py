@@ -39,8 +39,25 @@ class Language:
 
     `grammar` is the module of a grammar wheel, with the function that answers the language when it is not
     `language`: `tree_sitter_typescript:language_tsx`. `queries` are tree-sitter queries by what they
-    find: `tags` (captures `@definition.KIND` with `@name`), `imports`, `scopes`. `ids` are the
-    protocol's language ids by file suffix where they are not `name`: `{".tsx": "typescriptreact"}`.
+    find. `ids` are the protocol's language ids by file suffix where they are not `name`:
+    `{".tsx": "typescriptreact"}`.
+
+    `tags`: a definition is `@definition.KIND` (its whole) with `@name`; `@container` is the name of what it
+    belongs to where that does not stand around it (a Go receiver), `@within` the node in which all do.
+
+    `imports`: the `@module` a file names, with the `@name` it takes from it (none: the module itself), the
+    `@alias` that stands for it, `@star` when all its names come in, `@default` for the nameless export.
+
+    `scopes`: what names mean. `@scope`; `@scope.class`, whose names functions in it do not see, and
+    `@scope.members`, whose they do; `@scope.unordered` (a comprehension); `@outside`, what stands in a
+    function but is evaluated around it. A name is bound by `@binding`, `@binding.parameter`,
+    `@binding.instance` (`self`), `@binding.outer` (in the scope around), `@binding.def` (with its whole as
+    `@def`), from the end of `@after` on. Evidence of its class: `@value`, `@type`, `@entered` (a `with`).
+    `@receiver` and `@attribute` set a member (`self.x = ...`); `@class` has a `@base`, `@function` a type it
+    `@returns`, a `@return` an expression; `@implements` (a type) with `@base` (a trait); `@promoted` is a
+    parameter that is a member, too. `@of` has the `@member`; a `@call` its `@callee`, and `@keyword`
+    arguments. `@this` is the instance, `@global` a name of the file's scope, `@reference` a name whose
+    node's type does not end in `identifier`.
     """
 
     name: str
