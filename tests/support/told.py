@@ -87,8 +87,8 @@ def about_code(query: Query) -> Reply | None:
             return SymbolRows(tuple(sorted(around, key=lambda row: row.last - row.first)[:1]))
         case Navigate():
             return SymbolRows(USES)
-        case Problems():
-            return ProblemRows(PROBLEMS)
+        case Problems(path):
+            return ProblemRows(tuple(row for row in PROBLEMS if path in ("", row.path)))
         case FileText(path, first, last):
             lines = _LINES if path == CART else [f"line {n}" for n in range(1, 5001)]
             return TextPage(path, first, "\n".join(lines[first - 1 : last or None]), len(lines))

@@ -12,7 +12,7 @@ from textual.selection import Selection
 
 from cockpit.protocol import ops
 from cockpit.protocol.content import Text
-from cockpit.protocol.queries import SessionRow
+from cockpit.protocol.queries import Query, Reply, SessionRow
 from cockpit.protocol.recording import RecordingChannel, RecordingDeck
 from cockpit.protocol.rows import ApprovalPart
 from cockpit.tui.actions import ACTIONS
@@ -185,6 +185,26 @@ async def test_a_bang_runs_a_tool_without_a_model() -> None:
             "shell",
             {"command": "ls -l"},
         )
+
+
+async def test_a_command_typed_faster_than_its_list_comes_is_meant_as_typed() -> None:
+    gate = asyncio.Event()
+    async with seat(idle()) as s:
+        await s.type("/")
+        assert s.app.editor.popup_open
+        channel = s.channel
+        usual = channel.ask
+
+        async def slow(query: Query) -> Reply:
+            await gate.wait()
+            return await usual(query)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(channel, "ask", slow)
+            await s.pilot.press(*"status", "enter")
+            await until(lambda: sent(s, ops.Invoke), s)
+            gate.set()
+        assert [op.action for op in sent(s, ops.Invoke) if isinstance(op, ops.Invoke)] == ["status"]
 
 
 async def test_a_slash_completes_commands() -> None:

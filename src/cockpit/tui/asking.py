@@ -7,7 +7,8 @@ Refuses to draw: the answer goes into the state.
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cockpit.protocol.code import ProblemRows, Problems, SymbolRows, Symbols
-from cockpit.protocol.queries import Refused
+from cockpit.protocol.queries import Refused, Reply
+from cockpit.tui.link import Link
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -21,6 +22,17 @@ class Listening(Protocol):
     """A screen that asks again when a server's state changes."""
 
     def servers_changed(self) -> None: ...
+
+
+async def known_problems(link: Link, at_hand: str) -> Reply:
+    """What the servers know of every file, and of the one at hand what they find when they are asked."""
+    here = await link.ask(Problems(at_hand)) if at_hand else None
+    everywhere = await link.ask(Problems())
+    if not isinstance(here, ProblemRows) or not isinstance(everywhere, ProblemRows):
+        return everywhere
+    others = tuple(row for row in everywhere.rows if row.path != at_hand)
+    notes = dict.fromkeys(note for note in (everywhere.note, here.note) if note)
+    return ProblemRows(others + here.rows, everywhere.complete and here.complete, "; ".join(notes))
 
 
 class Asking:
@@ -55,7 +67,7 @@ class Asking:
         link = self._desk.link
         assert link is not None
         state = link.state
-        reply = await link.ask(Problems())
+        reply = await known_problems(link, state.code.at_hand)
         if isinstance(reply, ProblemRows):
             state.code.problems = reply
             state.aspects.add("work")

@@ -25,6 +25,7 @@ class Completing:
         self._whole = whole  # whether a draft is a command that needs no more words
         self._popup = popup
         self._asking: asyncio.Task[None] | None = None
+        self._offered = ""  # the draft that the list is for
 
     def drafted(self, asked: Asked | None) -> None:
         """The draft changed."""
@@ -43,6 +44,12 @@ class Completing:
         """A key for the list."""
         if what in ("up", "down"):
             self._popup.move(-1 if what == "up" else 1)
+        elif self._editor.text != self._offered:
+            # The list is of an older draft: a command is meant as it is typed, a name waits for its list.
+            if what == "dismiss" or self._editor.text.startswith("/"):
+                self._offer(())
+            if what == "run" and self._editor.text.startswith("/"):
+                self._editor.send()
         elif what in ("accept", "run") and self._popup.chosen is not None:
             self.put(self._popup.chosen)
             if what == "run" and self._whole(self._editor.text.strip()):
@@ -73,6 +80,7 @@ class Completing:
         rows = reply.rows if isinstance(reply, Completions) else ()
         fresh = (row for row in rows if query.text[row.start : row.end].rstrip() != row.insert.rstrip())
         self._offer(tuple(fresh))
+        self._offered = query.text
 
     def _offer(self, rows: tuple[Completion, ...]) -> None:
         if rows or self._popup.rows:

@@ -8,7 +8,6 @@ from cockpit.protocol.code import (
     Navigate,
     Place,
     ProblemRows,
-    Problems,
     Relation,
     SymbolRow,
     SymbolRows,
@@ -16,6 +15,7 @@ from cockpit.protocol.code import (
 )
 from cockpit.protocol.queries import Refused, Reply
 from cockpit.tui import going
+from cockpit.tui.asking import known_problems
 from cockpit.tui.clean import one_line
 from cockpit.tui.link import ORIGIN
 from cockpit.tui.screens.ask import Ask
@@ -64,7 +64,7 @@ async def problems(desk: "Desk") -> None:
 
     async def ask(text: str) -> Found:
         assert desk.link is not None
-        reply = await desk.link.ask(Problems())
+        reply = await known_problems(desk.link, desk.link.state.code.at_hand)
         if not isinstance(reply, ProblemRows):
             return Found((), note=_refused(reply))
         rows = [row for row in reply.rows if not text or score(text, f"{row.message} {row.path}") > 0]

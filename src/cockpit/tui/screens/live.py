@@ -90,9 +90,10 @@ class Live(ModalScreen[Chosen | None]):
 
     def _last(self, width: int) -> Line:
         found = self._found
-        note = found.note if found is not None and not found.complete else ""
+        note = found.note if found is not None and found.choices else ""
         right = shortened(note, max(0, width - len(self._foot) - 3))
-        return Line([(self._foot, "faint/surface")], "body/surface", right=[(right, "warn/surface")])
+        key = "warn/surface" if found is not None and not found.complete else "muted/surface"
+        return Line([(self._foot, "faint/surface")], "body/surface", right=[(f"{right} ", key)])
 
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from cockpit.tui.palette import Palette
 from cockpit.tui.screens.matching import score
 from cockpit.tui.screens.sheet import SHEET_CSS, Lines
-from cockpit.tui.trace.layout import Line, Piece, shortened, width_of
+from cockpit.tui.trace.layout import Line, Piece, shortened, shortened_path, width_of
 from cockpit.tui.trace.strips import to_strip
 
 
@@ -87,8 +87,12 @@ class ChoiceList(ScrollView):
 
 def _line(choice: Choice, chosen: bool, width: int) -> Line:
     ground = "selection" if chosen else "surface"
-    label = shortened(choice.label, max(12, width - 8))
-    right = shortened(choice.right, max(0, width - width_of(label) - 9))
+    kept = (
+        min(width_of(choice.right), width * 2 // 5) + 1 if "/" in choice.right else 0
+    )  # a place stays in sight
+    label = shortened(choice.label, max(12, width - 8 - kept))
+    cut = shortened_path if kept else shortened
+    right = cut(choice.right, max(0, width - width_of(label) - 9))
     pieces: list[Piece] = [
         ("▸ " if chosen else "  ", f"person/{ground}"),
         ("● " if choice.now else "", f"good/{ground}"),

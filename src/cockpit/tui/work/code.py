@@ -117,7 +117,7 @@ def _problem(one: ProblemRow, width: int) -> list[Line]:
     first: list[Piece] = [(f" {sign}", f"{key}/surface"), (number, "muted/surface")]
     rest: list[Piece] = [(" " * (2 + len(number)), "body/surface")]
     who = f"{one_line(one.server, 20)} "
-    text = one_line(one.message)
+    text = one_line(one.message.partition("\n")[0])  # what follows is advice; the screen Problems has it
     room = width - 1 - (width_of(who) + 1)
     lines = paragraph(text, max(12, room), key="body/surface", first=first, rest=rest, fill="body/surface")[
         :3
