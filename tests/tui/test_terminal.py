@@ -59,6 +59,40 @@ def test_alt_and_a_digit_choose_a_tab_and_type_nothing(home: Path) -> None:
         assert not any(letter in terminal.text for letter in "¡™£")
 
 
+def test_an_editor_gets_the_terminal_and_gives_it_back(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "vim"
+    editor.write_text('#!/bin/sh\nprintf "EDITING %s\\n" "$1"\nread line\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(editor))
+    with cockpit_on("idle", home, columns=120) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"\x1b[17~")  # F6
+        terminal.until_text("checkout")
+        terminal.send(b"\r")
+        terminal.until_text("EDITING +call cursor(5,1)")
+        terminal.send(b"\r")
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"still here")
+        terminal.until_text("still here")
+
+
+def test_an_editor_that_is_not_there_leaves_the_screen_as_it_was(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", "/nonexistent/vim")
+    with cockpit_on("idle", home, columns=120) as terminal:
+        terminal.until_text("deepseek-chat")
+        terminal.send(b"\x1b[17~")  # F6
+        terminal.until_text("checkout")
+        terminal.send(b"\r")
+        terminal.until_text("did not start")
+        terminal.send(b"still here")
+        terminal.until_text("still here")
+
+
 def test_typing_appears_and_ctrl_d_leaves_the_terminal_as_it_was(home: Path) -> None:
     with cockpit_on("idle", home) as terminal:
         terminal.until_text("deepseek-chat")

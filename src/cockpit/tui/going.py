@@ -60,16 +60,22 @@ def _lend(desk: "Desk", argv: tuple[str, ...]) -> None:
 
     app = desk.app
     try:
-        with app.suspend():
-            code = subprocess.run(argv, check=False).returncode
-        problem = f"{argv[0]} ended with {code}" if code else ""
+        with app.suspend():  # which does not take the terminal back when something is raised in it
+            problem = _run(argv)
     except SuspendNotSupported:
         problem = "this terminal cannot be lent to an editor; Tab looks at the place here"
-    except OSError as error:
-        problem = f"{argv[0]} did not start: {error.strerror}; set $EDITOR"
     if problem:
         app.notify(problem, severity="warning")
     app.refresh(layout=True)
+
+
+def _run(argv: tuple[str, ...]) -> str:
+    """The editor until it ends; what went wrong."""
+    try:
+        code = subprocess.run(argv, check=False).returncode
+    except OSError as error:
+        return f"{argv[0]} did not start: {error.strerror}; set $EDITOR"
+    return f"{argv[0]} ended with {code}" if code else ""
 
 
 def _beside(argv: tuple[str, ...]) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
 
 _PICK = "Enter choose   Esc leave"
+_ORDER = ("error", "warning", "info", "hint")
 _SIGNS = {"error": "✗", "warning": "▲", "info": "·", "hint": "·"}
 
 
@@ -68,6 +69,7 @@ async def problems(desk: "Desk") -> None:
         if not isinstance(reply, ProblemRows):
             return Found((), note=_refused(reply))
         rows = [row for row in reply.rows if not text or score(text, f"{row.message} {row.path}") > 0]
+        rows.sort(key=lambda row: (_ORDER.index(row.severity), row.path, row.line))
         choices = [
             Choice(
                 f"{row.path}:{row.line}:{row.column}",
@@ -78,7 +80,7 @@ async def problems(desk: "Desk") -> None:
             for row in rows
         ]
         servers = ", ".join(sorted({row.server for row in rows}))
-        return Found(choices, servers, reply.complete, one_line(reply.note) or "no problems known")
+        return Found(choices, servers, reply.complete, one_line(reply.note) or ("" if rows else "none known"))
 
     await _show(desk, Live(desk.app.palette, "Problems", ask))
 
