@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from cockpit.navigation.lsp.lsp_json import Read
 
 
-HEAVY = ("index.index", "lsp.servers", "watching")
+# What servers, index and watcher import when they are first used. Here it is done in a thread: on the loop
+# it held up every key for a fifth of a second.
+HEAVY = (
+    "cockpit.navigation.index.index",
+    "cockpit.navigation.lsp.servers",
+    "cockpit.navigation.lsp.server",
+    "cockpit.navigation.lsp.questions",
+    "cockpit.navigation.lsp.diagnosing",
+    "cockpit.navigation.lsp.telling",
+    "cockpit.navigation.watching",
+    "watchfiles",
+)
 
 
 def _silent(text: str) -> None:
@@ -95,7 +106,7 @@ def _read(root: Root) -> "Read":
     """Languages of `.lsp.json`: a project's only where it is trusted. Imports what `_made` needs, too:
     both take their time, and this is a thread."""
     for name in HEAVY:
-        import_module(f"cockpit.navigation.{name}")
+        import_module(name)
     from cockpit.navigation.lsp import lsp_json
 
     if root.trusted:
