@@ -84,7 +84,7 @@ def problems(uri):
                     "range": span(number, start, start + units(found[0])),
                     "severity": 1,
                     "code": "bad",
-                    "message": found[0] + " is bad",
+                    "message": found[0] + (" is worse" if "worse" in FAULTS else " is bad"),
                 }
             )
     return rows
@@ -262,6 +262,9 @@ def notification(method, params):
                 changed(change, document["uri"])
             publish(document["uri"])
         case "textDocument/didSave":
+            if "refreshes" in FAULTS:
+                FAULTS.add("worse")
+                send({"id": "f", "method": "workspace/diagnostic/refresh"})
             note("saved " + json.dumps(params["text"]))
         case "textDocument/didClose":
             TEXTS.pop(params["textDocument"]["uri"])

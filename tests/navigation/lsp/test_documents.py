@@ -184,3 +184,13 @@ async def test_equal_answers_far_enough_apart_settle(make: Make) -> None:
             assert isinstance(found, Served)
             answers.append(found)
     assert not answers[0].settled
+
+
+async def test_problems_are_pulled_again_when_the_server_says_so(make: Make, root: Path, file: Path) -> None:
+    servers = make(small("pull", "refreshes"))
+    (root / "b.tiny").write_text("bad\n")
+    await servers.diagnosed("b.tiny", 10)
+    await servers.outline("a.tiny", 10)
+    file.write_text("def two():\n")
+    await servers.outline("a.tiny", 10)
+    await until(servers, lambda: servers.published()["b.tiny"][0].message == "bad is worse")

@@ -138,3 +138,12 @@ def test_what_the_protocol_does_not_know_is_misshapen(root: Path, answer: object
 
 def test_no_edit_is_none(root: Path) -> None:
     assert read(root, None) == read(root, {}) == ()
+
+
+def test_a_rename_that_would_tear_the_text_apart_is_refused(root: Path) -> None:
+    (root / "a.py").write_text("'é😀'; old = 1\n")
+    answer = {"changes": {uri(root, "a.py"): [edit(0, 6, 9, "new")]}}
+    with pytest.raises(Unable, match="where old was to be renamed"):
+        edits_of(answer, str(root.resolve()), Texts(), "utf-16", ({}, {}), "old")
+    (found,) = edits_of(answer, str(root.resolve()), Texts(), "utf-32", ({}, {}), "old")
+    assert isinstance(found, WriteFile) and found.content.decode() == "'é😀'; new = 1\n"

@@ -24,6 +24,7 @@ class Plan:
     texts: Texts
     encoding: Encoding
     versions: Mapping[str, int]
+    name: str = ""
     edits: list[Edit] = field(default_factory=list)
     virtual: dict[str, Text | None] = field(default_factory=dict)
 
@@ -54,13 +55,15 @@ def edits_of(
     texts: Texts,
     encoding: Encoding,
     seen: tuple[Mapping[str, int], Mapping[str, Text]],
+    name: str = "",
 ) -> tuple[Edit, ...]:
     """The edits of a WorkspaceEdit (null: none). `seen` are the open documents' versions by URI
-    and texts by path: an edit made for another version is refused."""
+    and texts by path: an edit made for another version is refused. With `name`, each edit must replace text
+    that holds it."""
     if answer is None:
         return ()
     versions, open_texts = seen
-    plan = Plan(root, texts, encoding, versions, [], dict(open_texts))
+    plan = Plan(root, texts, encoding, versions, name, [], dict(open_texts))
     whole = record(answer)
     changes = whole.get("documentChanges")
     if changes is not None:
@@ -126,13 +129,14 @@ def _edit_text(plan: Plan, uri: object, text_edits: object) -> None:
         raise Unable(f"{shown(plan.root, path)} cannot be read; nothing was changed")
     if not known.exact:
         raise Unable(f"{shown(plan.root, path)} is no UTF-8; edit it by hand")
-    changed = applied(known, listing(text_edits), plan.encoding)
+    changed = applied(known, listing(text_edits), plan.encoding, plan.name)
     if changed != known.text:
         plan.write(path, known.bytes_of(changed), known.digest)
 
 
-def applied(known: Text, text_edits: Sequence[object], encoding: Encoding) -> str:
-    """The text after TextEdits, which all count in the text before. Raises `Misshapen` where they overlap."""
+def applied(known: Text, text_edits: Sequence[object], encoding: Encoding, name: str = "") -> str:
+    """The text after TextEdits, which all count in the text before; each must replace text that holds `name`.
+    Raises `Misshapen` where they overlap and `Unable` where they do not."""
     starts = known.starts
     spans = []
     for place, one in enumerate(text_edits):
@@ -144,6 +148,10 @@ def applied(known: Text, text_edits: Sequence[object], encoding: Encoding) -> st
     for start, end, _, new in sorted(spans):
         if start < at or end < start:
             raise Misshapen("edits that overlap")
+        if name not in known.text[start:end]:
+            # A server that counts columns another way than it said would tear the text apart.
+            torn = known.text[start:end][:40]
+            raise Unable(f"it would change {torn!r} where {name} was to be renamed; nothing was changed")
         pieces += [known.text[at:start], new]
         at = end
     return "".join([*pieces, known.text[at:]])

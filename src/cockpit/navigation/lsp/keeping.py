@@ -5,11 +5,15 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from cockpit.navigation.lsp import measuring, status
 from cockpit.navigation.lsp.life import Life
 from cockpit.navigation.lsp.roster import Roster
 from cockpit.protocol.code import ServerRow
+
+if TYPE_CHECKING:
+    from cockpit.navigation.lsp.server import Server
 
 Command = Callable[[status.Verb, str], Awaitable[str]]
 
@@ -24,6 +28,7 @@ class Keeping:
         self._shown: tuple[ServerRow, ...] = ()
         self._measured = 0.0
         self._closed = False
+        self._again: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Start, where it does not run yet. Returns at once."""
@@ -34,6 +39,8 @@ class Keeping:
         """Stop, and take away what other processes see."""
         self._closed = True
         task, self._task = self._task, None
+        if self._again is not None:
+            self._again.cancel()
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
@@ -70,6 +77,9 @@ class Keeping:
             await life.gave_up("answered nothing any more and was ended")
         elif now - life.used > self._roster.limits.idle:
             await life.stop("idle; starts again when needed")
+        elif server.refreshed != server.incoming.refreshed:
+            server.refreshed = server.incoming.refreshed
+            self._again = asyncio.create_task(_ask_again(server))
 
     async def _measure(self) -> None:
         up = {
@@ -80,3 +90,10 @@ class Keeping:
         for pid, size in (await asyncio.to_thread(measuring.megabytes, tuple(up))).items():
             up[pid].megabytes = size
         await self._roster.fit()
+
+
+async def _ask_again(server: "Server") -> None:
+    """The server says that the problems it was pulled for may be others now."""
+    from cockpit.navigation.lsp import telling
+
+    await telling.told(server, ())

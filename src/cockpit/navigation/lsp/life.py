@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -174,10 +175,12 @@ class Life:
 
     async def _live(self, argv: tuple[str, ...]) -> str:
         """One process from start to end; why it ended."""
+        # The first import takes 30 ms: not on the loop.
+        await asyncio.to_thread(import_module, "cockpit.navigation.lsp.server")
         from cockpit.navigation.lsp.server import Server
 
         house = self._house
-        folder = _folder(house.root, self.spec.folder)
+        folder = await asyncio.to_thread(_folder, house.root, self.spec.folder)
         server = Server(
             self.spec, folder, house.texts, self.log, house.limits, house.id_of, house.heard, house.root
         )

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from cockpit.navigation.lsp.positions import Encoding, encoding_of
 from cockpit.navigation.lsp.shapes import inner
 from cockpit.navigation.lsp.uris import uri_of
 from cockpit.plugin.languages import LanguageServer
@@ -75,6 +76,9 @@ def offered(capabilities: object, registered: Mapping[str, tuple[str, object]], 
     return None
 
 
+# Both hand the protocol's columns to jedi and jedi's back as they are, whatever encoding they agreed to: seen
+# with an emoji on the line, jedi-language-server 0.47 (which says utf-8) and pylsp 1.15 (which says nothing).
+COUNT_CHARACTERS = ("jedi-language-server", "pylsp")
 METHODS = {
     "diagnosticProvider": "textDocument/diagnostic",
     "renameProvider": "textDocument/rename",
@@ -90,6 +94,13 @@ METHODS = {
     "documentFormattingProvider": "textDocument/formatting",
     "executeCommandProvider": "workspace/executeCommand",
 }
+
+
+def encoding(answer: object) -> Encoding:
+    """How the server that answered `initialize` so counts columns."""
+    if inner(answer, "serverInfo", "name") in COUNT_CHARACTERS:
+        return "utf-32"
+    return encoding_of(inner(answer, "capabilities", "positionEncoding"))
 
 
 def sync_kind(capabilities: object) -> int:

@@ -2,6 +2,7 @@
 its time. Positions and rows are ours, see `positions` and `reading`."""
 
 import asyncio
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ STEPS: Mapping[ServerRelation, tuple[str, str, str, str]] = {
     "subtypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/subtypes", ""),
 }
 CHANGED = 2
+NAME = re.compile(r"[^\W\d]\w*")
 WHOLE_PROJECT = ("references", "implementations", "callers", "subtypes")
 FORMAT = {"tabSize": 4, "insertSpaces": True, "trimTrailingWhitespace": True, "insertFinalNewline": True}
 
@@ -156,7 +158,7 @@ async def rename(server: Server, path: str, line: int, column: int, to: str) -> 
             raise Unable(f"{server.spec.name} finds nothing to rename at {path}:{line}:{column}")
         while True:
             answer = await server.ask("textDocument/rename", {**at, "newName": to})
-            found = await edits(server, answer)
+            found = await edits(server, answer, word_at(document.text.line(line), column))
             if await _are_stale(server, {one.path for one in found}):
                 continue
             # A rename that misses uses breaks the code: one that may is asked for until it stays the same.
@@ -182,14 +184,21 @@ async def formatted(server: Server, path: str) -> tuple[Edit, ...]:
         return await edits(server, {"changes": {document.uri: list(listing(answer))}})
 
 
-async def edits(server: Server, answer: object) -> tuple[Edit, ...]:
-    """A WorkspaceEdit as edits of ours. What is open counts as the server saw it."""
+def word_at(line: str, column: int) -> str:
+    """The name at a column, or the one that ends there; empty where there is none."""
+    words = (found for found in NAME.finditer(line) if found.start() < column <= found.end() + 1)
+    return next((found[0] for found in words), "")
+
+
+async def edits(server: Server, answer: object, name: str = "") -> tuple[Edit, ...]:
+    """A WorkspaceEdit as edits of ours. What is open counts as the server saw it. With `name`, each must
+    replace text that holds it."""
     open_now = {path: server.documents.get(path) for path in server.documents.paths()}
     documents = {path: one for path, one in open_now.items() if one is not None}
     versions = {one.uri: one.version for one in documents.values()}
     texts = {path: one.text for path, one in documents.items()}
     return await asyncio.to_thread(
-        edits_of, answer, server.root, server.texts, server.encoding, (versions, texts)
+        edits_of, answer, server.root, server.texts, server.encoding, (versions, texts), name
     )
 
 

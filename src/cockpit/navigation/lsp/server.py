@@ -18,10 +18,10 @@ from cockpit.navigation.lsp.incoming import Incoming
 from cockpit.navigation.lsp.lease import Lease
 from cockpit.navigation.lsp.limits import Limits
 from cockpit.navigation.lsp.logs import Log
-from cockpit.navigation.lsp.positions import Encoding, encoding_of
+from cockpit.navigation.lsp.positions import Encoding
 from cockpit.navigation.lsp.problems import ProblemStore
 from cockpit.navigation.lsp.settling import Settling
-from cockpit.navigation.lsp.shapes import inner, record
+from cockpit.navigation.lsp.shapes import record
 from cockpit.navigation.lsp.texts import Texts
 from cockpit.navigation.lsp.uris import uri_of
 from cockpit.plugin.languages import LanguageServer
@@ -59,6 +59,7 @@ class Server:
         self._asked = 0
         self._probed = False
         self.known: set[str] = set()
+        self.refreshed = 0
         self.freshness = Freshness()
         self.problems = ProblemStore(root, texts)
         self.settling = Settling(limits, time.monotonic())
@@ -90,7 +91,7 @@ class Server:
         words = offers.first_words(self.spec, self.folder)
         answer = record(await self._connection.request("initialize", words))
         self.capabilities = record(answer.get("capabilities"))
-        self.encoding = encoding_of(inner(self.capabilities, "positionEncoding"))
+        self.encoding = offers.encoding(answer)
         self.problems.encoding = self.encoding
         self.documents = self._documents()
         self._connection.notify("initialized", {})
