@@ -173,6 +173,17 @@ async def test_a_typed_command_runs_and_another_origins_asks(scripted: Path) -> 
         await driver.decide(request.id, "reject_once")
 
 
+async def test_a_change_a_person_asks_for_is_shown_before_it_is_written(scripted: Path) -> None:
+    script(scripted.parent, {"text": "ok"})
+    async with driving(scripted, options=options()) as driver:
+        await driver.run_tool("edit", path="a.txt", old="one", new="eins")
+        request = await driver.next(ApprovalRequested)
+        assert request.parts[0].diff is not None and (scripted / "a.txt").read_text() == "one\n"
+        await driver.decide(request.id, "allow_once")
+        assert (await driver.next(ToolCallFinished)).result.outcome == "ok"
+    assert (scripted / "a.txt").read_text() == "eins\n"
+
+
 async def test_an_answer_nothing_waits_for_is_said_and_not_obeyed(scripted: Path) -> None:
     script(scripted.parent, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:

@@ -44,7 +44,8 @@ async def permit(
     """Whether `call` may run."""
     host = agent.host
     judged = Judged(call, tool, preview, context)
-    typed = asked_by == "person" and host.origin == "tui"
+    # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
+    typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
     deciders = host.catalog.all(Decider)
     verdict = await judge(judged, deciders, host.all_rules(), agent.mode, typed)
     if guard_asks and verdict.level == "allow":
