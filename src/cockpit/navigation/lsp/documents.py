@@ -7,9 +7,10 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from cockpit.navigation.lsp.positions import Encoding, units
-from cockpit.navigation.lsp.texts import NEVER, Text, Texts, text_of
+from cockpit.navigation.lsp.texts import NEVER, Stamp, Text, Texts, is_same, text_of
 from cockpit.navigation.lsp.uris import uri_of
 
 
@@ -18,6 +19,7 @@ class Document:
     """An open document. `version` counts its changes, `look` orders the readings it was taken from."""
 
     path: str
+    place: Path
     uri: str
     version: int
     text: Text
@@ -70,9 +72,9 @@ class Documents:
         for a path that is no readable file."""
         self._look += 1
         look = self._look
-        wanted = (*paths, *(one for one in self._open if one not in paths))
-        found = await asyncio.to_thread(_read, self._texts, wanted)
-        for path, text in zip(wanted, found, strict=True):
+        opened = [(one.path, one.place, one.text.stamp) for one in self._open.values()]
+        found = await asyncio.to_thread(_differing, self._texts, paths, opened)
+        for path, text in found.items():
             self._settle(path, text, look, path in paths)
         for path in paths:
             if path in self._open:
@@ -124,7 +126,7 @@ class Documents:
             self._notify("textDocument/didClose", {"textDocument": {"uri": known.uri}})
 
     def _begin(self, path: str, text: Text, look: int) -> Document:
-        document = Document(path, uri_of(path), 1, text, _now(), look)
+        document = Document(path, Path(path), uri_of(path), 1, text, _now(), look)
         self._open[path] = document
         opened = {"uri": document.uri, "languageId": self._id_of(path), "version": 1, "text": text.text}
         self._notify("textDocument/didOpen", {"textDocument": opened})
@@ -157,5 +159,17 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _read(texts: Texts, paths: tuple[str, ...]) -> tuple[Text | None, ...]:
-    return tuple(texts.get(path) for path in paths)
+def _differing(
+    texts: Texts, paths: tuple[str, ...], opened: list[tuple[str, Path, Stamp]]
+) -> dict[str, Text | None]:
+    """The texts of those that differ on disk from what is open, and of `paths` that are not open. Every
+    question looks at all that is open: hence as little as can be for one that is the same."""
+    found: dict[str, Text | None] = {}
+    for path, place, stamp in opened:
+        if not is_same(place, stamp):
+            found[path] = texts.get(path)
+    known = {path for path, _, _ in opened}
+    for path in paths:
+        if path not in known:
+            found[path] = texts.get(path)
+    return found

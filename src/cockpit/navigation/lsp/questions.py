@@ -4,8 +4,9 @@ its time. Positions and rows are ours, see `positions` and `reading`."""
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from cockpit.navigation.contracts import Served, ServerRelation
 from cockpit.navigation.lsp import reading
@@ -35,6 +36,8 @@ STEPS: Mapping[ServerRelation, tuple[str, str, str, str]] = {
 CHANGED = 2
 NAME = re.compile(r"[^\W\d]\w*")
 WHOLE_PROJECT = ("references", "implementations", "callers", "subtypes")
+# Rows, and whether to ask again.
+Looked: TypeAlias = tuple[tuple[SymbolRow, ...], bool]
 FORMAT = {"tabSize": 4, "insertSpaces": True, "trimTrailingWhitespace": True, "insertFinalNewline": True}
 
 
@@ -82,31 +85,46 @@ async def symbols(server: Server, query: str) -> Served:
 async def related(server: Server, relation: ServerRelation, path: str, line: int, column: int) -> Served:
     plain = PLAIN.get(relation)
 
-    async def once() -> tuple[SymbolRow, ...]:
+    async def once() -> Looked:
         if plain is not None:
             return await _plain(server, relation, plain, path, line, column)
         return await _stepwise(server, relation, path, line, column)
 
     async with server.lease.shared():
-        rows = await once()
-        while await _are_stale(server, {row.path for row in rows}):
-            rows = await once()
+        rows, again = await once()
+        while again:
+            rows, again = await once()
     if relation not in WHOLE_PROJECT:
         return Served(rows, True, server.spec.name)
     server.settling.answered((relation, path, line, column), hash(rows), time.monotonic())
     return Served(rows, server.settled, server.spec.name)
 
 
-async def _are_stale(server: Server, names: Iterable[str]) -> bool:
-    """Whether an answer is about files that changed on disk unheard of: the server is told, and is to be
-    asked again. So an edit is seen without any watcher, wherever it was."""
+async def _looked(server: Server, read: Callable[[], tuple[SymbolRow, ...]]) -> Looked:
+    """The rows of an answer; and whether they are about files that changed on disk unheard of: the server is
+    then told, and is to be asked again. So an edit is seen without any watcher, wherever it was."""
+    rows, stale = await asyncio.to_thread(_read, server, read)
+    _tell(server, stale)
+    return rows, bool(stale)
+
+
+def _read(
+    server: Server, read: Callable[[], tuple[SymbolRow, ...]]
+) -> tuple[tuple[SymbolRow, ...], list[str]]:
+    rows = read()
+    return rows, _stale(server, {row.path for row in rows})
+
+
+def _stale(server: Server, names: Iterable[str]) -> list[str]:
+    """Those that are not open and changed unheard of. Called in a thread."""
     paths = (str(Path(server.root, name)) for name in names)
-    closed = [path for path in paths if server.documents.get(path) is None]
-    stale = await asyncio.to_thread(server.freshness.stale, closed) if closed else []
-    if stale:
-        changes = [{"uri": uri_of(path), "type": CHANGED} for path in stale]
+    return server.freshness.stale(path for path in paths if server.documents.version_of(path) is None)
+
+
+def _tell(server: Server, stale: Sequence[str]) -> None:
+    changes = [{"uri": uri_of(path), "type": CHANGED} for path in stale]
+    if changes:
         server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
-    return bool(stale)
 
 
 async def _plain(
@@ -116,7 +134,7 @@ async def _plain(
     path: str,
     line: int,
     column: int,
-) -> tuple[SymbolRow, ...]:
+) -> Looked:
     offer, method, words = plain
     server.must(offer, words)
     document = await opened(server, path)
@@ -125,12 +143,10 @@ async def _plain(
         params["context"] = {"includeDeclaration": True}
     answer = await server.ask(method, params)
     kind = "reference" if relation == "references" else ""
-    return await asyncio.to_thread(reading.located, reader(server), answer, kind)
+    return await _looked(server, lambda: reading.located(reader(server), answer, kind))
 
 
-async def _stepwise(
-    server: Server, relation: ServerRelation, path: str, line: int, column: int
-) -> tuple[SymbolRow, ...]:
+async def _stepwise(server: Server, relation: ServerRelation, path: str, line: int, column: int) -> Looked:
     offer, prepare, follow, key = STEPS[relation]
     server.must(offer, f"find {relation}")
     document = await opened(server, path)
@@ -138,7 +154,7 @@ async def _stepwise(
     answers: list[object] = []
     for one in listing(starts)[:20]:
         answers += listing(await server.ask(follow, {"item": one}))
-    return await asyncio.to_thread(reading.hierarchy, reader(server), answers, key)
+    return await _looked(server, lambda: reading.hierarchy(reader(server), answers, key))
 
 
 async def hover(server: Server, path: str, line: int, column: int) -> str:
@@ -159,7 +175,9 @@ async def rename(server: Server, path: str, line: int, column: int, to: str) -> 
         while True:
             answer = await server.ask("textDocument/rename", {**at, "newName": to})
             found = await edits(server, answer, word_at(document.text.line(line), column))
-            if await _are_stale(server, {one.path for one in found}):
+            stale = await asyncio.to_thread(_stale, server, {one.path for one in found})
+            if stale:
+                _tell(server, stale)
                 continue
             # A rename that misses uses breaks the code: one that may is asked for until it stays the same.
             server.settling.answered(("rename", path, line, column, to), hash(found), time.monotonic())

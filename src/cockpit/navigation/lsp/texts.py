@@ -81,6 +81,22 @@ def stamp_of(path: str) -> Stamp:
     return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, sure)
 
 
+def is_same(place: Path, stamp: Stamp) -> bool:
+    """Whether the file is still the one that `stamp` was taken of."""
+    if not stamp.sure:
+        return False
+    try:
+        now = place.stat()
+    except (OSError, ValueError):
+        return False
+    return (
+        now.st_mtime_ns == stamp.modified
+        and now.st_ctime_ns == stamp.changed
+        and now.st_size == stamp.size
+        and now.st_ino == stamp.inode
+    )
+
+
 NEVER = Stamp(0, 0, 0, 0, False)
 
 
