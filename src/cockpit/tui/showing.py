@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cockpit.tui import clipboard, lending
-from cockpit.tui.state.code import TABS, Tab
+from cockpit.tui import clipboard, lending, working
 from cockpit.tui.state.entries import FOLDING, Answered, Said
 from cockpit.tui.state.state import Request
 
@@ -25,36 +24,6 @@ async def trace(desk: "Desk") -> None:
 
 async def composer(desk: "Desk") -> None:
     desk.app.editor.focus()
-    _bar(desk)
-
-
-async def work(desk: "Desk") -> None:
-    """Wide: to Work, and from it back; narrow: open or shut the drawer."""
-    view, app = desk.app.work, desk.app
-    if app.size.width < 100:
-        opened = not view.has_class("-open")
-        view.set_class(opened, "-open")
-        (view if opened else app.editor).focus()
-    elif view.has_focus:
-        view.add_class("-shut")
-        app.trace.add_class("-alone")
-        app.editor.focus()
-    else:
-        view.remove_class("-shut")
-        app.trace.remove_class("-alone")
-        view.focus()
-    _bar(desk)
-
-
-async def todo(desk: "Desk") -> None:
-    """Work, scrolled to the todo list."""
-    view = desk.app.work
-    view.set_class(True, "-open")
-    view.remove_class("-shut")
-    desk.app.trace.remove_class("-alone")
-    for y, row in enumerate(view.rows):
-        if row.line.text.startswith(" TODO"):
-            view.scroll_to(y=y, animate=False, force=True)
     _bar(desk)
 
 
@@ -211,47 +180,6 @@ def _screen(name: str, function: str = "show") -> Doing:
     return show
 
 
-def _tab(tab: Tab) -> Doing:
-    async def show(desk: "Desk") -> None:
-        open_tab(desk, tab)
-
-    return show
-
-
-def _next_tab(step: int) -> Doing:
-    async def show(desk: "Desk") -> None:
-        if desk.link is not None:
-            open_tab(desk, TABS[(TABS.index(desk.link.state.code.tab) + step) % len(TABS)])
-
-    return show
-
-
-def open_tab(desk: "Desk", tab: Tab) -> None:
-    """Show a tab of Work, and Work where it is shut."""
-    view, link = desk.app.work, desk.link
-    if link is None:
-        return
-    if desk.app.size.width < 100:
-        view.add_class("-open")
-    view.remove_class("-shut")
-    desk.app.trace.remove_class("-alone")
-    code = link.state.code
-    if tab != code.tab:
-        view.scroll_to(y=0, animate=False, force=True)
-    code.tab = tab
-    code.stale.update({"outline"} if tab == "outline" else {"problems"} if tab == "problems" else set())
-    _bar(desk)
-
-
-async def look(desk: "Desk") -> None:
-    """What the cursor in Work is on, in the viewer."""
-    from cockpit.tui import going
-
-    what, _, place = desk.app.work.chosen.partition(":")
-    if what == "place":
-        await going.go_to(desk, place, viewed=True)
-
-
 def _bar(desk: "Desk") -> None:
     if desk.link is not None:
         desk.link.state.aspects |= {"bar", "work"}
@@ -272,10 +200,9 @@ async def _changes(desk: "Desk") -> None:
 
 _CODE = ("symbols", "outline", "references", "callers", "problems", "rename", "restart_servers")
 SHOWING: dict[str, Doing] = {
+    **working.WORKING,
     "trace": trace,
     "composer": composer,
-    "work": work,
-    "todo": todo,
     "expand": expand,
     "open_entry": open_entry,
     "redraw": redraw,
@@ -298,12 +225,6 @@ SHOWING: dict[str, Doing] = {
     "view_approval": _screen("approval"),
     "find": _screen("find"),
     **{name: _screen("code", name) for name in _CODE},
-    "tab_now": _tab("now"),
-    "tab_outline": _tab("outline"),
-    "tab_problems": _tab("problems"),
-    "tab_next": _next_tab(1),
-    "tab_previous": _next_tab(-1),
-    "look": look,
     "find_next": find_next,
     "find_previous": find_previous,
 }
