@@ -1,4 +1,4 @@
-"""The actions of Work: going there, opening and shutting it, its tabs, a look at the place under the cursor."""
+"""The actions of Work: going there, opening and shutting it, its tabs, a look at what the cursor is on."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
