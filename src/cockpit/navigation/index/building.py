@@ -1,32 +1,26 @@
 """Building the index and bringing it up to date: what is new is parsed by niced workers, in batches."""
 
 import os
-import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cockpit.navigation.index import store
 from cockpit.navigation.index.catalog import Catalog
 from cockpit.navigation.index.facts import FileFacts, digest_of, facts_of, read_file
-from cockpit.navigation.index.frames import command, receive, send
 from cockpit.navigation.index.grammars import Readers
 from cockpit.navigation.index.sources import walk_sources
+from cockpit.navigation.index.workers import Worker, asked, begin_worker, workers_of
 
 BATCH_BYTES = 120_000
 BATCH_FILES = 60
 FEW_BYTES = 200_000
 RESTARTS = 5
-BATCH_SECONDS = 30.0
 # A file as young as its kept facts may have changed within one tick of the clock.
 DOUBT_NS = 2_000_000_000
-
-
-def workers_of(processors: int) -> int:
-    """How many parse at once: all processors but one, two where there are two (they are niced)."""
-    return 1 if processors < 2 else max(2, min(processors - 1, 6))
 
 
 @dataclass(slots=True)
@@ -55,23 +49,29 @@ class Build:
     """One pass over the root. Its thread ends with the pass, its workers with its thread."""
 
     def __init__(
-        self, root: str, readers: Readers, catalog: Catalog, kept: str, heard: Callable[[], None]
+        self,
+        root: str,
+        readers: Readers,
+        catalog: Catalog,
+        file: Path | None,
+        heard: Callable[[], None],
+        early: Sequence[Worker] = (),
     ) -> None:
         self.root = root
         self.readers = readers
         self.catalog = catalog
         self.version = store.version_of(readers.languages)
-        self.file = store.file_of(kept, root) if kept else None
+        self.file = file
         self._heard = heard
         self._looked = 0
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Worker] = list(early)
+        self._early = list(early)
         self._lock = threading.Lock()
 
     def run(self) -> None:
         """Load what is kept, find what differs, parse it, keep it."""
         kept, saved = self._known()
         self._looked = time.time_ns()
-        early = [] if kept else [self._worker() for _ in range(workers_of(os.cpu_count() or 1))]
         found = list(walk_sources(self.root, self.readers))
         todo: list[tuple[str, int]] = []
         same: list[FileFacts] = []
@@ -83,7 +83,7 @@ class Build:
                 same.append(fresh)
         self.catalog.begin(same, [path for path, _ in todo])
         self._heard()
-        self._parse(todo, early)
+        self._parse(todo)
         self.catalog.end()
         if todo or len(kept) != len(found):
             self.save()
@@ -124,13 +124,14 @@ class Build:
         same = bool(kept.digest) and digest_of(text) == kept.digest
         return kept._replace(modified=modified) if same else None
 
-    def _parse(self, todo: list[tuple[str, int]], early: list[subprocess.Popen[bytes] | None]) -> None:
+    def _parse(self, todo: list[tuple[str, int]]) -> None:
+        early, self._early = self._early, []
         work = Work(deque(_batches(todo)))
         small = sum(size for _, size in todo) < FEW_BYTES
-        if small and not any(early):
+        if small and not early:
             self._here(work)
             return
-        hands = early or [None] * workers_of(os.cpu_count() or 1)
+        hands: list[Worker | None] = [*early] or [None] * workers_of(os.cpu_count() or 1)
         threads = [threading.Thread(target=self._feed, args=(work, one), daemon=True) for one in hands]
         for thread in threads:
             thread.start()
@@ -148,14 +149,14 @@ class Build:
         self.catalog.put([one for one in facts if one is not None])
         self._heard()
 
-    def _feed(self, work: Work, process: subprocess.Popen[bytes] | None) -> None:
+    def _feed(self, work: Work, process: Worker | None) -> None:
         """Give one worker batch after batch; replace it when it dies."""
         while work.restarts <= RESTARTS and (batch := work.take()):
             process = process or self._worker()
             if process is None:
                 work.batches.appendleft(batch)
                 return
-            rows = _asked(process, batch)
+            rows = asked(process, batch)
             if rows is None:
                 self._drop(process)
                 process = None
@@ -166,50 +167,20 @@ class Build:
         if process is not None:
             self._drop(process)
 
-    def _drop(self, process: subprocess.Popen[bytes]) -> None:
+    def _drop(self, process: Worker) -> None:
         with self._lock:
             if process in self._processes:
                 self._processes.remove(process)
         process.kill()
         process.wait()
 
-    def _worker(self) -> subprocess.Popen[bytes] | None:
-        """A worker that knows its root and languages; None when no process can be started."""
-        try:
-            process = subprocess.Popen(
-                command("cockpit.navigation.index.worker"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        except OSError:
-            return None
-        with self._lock:
-            self._processes.append(process)
-        try:
-            if process.stdin is not None:
-                send(process.stdin, (self.root, tuple(self.readers.languages)))
-        except OSError:
-            self._drop(process)
-            return None
+    def _worker(self) -> Worker | None:
+        """A worker that is ended with us; None when no process can be started."""
+        process = begin_worker(self.root, self.readers.languages)
+        if process is not None:
+            with self._lock:
+                self._processes.append(process)
         return process
-
-
-def _asked(process: subprocess.Popen[bytes], batch: list[str]) -> list[FileFacts] | None:
-    """A worker's answer; None when it died, or hung and was ended."""
-    if process.stdin is None or process.stdout is None:
-        return None
-    bound = threading.Timer(BATCH_SECONDS, process.kill)
-    bound.daemon = True
-    bound.start()
-    try:
-        send(process.stdin, batch)
-        rows = receive(process.stdout)
-    except (OSError, EOFError):
-        return None
-    finally:
-        bound.cancel()
-    return [one for one in rows if isinstance(one, FileFacts)] if isinstance(rows, list) else None
 
 
 def _batches(todo: list[tuple[str, int]]) -> list[list[str]]:

@@ -3,7 +3,6 @@
 import marshal
 import os
 from hashlib import blake2b
-from pathlib import Path
 from typing import NamedTuple
 
 from cockpit.navigation.index.definitions import Definition, definitions, words
@@ -38,9 +37,19 @@ def digest_of(text: bytes) -> bytes:
 
 def read_file(path: str) -> tuple[bytes, os.stat_result]:
     """A file's bytes and what it was when they were read. Raises OSError."""
-    with Path(path).open("rb") as file:
-        facts = os.fstat(file.fileno())
-        return (file.read() if facts.st_size <= LARGEST else b""), facts
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        facts = os.fstat(handle)
+        return (_all(handle, facts.st_size) if facts.st_size <= LARGEST else b""), facts
+    finally:
+        os.close(handle)
+
+
+def _all(handle: int, size: int) -> bytes:
+    text = os.read(handle, size + 1)
+    while more := os.read(handle, size + 1):
+        text += more
+    return text
 
 
 def facts_of(root: str, path: str, readers: Readers) -> FileFacts | None:

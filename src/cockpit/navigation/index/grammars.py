@@ -2,12 +2,9 @@
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import translate
-from typing import TYPE_CHECKING
-
-from cockpit.plugin.languages import Language
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
@@ -17,10 +14,37 @@ CPP_ONLY = re.compile(rb"(?m)^\s*(class|namespace|template|public|private|protec
 OUTLINE_ONLY = frozenset({"key", "heading", "table"})
 
 
+class Readable(Protocol):
+    """A `Language`, or what a `Spec` keeps of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def globs(self) -> tuple[str, ...]: ...
+    @property
+    def grammar(self) -> str: ...
+    @property
+    def queries(self) -> Mapping[str, str]: ...
+
+
+class Spec(NamedTuple):
+    """What reading a language takes: a process that parses need not load our plugins' values."""
+
+    name: str
+    globs: tuple[str, ...]
+    grammar: str
+    queries: Mapping[str, str]
+
+
+def specs_of(languages: Sequence[Readable]) -> tuple[Spec, ...]:
+    """Those that have a grammar."""
+    return tuple(Spec(one.name, one.globs, one.grammar, one.queries) for one in languages if one.grammar)
+
+
 class Reader:
     """One language's parser and queries; both are made when first asked for."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Readable) -> None:
         self.language = language
         self.name = language.name
         self._grammar: Grammar | None = None
@@ -57,8 +81,9 @@ class Reader:
 class Readers:
     """The readers of all languages that have a grammar, found by a file's name."""
 
-    languages: Sequence[Language]
+    languages: Sequence[Readable]
     by_suffix: dict[str, list[Reader]] = field(default_factory=dict)
+    by_file: dict[str, list[Reader]] = field(default_factory=dict)
     by_pattern: list[tuple[re.Pattern[str], Reader]] = field(default_factory=list)
     by_name: dict[str, Reader] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
@@ -69,17 +94,25 @@ class Readers:
                 continue
             reader = self.by_name[language.name] = Reader(language)
             for glob in language.globs:
-                plain = re.fullmatch(r"\*(\.[\w+-]+)", glob)
-                if plain:
-                    self.by_suffix.setdefault(plain[1], []).append(reader)
-                else:
-                    self.by_pattern.append((re.compile(translate(glob)), reader))
+                self._add(glob, reader)
+
+    def _add(self, glob: str, reader: Reader) -> None:
+        suffix = re.fullmatch(r"\*(\.[\w+-]+)", glob)
+        if suffix:
+            self.by_suffix.setdefault(suffix[1], []).append(reader)
+        elif not set(glob) & set("*?["):
+            self.by_file.setdefault(glob, []).append(reader)
+        else:
+            from fnmatch import translate
+
+            self.by_pattern.append((re.compile(translate(glob)), reader))
 
     def candidates(self, path: str) -> list[Reader]:
         """Those that may read a file of this name, the first registered first."""
         name = path[path.rfind("/") + 1 :]
         dot = name.rfind(".")
         found = list(self.by_suffix.get(name[dot:], ())) if dot >= 0 else []
+        found += self.by_file.get(name, ())
         found += [reader for pattern, reader in self.by_pattern if pattern.match(name)]
         return [reader for reader in found if reader.name not in self.broken]
 

@@ -1,168 +1,30 @@
-"""The process of an index: it builds, hears what changed, and answers one question after another.
+"""The process of an index. It ends when the process that started it does: its stdin ends then.
 
-It ends when the process that started it does: its stdin ends then.
+Imports little before it has begun its workers: they start while it does.
 """
 
 import os
-import queue
 import sys
-import threading
-import time
-import traceback
-from collections.abc import Sequence
-from pathlib import Path
 
-from cockpit.navigation.index.answers import Answers
-from cockpit.navigation.index.building import Build
-from cockpit.navigation.index.catalog import Catalog
-from cockpit.navigation.index.facts import facts_of
-from cockpit.navigation.index.frames import receive, send
-from cockpit.navigation.index.grammars import Readers
-from cockpit.navigation.index.sources import counts, relative, walk_sources
-from cockpit.plugin.languages import Language
-
-MANY = 200
-IDLE_SECONDS = 2.0
-LAST_SECONDS = 1.0
-RULES = frozenset({".gitignore", ".ignore", ".cockpitignore"})
-
-
-class Host:
-    """The index of one root, behind two pipes."""
-
-    def __init__(self, root: str, languages: Sequence[Language], kept: str) -> None:
-        self.root = root
-        self.readers = Readers(languages)
-        self.catalog = Catalog()
-        self.answers = Answers(root, Readers(languages), self.catalog)
-        self.build = Build(root, self.readers, self.catalog, kept, self.tell)
-        self._inbox: queue.Queue[object] = queue.Queue()
-        self._building: threading.Thread | None = None
-        self._again = False
-        self._write = threading.Lock()
-
-    def run(self) -> None:
-        threading.Thread(target=self._listen, daemon=True).start()
-        while True:
-            try:
-                message = self._inbox.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
-                self._idle()
-                continue
-            match message:
-                case ("build",):
-                    self.begin()
-                case ("changed", [*paths]):
-                    self.changed([path for path in paths if isinstance(path, str)])
-                case ("ask", int() as id, str() as name, tuple() as arguments):
-                    self._answer(id, name, arguments)
-                case _:
-                    break
-        self._end()
-
-    def _end(self) -> None:
-        """Keep what is whole: a pass that has parsed everything may be about to."""
-        if self._building is not None and not self._pending():
-            self._building.join(LAST_SECONDS / 2)
-        if self.catalog.dirty and not self._is_building():
-            self.build.save()
-        self.build.close()
-
-    def begin(self) -> None:
-        """Build, or look at everything again; once more afterwards when it is asked for meanwhile."""
-        if self._is_building():
-            self._again = True
-            return
-        self._building = threading.Thread(target=self._build, daemon=True)
-        self._building.start()
-
-    def changed(self, paths: Sequence[str]) -> None:
-        """Parse anew what is written, forget what is gone."""
-        inside = sorted({path for path in (relative(self.root, one) for one in paths) if path})
-        rules = any(path.rpartition("/")[2] in RULES for path in inside)
-        if len(inside) > MANY or rules:
-            self.begin()
-            return
-        if self._is_building():
-            # The pass may have looked at them already: look again when it is over.
-            self._again = True
-        for path in inside:
-            self._one_changed(path)
-        self.tell()
-
-    def _one_changed(self, path: str) -> None:
-        place = Path(self.root, path)
-        if place.is_dir() and not place.is_symlink():
-            found = [one for one, _, _ in walk_sources(self.root, self.readers, path)]
-            self.catalog.gone(set(self.catalog.below(path)) - set(found))
-            if len(found) > MANY:
-                self.begin()
-                return
-            self.catalog.put(filter(None, (facts_of(self.root, one, self.readers) for one in found)))
-            return
-        if not os.path.lexists(place):
-            self.catalog.gone([path, *self.catalog.below(path)])
-            return
-        if place.is_symlink() or not (self.catalog.get(path) or counts(self.root, path, self.readers)):
-            return
-        fresh = facts_of(self.root, path, self.readers)
-        if fresh is not None:
-            self.catalog.put([fresh])
-
-    def tell(self) -> None:
-        """Say how far it is."""
-        self._send(("progress", self.catalog.progress(), self.catalog.languages(), not self._pending()))
-
-    def _pending(self) -> bool:
-        return not self.catalog.begun or bool(self.catalog.pending)
-
-    def _is_building(self) -> bool:
-        return self._building is not None and self._building.is_alive()
-
-    def _build(self) -> None:
-        while True:
-            self._again = False
-            self.build.run()
-            if not self._again:
-                return
-
-    def _idle(self) -> None:
-        if self.catalog.dirty and not self._is_building():
-            self.build.save()
-
-    def _answer(self, id: int, name: str, arguments: tuple[object, ...]) -> None:
-        try:
-            answer = self.answers.answer(name, arguments)
-        except Exception as error:  # One question that fails must not end the index for all others.
-            self._send(("failed", id, "".join(traceback.format_exception(error))))
-            return
-        self._send(("answer", id, answer))
-
-    def _send(self, value: object) -> None:
-        with self._write:
-            try:
-                send(sys.stdout.buffer, value)
-            except OSError:
-                return
-
-    def _listen(self) -> None:
-        try:
-            while True:
-                self._inbox.put(receive(sys.stdin.buffer))
-        except (EOFError, OSError):
-            self._inbox.put(None)
-        # A long answer nobody waits for any more does not keep us.
-        time.sleep(LAST_SECONDS)
-        self.build.close()
-        os._exit(0)
+from cockpit.navigation.index.frames import receive
+from cockpit.navigation.index.store import file_of
+from cockpit.navigation.index.workers import Worker, begin_worker, workers_of
 
 
 def main() -> None:
     try:
         match receive(sys.stdin.buffer):
             case (str() as root, tuple() as languages, str() as kept):
-                Host(root, languages, kept).run()
+                pass
             case _:
                 return
+        file = file_of(kept, root) if kept else None
+        early: list[Worker] = []
+        if file is None or not file.exists():
+            begun = (begin_worker(root, languages) for _ in range(workers_of(os.cpu_count() or 1)))
+            early = [one for one in begun if one is not None]
+        from cockpit.navigation.index.hosting import Host
+
+        Host(root, languages, file, early).run()
     except (EOFError, KeyboardInterrupt):
         return

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from cockpit.navigation.index.grammars import specs_of
 from cockpit.navigation.index.line import Line
 from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import Position
@@ -23,7 +24,7 @@ class TreeIndex:
         watching: bool = True,
     ) -> None:
         self.root = os.path.realpath(root)
-        self._line = Line((self.root, tuple(languages), cache_folder), answer_seconds)
+        self._line = Line((self.root, specs_of(languages), cache_folder), answer_seconds)
         self._watching = watching
         self._unwatch: Callable[[], None] | None = None
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from cockpit.navigation.index.frames import HEAD, command, pack
-from cockpit.plugin.languages import Language
+from cockpit.navigation.index.grammars import Spec
 
 RESTARTS = 3
 CLOSE_SECONDS = 2.0
@@ -16,7 +16,7 @@ CLOSE_SECONDS = 2.0
 class Line:
     """One process at a time. `first` is what it is told before all else: root, languages, cache folder."""
 
-    def __init__(self, first: tuple[str, tuple[Language, ...], str], answer_seconds: float) -> None:
+    def __init__(self, first: tuple[str, tuple[Spec, ...], str], answer_seconds: float) -> None:
         self.progress = (0, 0)
         self.counts: dict[str, int] = {}
         self.failure = ""

@@ -3,19 +3,18 @@
 import marshal
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
 from cockpit.navigation.index.facts import FileFacts
-from cockpit.plugin.languages import Language
+from cockpit.navigation.index.grammars import Readable
 
-FORMAT = 3
+FORMAT = 4
 DIGEST = 20
 
 
-def version_of(languages: Sequence[Language]) -> bytes:
+def version_of(languages: Sequence[Readable]) -> bytes:
     """What the kept facts depend on: our format, Python's, grammars and queries."""
     told = blake2b(f"{FORMAT} {sys.version_info[:2]} {marshal.version}".encode(), digest_size=DIGEST)
     for one in languages:
@@ -58,12 +57,10 @@ def save(path: Path, version: bytes, facts: Iterable[FileFacts], now: int) -> No
     """Raises OSError."""
     body = marshal.dumps((now, [tuple(one) for one in facts]))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".index-")
-    temporary = Path(name)
+    temporary = path.with_suffix(f".{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(version + blake2b(body, digest_size=DIGEST).digest() + body)
+        temporary.write_bytes(version + blake2b(body, digest_size=DIGEST).digest() + body)
         temporary.replace(path)
     except OSError:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
         raise
