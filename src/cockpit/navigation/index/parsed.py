@@ -16,7 +16,7 @@ from cockpit.navigation.index.shaping import shaped
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-KEPT = 160
+KEPT = 96
 LEAF = re.compile(r"identifier|^constant$|^type_identifier$")
 
 
