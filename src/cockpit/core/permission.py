@@ -101,7 +101,10 @@ def _note(preview: Preview | None) -> str:
         return ""
     if checked.state == "unknown":
         return f"problems unknown: {checked.note}"
-    shown = "; ".join(f"{row.path}:{row.line} {row.message}" for row in checked.new[:SHOWN_PROBLEMS])
+    first = (
+        f"{row.path}:{row.line} {row.message}".partition("\n")[0] for row in checked.new[:SHOWN_PROBLEMS]
+    )
+    shown = "; ".join(first)  # what a server says on further lines is advice
     gone = f" ({checked.gone} gone)" if checked.gone else ""
     return f"new problems: {len(checked.new)}{gone}{' - ' if shown else ''}{shown}"
 
