@@ -114,7 +114,7 @@ async def test_work_is_told_of_servers_and_of_problems_with_their_places(warm: D
 
 async def test_queries_answer_by_symbol(warm: Driver) -> None:
     ask = warm.channel.ask
-    found = await ask(Navigate("references", "shop.py:Cart.total"))
+    found = await ask(Navigate("references", "shop.py:Cart.total", "lsp"))
     assert isinstance(found, SymbolRows) and ("app.py", 7) in [(row.path, row.line) for row in found.rows]
     rows = await ask(Servers())
     assert isinstance(rows, ServerRows) and "ty" in [row.name for row in rows.rows]
