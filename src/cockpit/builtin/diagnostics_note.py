@@ -10,7 +10,7 @@ SHOWN = 20
 
 @hookimpl
 def register_context(register: Register, scope: Scope) -> None:
-    register(ContextSource("diagnostics-note", "reminder", "step", collect, deadline_ms=1_500, order=60))
+    register(ContextSource("diagnostics-note", "reminder", "step", collect, deadline_ms=2_500, order=60))
 
 
 async def collect(context: Context) -> str:

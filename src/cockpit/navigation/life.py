@@ -92,9 +92,6 @@ class Life:
         sources = self._sources = await begin()
         if sources.servers is not None:
             self._unwatch = sources.servers.watch(self._heard)
-        if sources.index is not None:
-            sources.index.start()
-            self._keep(asyncio.create_task(self._follow(sources)))
         return sources
 
     def _keep(self, task: "asyncio.Future[None]") -> None:
@@ -105,6 +102,7 @@ class Life:
         live = await self.sources()
         if live.index is None or live.servers is None:
             return
+        self._keep(asyncio.create_task(self._follow(live)))
         await live.index.whole(WARM_SECONDS)
         counts = live.index.languages()
         served = [one for one in live.languages if one.servers and counts.get(one.name)]

@@ -107,7 +107,9 @@ class LiveNavigator:
         return await problems.checked(self.life.now, changes, seconds)
 
     async def news(self, paths: tuple[str, ...] = ()) -> ProblemRows:
-        return await self._news.of(self.life.now, self._workspace, paths)
+        if not self._news.base:
+            return ProblemRows(())
+        return await self._news.of(await self.life.sources(), self._workspace, paths)
 
     def seen(self, path: str) -> None:
         self.life.soon(lambda live: live.servers.seen(path) if live.servers else None)

@@ -21,7 +21,8 @@ from cockpit.protocol.code import ProblemRow, ProblemRows
 COLD_SECONDS = 0.3
 MOST_FILES = 20
 AT_ONCE = 8
-NEWS_SECONDS = 1.2
+# The first edit of a session finds its server cold: the model's next request waits for that once.
+NEWS_SECONDS = 2.0
 TOLD_FILES = 5
 PATIENT = 5
 
@@ -109,13 +110,18 @@ def _compared(
         reason = f"{', '.join(sorted(late)) or 'the server'} did not answer in time"
         return Checked("unknown", note=reason)
     fresh: list[ProblemRow] = []
-    old = sum(len(one.rows) for one in were.values())
+    old = sum(len(_serious(one)) for one in were.values())
     for path, now in are.items():
         source = moved.get(path) or path
-        rows = were[source].rows if source in were else ()
-        fresh += new_problems(rows, now.rows, before.get(source), after.get(path))
-    total = sum(len(one.rows) for one in are.values())
+        rows = _serious(were[source]) if source in were else ()
+        fresh += new_problems(rows, _serious(now), before.get(source), after.get(path))
+    total = sum(len(_serious(one)) for one in are.values())
     return Checked("checked", old, tuple(fresh), max(old - (total - len(fresh)), 0))
+
+
+def _serious(found: Diagnosed) -> tuple[ProblemRow, ...]:
+    """Errors and warnings. That a name is unused is a hint of nearly every unfinished edit: noise."""
+    return tuple(row for row in found.rows if row.severity in ("error", "warning"))
 
 
 @dataclass(slots=True)
