@@ -41,7 +41,7 @@ def index(ground: Ground, rounds: int) -> list[Figure]:
         median([one[name] for one in taken]) for name in ("cold", "warm", "bare", "memory")
     )
     return [
-        Figure("index of Django, cold", cold, floor=bare, peer="bare parse", at_most=1.2),
+        Figure("index of Django, cold", cold, floor=bare, peer="bare parse of the same bytes", at_most=1.2),
         Figure("index of Django, warm start", warm, ceiling=200),
         Figure("memory of that index in our process", grown, "MiB", ceiling=60),
     ]

@@ -85,9 +85,9 @@ class Build:
         self._heard()
         self._parse(todo)
         self.catalog.end()
+        self._heard()
         if todo or len(kept) != len(found):
             self.save()
-        self._heard()
 
     def save(self) -> None:
         """A cache that cannot be written costs the next start its warmth, nothing more."""
