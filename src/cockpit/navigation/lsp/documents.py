@@ -5,13 +5,17 @@ Each asking of a question goes through `refresh`, so that "edit, then ask" holds
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.navigation.lsp.positions import Encoding, units
 from cockpit.navigation.lsp.texts import NEVER, Stamp, Text, Texts, is_same, text_of
 from cockpit.navigation.lsp.uris import uri_of
+
+# With more open than this, not every question looks at all of them, but one after this many seconds does.
+FEW = 100
+APART = 0.25
 
 
 @dataclass(slots=True)
@@ -46,7 +50,7 @@ class Documents:
         texts: Texts,
         sync: Sync,
         id_of: Callable[[str], str],
-        limit: int,
+        limit: Callable[[], int],
     ) -> None:
         self._notify = notify
         self._texts = texts
@@ -55,6 +59,7 @@ class Documents:
         self._limit = limit
         self._open: OrderedDict[str, Document] = OrderedDict()
         self._look = 0
+        self._looked = 0.0
 
     def get(self, path: str) -> Document | None:
         return self._open.get(path)
@@ -69,19 +74,32 @@ class Documents:
 
     async def refresh(self, *paths: str) -> tuple[Document | None, ...]:
         """The documents of `paths` (absolute), opened, and all that are open as they are on disk now; None
-        for a path that is no readable file."""
+        for a path that is no readable file. Without `paths` all are looked at, however many they are."""
         self._look += 1
         look = self._look
-        opened = [(one.path, one.place, one.text.stamp) for one in self._open.values()]
+        all_of_them = not paths or len(self._open) <= FEW or _now() - self._looked > APART
+        if all_of_them:
+            self._looked = _now()
+        looked_at = [one for one in self._open.values() if all_of_them or one.path in paths]
+        opened = [(one.path, one.place, one.text.stamp) for one in looked_at]
         found = await asyncio.to_thread(_differing, self._texts, paths, opened)
         for path, text in found.items():
             self._settle(path, text, look, path in paths)
         for path in paths:
             if path in self._open:
                 self._open.move_to_end(path)
-        while len(self._open) > max(self._limit, len(paths)):
+        while len(self._open) > max(self._limit(), len(paths)):
             self.close(next(iter(self._open)))
         return tuple(self._open.get(path) for path in paths)
+
+    def differ(self, paths: Iterable[str]) -> bool:
+        """Whether one of `paths` is open and not as it is on disk: the next question looks at all then.
+        Called from any thread."""
+        known = (self._open.get(path) for path in paths)
+        found = any(one is not None and not is_same(one.place, one.text.stamp) for one in known)
+        if found:
+            self._looked = 0.0
+        return found
 
     def _settle(self, path: str, text: Text | None, look: int, wanted: bool) -> None:
         known = self._open.get(path)

@@ -10,7 +10,9 @@ LARGEST_BACKLOG = 64_000_000
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Seconds, servers and MiB of all servers of a root together; `restarts` counts within `memory_of_deaths`
-    seconds. `hung` is how long a server may leave a request unanswered without saying anything."""
+    seconds. `hung` is how long a server may leave a request unanswered without saying anything.
+    `documents` are kept open, `pulled` of a server that diagnoses only what it is asked for: there they
+    cost it nothing."""
 
     servers: int = 4
     megabytes: int = 1024
@@ -20,6 +22,7 @@ class Limits:
     memory_of_deaths: float = 300.0
     hung: float = 30.0
     documents: int = 100
+    pulled: int = 1000
     every: float = 1.0
     measured_every: float = 5.0
     quiet: float = 3.0

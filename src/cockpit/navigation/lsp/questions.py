@@ -103,16 +103,21 @@ async def related(server: Server, relation: ServerRelation, path: str, line: int
 async def _looked(server: Server, read: Callable[[], tuple[SymbolRow, ...]]) -> Looked:
     """The rows of an answer; and whether they are about files that changed on disk unheard of: the server is
     then told, and is to be asked again. So an edit is seen without any watcher, wherever it was."""
-    rows, stale = await asyncio.to_thread(_read, server, read)
+    rows, stale, open_differ = await asyncio.to_thread(_read, server, read)
     _tell(server, stale)
-    return rows, bool(stale)
+    return rows, bool(stale) or open_differ
 
 
 def _read(
     server: Server, read: Callable[[], tuple[SymbolRow, ...]]
-) -> tuple[tuple[SymbolRow, ...], list[str]]:
+) -> tuple[tuple[SymbolRow, ...], list[str], bool]:
     rows = read()
-    return rows, _stale(server, {row.path for row in rows})
+    names = {row.path for row in rows}
+    return (
+        rows,
+        _stale(server, names),
+        server.documents.differ(str(Path(server.root, name)) for name in names),
+    )
 
 
 def _stale(server: Server, names: Iterable[str]) -> list[str]:

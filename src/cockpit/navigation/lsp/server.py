@@ -103,7 +103,12 @@ class Server:
     def _documents(self) -> Documents:
         saves, with_text = offers.wants_save(self.capabilities)
         sync = Sync(offers.sync_kind(self.capabilities), saves, with_text, self.encoding)
-        return Documents(self.notify, self.texts, sync, self._id_of, self.limits.documents)
+        return Documents(self.notify, self.texts, sync, self._id_of, self._most_open)
+
+    def _most_open(self) -> int:
+        """How many documents stay open; a server may say only later that it is pulled."""
+        pulls = self.offer("diagnosticProvider") is not None
+        return self.limits.pulled if pulls else self.limits.documents
 
     def offer(self, name: str) -> object:
         """What the server offers of `name`, None for nothing."""
