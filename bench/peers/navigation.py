@@ -18,6 +18,7 @@ from bench.navigation.bare import BareClient, parse_seconds
 from bench.navigation.uses import Use, sampled
 
 from cockpit.cli.plugins import catalog_of
+from cockpit.core.code import PATIENCE
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.navigation.open import Root, open_navigator
 from cockpit.plugin.navigation import Position
@@ -91,12 +92,12 @@ async def first(root: Path, home: Path) -> Numbers:
         await here.life.sources()
     async with navigator(root, home) as here:
         began = time.perf_counter()
-        found = await here.related("definition", at, "auto", 0.25)
+        found = await here.related("definition", at, "auto", PATIENCE)
         taken = 1000 * (time.perf_counter() - began)
         is_index = bool(found.rows) and found.rows[0].source == "tree-sitter"
         until = time.perf_counter() + 30
         while found.rows[0].source != "lsp" and time.perf_counter() < until:
-            found = await here.related("definition", at, "auto", 0.25)
+            found = await here.related("definition", at, "auto", PATIENCE)
         return {"first": taken, "by_index": float(is_index), "replaced": 1000 * (time.perf_counter() - began)}
 
 

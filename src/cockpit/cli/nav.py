@@ -107,7 +107,8 @@ def _print(found: Answer) -> None:
         print(_line(row))
     for one in found.problems:
         code = f" [{one.code}]" if one.code else ""
-        print(f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {one.message}")
+        message = one.message.strip().partition("\n")[0]
+        print(f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {message}")
     if not found.complete and found.note and (found.rows or found.problems):
         print(f"cockpit: {found.note}", file=sys.stderr)
 

@@ -101,7 +101,8 @@ async def answer(opened: Opened, asked: Asked) -> Answer:
             found = await navigator.outline(place, source)
         return Answer(found.rows, (), found.complete, found.note)
     if op == "diagnostics":
-        seconds = 30.0 if source == "lsp" else max(patience, 2.0)
+        # Nobody else can answer this: a server that is starting is waited for, in a batch less.
+        seconds = 30.0 if source == "lsp" else 10.0 if patience >= 1.0 else 2.0
         problems = await navigator.problems((place,) if place else (), seconds)
         return Answer((), problems.rows, problems.complete, problems.note)
     at = await navigator.locate(place)

@@ -16,7 +16,7 @@ from cockpit.protocol.code import Ask
 from cockpit.protocol.messages import Json
 
 AT_ONCE = 8
-PATIENCE = 0.25
+PATIENCE = 0.2
 """Seconds; a program asks again rather than waits for a server that is starting."""
 
 

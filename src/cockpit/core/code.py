@@ -19,7 +19,7 @@ from cockpit.protocol.code import (
 from cockpit.protocol.queries import Refused, Reply
 
 # A person looks on: who is not ready by then is asked again, and another answers meanwhile.
-PATIENCE = 0.25
+PATIENCE = 0.2
 
 AboutCode: TypeAlias = Symbols | Place | Navigate | Problems | Servers | FileText
 

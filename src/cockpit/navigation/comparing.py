@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 from cockpit.protocol.code import ProblemRow
 
 LARGEST = 20_000
+# Lines times lines that are matched; more than that takes longer than anybody waits for.
+MOST_PAIRS = 4_000_000
 
 
 def new_problems(
@@ -65,6 +67,8 @@ def _became(old: list[str], new: list[str]) -> dict[int, int]:
     became = {number: number for number in range(1, head + 1)}
     shift = len(new) - len(old)
     became |= {number: number + shift for number in range(len(old) - tail + 1, len(old) + 1)}
+    if (len(old) - head - tail) * (len(new) - head - tail) > MOST_PAIRS:
+        return became
     middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
     for first, second, size in middle.get_matching_blocks():
         became |= {head + first + n + 1: head + second + n + 1 for n in range(size)}

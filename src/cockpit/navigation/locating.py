@@ -61,12 +61,18 @@ async def _of_name(live: Sources, workspace: Workspace, wanted: Named) -> Positi
     rows = await _named(live, workspace, wanted)
     if not rows:
         raise await _unknown(live, workspace, wanted)
-    places = {(row.path, row.container) for row in rows}
     # Overloads, a property and its setter, both arms of an `if`: one symbol, defined more than once.
+    places = {(row.path, row.container): row for row in reversed(rows)}
+    exact = [row for row in places.values() if _shown(row) == wanted.name]
+    # In a file a name without a class means the one at its top, whatever else has a member of that name.
+    if wanted.file and len(exact) == 1:
+        return Position(exact[0].path, exact[0].line, exact[0].column)
     if len(places) > 1:
-        listed = ", ".join(f"{row.path}:{row.line}" for row in rows[:SHOWN])
-        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        raise PlaceAmbiguous(f"{wanted.name} is defined {len(places)} times: {listed}{more}", rows)
+        candidates = tuple(row for row in rows if row in places.values())
+        listed = ", ".join(f"{row.path}:{row.line}" for row in candidates[:SHOWN])
+        more = f" and {len(candidates) - SHOWN} more" if len(candidates) > SHOWN else ""
+        text = f"{wanted.name} is defined {len(candidates)} times: {listed}{more}"
+        raise PlaceAmbiguous(text, candidates)
     return Position(rows[0].path, rows[0].line, rows[0].column)
 
 

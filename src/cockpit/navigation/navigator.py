@@ -3,6 +3,7 @@
 Holds what its sessions share; `life` begins and ends servers and index. Writes no file.
 """
 
+import time
 from collections.abc import Mapping
 from typing import Literal, TypeVar
 
@@ -17,6 +18,7 @@ from cockpit.protocol.code import Ask, ProblemRow, ProblemRows, Relation, Server
 
 T = TypeVar("T")
 CHANGING_SECONDS = 10.0
+LEAST_PATIENCE = 0.05
 HOVER_SECONDS = 1.5
 
 
@@ -53,8 +55,11 @@ class LiveNavigator:
     async def related(
         self, relation: Relation, at: Position, source: Ask = "auto", patience: float = 1.0
     ) -> SymbolRows:
+        began = time.monotonic()
         live = await self.life.sources()
-        return await asking.related(live, self._workspace, relation, at, source, patience)
+        # The first question of all waits for imports too: that is part of its patience.
+        left = max(patience - (time.monotonic() - began), LEAST_PATIENCE)
+        return await asking.related(live, self._workspace, relation, at, source, left)
 
     async def hover(self, at: Position) -> str:
         live = await self.life.sources()

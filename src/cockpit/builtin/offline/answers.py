@@ -65,14 +65,8 @@ def symbols_in(text: str) -> tuple[tuple[Hit, ...], int]:
 
 
 def places(hits: Sequence[Hit], most: int = SHOWN) -> str:
-    """`path:line` and text, grouped by file."""
-    lines: list[str] = []
-    path = ""
-    for hit in hits[:most]:
-        if hit.path != path:
-            lines.append(f"**{hit.path}**")
-            path = hit.path
-        lines.append(f"- `{hit.place}` {_code(hit.text.strip())}")
+    """`path:line` and text, a list."""
+    lines = [f"- `{hit.place}` {_code(hit.text.strip())}" for hit in hits[:most]]
     if len(hits) > most:
         lines.append(f"... +{len(hits) - most}")
     return "\n".join(lines)
