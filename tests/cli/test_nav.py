@@ -201,3 +201,23 @@ def test_a_signal_ends_the_batch_and_its_servers(project: Path) -> None:
         assert json.loads(process.stdout.readline())["results"][0]["source"] == "lsp"
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(30) == 130
+
+
+SUM = {
+    "add.h": "struct box { int add; };\nint add(int a, int b);\n",
+    "add.c": '#include "add.h"\nint add(int a, int b) { return a + b; }\n',
+    "main.c": '#include "add.h"\nint main(void) { struct box b; b.add = 2; return add(1, b.add); }\n',
+    "other.c": "static int add(int x) { return x; }\nint other(void) { return add(3); }\n",
+}
+
+
+@pytest.mark.parametrize("place", ["add.c:2:5", "main.c:2:50", "add.h:2:5"])
+def test_a_function_of_c_is_renamed_in_files_that_no_build_description_names(root: Path, place: str) -> None:
+    for name, text in SUM.items():
+        (root / name).write_text(text, encoding="utf-8")
+    ended = cockpit("nav", "rename", place, "plus", "--root", str(root), "--apply", cwd=root)
+    assert ended.code == 0, ended.err
+    after = {name: (root / name).read_text(encoding="utf-8") for name in SUM}
+    assert after["add.h"] == "struct box { int add; };\nint plus(int a, int b);\n"
+    assert "int plus(int a" in after["add.c"] and "b.add = 2; return plus(1, b.add)" in after["main.c"]
+    assert after["other.c"] == SUM["other.c"]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Literal, TypeVar
 
-from cockpit.navigation import asking, locating, problems
+from cockpit.navigation import asking, locating, problems, unseen
 from cockpit.navigation.contracts import Index, Servers, Silent
 from cockpit.navigation.life import Begin, Life, Sources
 from cockpit.plugin.changes import ChangeSet, Edit
@@ -59,7 +59,10 @@ class LiveNavigator:
         live = await self.life.sources()
         # The first question of all waits for imports too: that is part of its patience.
         left = max(patience - (time.monotonic() - began), LEAST_PATIENCE)
-        return await asking.related(live, self._workspace, relation, at, source, left)
+        growing = relation in asking.GROWING and source != "tree-sitter"
+        rows = await unseen.uses(live, at, left) if growing else ()
+        found = await asking.related(live, self._workspace, relation, at, source, left)
+        return unseen.completed(found, rows) if relation == "references" and source == "auto" else found
 
     async def hover(self, at: Position) -> str:
         live = await self.life.sources()
@@ -74,13 +77,15 @@ class LiveNavigator:
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:
         servers = await self._servers("rename")
+        rows = await unseen.uses(self.life.now, at, CHANGING_SECONDS)
         # A server that has not read every file renames in those it knows: waited for, then asked.
         whole = await asking.related(
             self.life.now, self._workspace, "references", at, "lsp", CHANGING_SECONDS
         )
         if not whole.complete:
             raise NotPossible(f"not renamed: {whole.note}", "try again, or change the text with `edit`")
-        return _made(await servers.rename(at, to, CHANGING_SECONDS), "rename")
+        edits = _made(await servers.rename(at, to, CHANGING_SECONDS), "rename")
+        return await unseen.renamed(self._workspace, edits, rows, rows[0].name, to) if rows else edits
 
     async def actions(self, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
         servers = await self._servers("offer actions")

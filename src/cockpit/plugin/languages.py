@@ -14,8 +14,9 @@ class LanguageServer:
     `install` is the one command that installs it. The first server of a language whose program is
     found answers; one that is `beside` runs with it, for its problems, actions and formatting.
     `runs_project`: it executes code of the project (build scripts, plug-ins), so it starts in a trusted
-    folder only. `named_by` is the project's file that names it (empty for a plugin's): such a
-    one also needs a person's yes. Times are seconds.
+    folder only. `sees_open_only`: where nothing describes the build, it finds uses and renames only in
+    files it has open, so those that use a symbol are opened before. `named_by` is the project's file
+    that names it (empty for a plugin's): such a one also needs a person's yes. Times are seconds.
     """
 
     name: str
@@ -23,6 +24,7 @@ class LanguageServer:
     install: str = ""
     beside: bool = False
     runs_project: bool = False
+    sees_open_only: bool = False
     named_by: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     initialization: Json = None

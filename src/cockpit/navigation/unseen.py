@@ -1,0 +1,91 @@
+"""Servers that see only the files they have open, and do not say so: clangd without a described build.
+
+Files that use a symbol are opened before it is asked for; what stands in files the server still leaves out
+(headers, read as another language) is the index's.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from cockpit.navigation.contracts import Served
+from cockpit.navigation.joining import by_place, joined
+from cockpit.navigation.languages import language_of
+from cockpit.navigation.life import Sources
+from cockpit.plugin.changes import Edit, WriteFile
+from cockpit.plugin.navigation import Position
+from cockpit.plugin.workspace import Workspace
+from cockpit.protocol.code import SymbolRow, SymbolRows
+from cockpit.workspace.changes import digest
+
+MOST = 60
+AT_ONCE = 8
+Rows = tuple[SymbolRow, ...]
+
+
+async def uses(live: Sources, at: Position, seconds: float) -> Rows:
+    """The index's uses of the symbol at `at`, their files opened; empty where the server needs no help."""
+    language = language_of(at.path, live.languages)
+    servers, index = live.servers, live.index
+    if language is None or servers is None or index is None:
+        return ()
+    if not any(one.sees_open_only for one in language.servers):
+        return ()
+    await index.whole(seconds)
+    rows = await index.related("references", at)
+    paths = [path for path in dict.fromkeys(row.path for row in rows) if path != at.path][:MOST]
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def show(path: str) -> None:
+        async with gate:
+            # Asking for its outline opens it; what the answer is does not matter.
+            await servers.outline(path, seconds)
+
+    await asyncio.gather(*(show(path) for path in paths))
+    # From a use the index may take a namesake along; from the definition that the server means it does not.
+    meant = await servers.related("definition", at, seconds)
+    if isinstance(meant, Served) and meant.rows:
+        row = meant.rows[0]
+        rows = await index.related("references", Position(row.path, row.line, row.column))
+    return _linked(rows, at.path)
+
+
+def _linked(rows: Rows, path: str) -> Rows:
+    """Without the files that have a `static` namesake of their own, which no other file can mean."""
+    own = {row.path for row in rows if row.path != path and row.text.startswith("static ") and row.last}
+    return tuple(row for row in rows if row.path not in own)
+
+
+def completed(found: SymbolRows, rows: Rows) -> SymbolRows:
+    """A server's uses with the index's in files that it does not mention."""
+    if not any(row.source == "lsp" for row in found.rows):
+        return found
+    seen = {row.path for row in found.rows}
+    more = [replace(row, kind="reference") for row in rows if row.path not in seen]
+    return replace(found, rows=by_place(joined(found.rows, more))) if more else found
+
+
+async def renamed(
+    workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, name: str, to: str
+) -> tuple[Edit, ...]:
+    """A server's edits with the index's uses of `name` in files that the server leaves out."""
+    seen = {(await workspace.files.stat(edit.path)).path for edit in edits}
+    left_out: dict[str, list[SymbolRow]] = {}
+    for row in rows:
+        if row.path not in seen:
+            left_out.setdefault(row.path, []).append(row)
+    more = [await _written(workspace, path, own, name, to) for path, own in left_out.items()]
+    return (*edits, *(one for one in more if one is not None))
+
+
+async def _written(
+    workspace: Workspace, path: str, rows: list[SymbolRow], name: str, to: str
+) -> WriteFile | None:
+    content = await workspace.files.read(path)
+    lines = content.decode("utf-8", "surrogateescape").split("\n")
+    for row in sorted(rows, key=lambda one: (one.line, one.column), reverse=True):
+        line = lines[row.line - 1] if row.line <= len(lines) else ""
+        start = row.column - 1
+        if line[start : start + len(name)] == name:
+            lines[row.line - 1] = line[:start] + to + line[start + len(name) :]
+    after = "\n".join(lines).encode("utf-8", "surrogateescape")
+    return WriteFile(path, after, before=digest(content)) if after != content else None
