@@ -176,6 +176,8 @@ def _both(live: Sources, served: Served | Silent, rows: Rows) -> SymbolRows:
 def _by_index(live: Sources, rows: Rows) -> SymbolRows:
     if rows and rows[0].source == "text":
         return SymbolRows(rows)
+    if rows and live.index is not None and live.index.is_cut:
+        return SymbolRows(rows, False, f"the index stopped after {len(rows)}: too many files to look into")
     done, note = _progress(live)
     return SymbolRows(rows, done, note)
 

@@ -174,3 +174,14 @@ async def test_what_it_answers_can_be_sent(root: Path) -> None:
         (row,) = await index.symbols("alpha")
     assert row.source == "tree-sitter" and json.dumps([row.name, row.path, row.line])
     assert (row.first, row.last, row.text, row.kind) == (1, 1, "def alpha(): ...", "function")
+
+
+async def test_an_answer_that_stops_before_its_end_says_so(root: Path) -> None:
+    write(
+        root, "=== few.py\ndef rare(): ...\nrare()\n=== many.py\ndef common(): ...\n" + "common()\n" * 2_100
+    )
+    async with indexed(root) as index:
+        assert len(await index.related("references", at(root, "many.py", "def |common"))) == 2_000
+        assert index.is_cut
+        assert len(await index.related("references", at(root, "few.py", "def |rare"))) == 2
+        assert not index.is_cut

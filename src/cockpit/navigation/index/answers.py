@@ -31,6 +31,7 @@ class Answers:
         self.catalog = catalog
         self.files = Files(root, readers)
         self.modules = Modules(root, catalog)
+        self.is_cut = False
 
     def answer(self, name: str, arguments: tuple[object, ...]) -> object:
         """Rows, a text, a span; None for a question nobody knows."""
@@ -42,7 +43,8 @@ class Answers:
             case ("named", str() as path):
                 return self.named(path)
             case ("related", str() as relation, Position() as at):
-                return self.related(relation, at)
+                rows = self.related(relation, at)
+                return self.is_cut, rows
             case ("extent", Position() as at):
                 return self.extent(at)
             case ("hover", Position() as at):
@@ -80,6 +82,11 @@ class Answers:
         resolver = self._resolver()
         targets = self._targets(resolver, parsed, at)
         uses = Uses(resolver, targets)
+        rows = self._related(relation, targets, uses)
+        self.is_cut = uses.is_cut(len(rows))
+        return rows
+
+    def _related(self, relation: str, targets: "list[Target]", uses: Uses) -> Rows:
         match relation:
             case "definition":
                 modules = [one for one in targets if isinstance(one, Module)]

@@ -26,6 +26,7 @@ class TreeIndex:
         self.root = os.path.realpath(root)
         self._line = Line((self.root, specs_of(languages), cache_folder), answer_seconds)
         self._watching = watching
+        self.is_cut = False
         self._unwatch: Callable[[], None] | None = None
 
     def start(self) -> None:
@@ -64,7 +65,12 @@ class TreeIndex:
         return await self._rows("named", path)
 
     async def related(self, relation: Relation, at: Position) -> tuple[SymbolRow, ...]:
-        return await self._rows("related", relation, at)
+        match await self._ask("related", relation, at):
+            case (bool() as cut, tuple() as rows):
+                self.is_cut = cut
+                return rows
+            case _:
+                return ()
 
     async def extent(self, at: Position) -> tuple[int, int] | None:
         match await self._ask("extent", at):

@@ -33,6 +33,10 @@ class Uses:
         self._until = resolver.until = time.monotonic() + SECONDS
         self._heirs = Heirs(resolver, self._until)
 
+    def is_cut(self, rows: int) -> bool:
+        """Whether it stopped before its end."""
+        return rows >= MOST or time.monotonic() >= self._until
+
     def references(self) -> list[SymbolRow]:
         """Every use and the definitions themselves, file by file."""
         rows: dict[tuple[str, int, int], SymbolRow] = {}
