@@ -12,7 +12,7 @@ from tests.support.code import APP, NO_SERVER, TY, opened, ready, shop, with_fau
 
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.navigation.open import Opened
-from cockpit.plugin.changes import ChangeSet, WriteFile
+from cockpit.plugin.changes import ChangeSet, DeleteFile, WriteFile
 from cockpit.plugin.navigation import NotPossible, PlaceAmbiguous, PlaceUnknown, Position
 from cockpit.protocol.code import SymbolRows
 from cockpit.workspace.local import LocalWorkspace
@@ -232,3 +232,21 @@ async def test_other_languages_are_taken_up_and_equal_ones_change_nothing(projec
         await one.use(replace(one.root, languages=(NO_SERVER,)))
         found = await one.navigator.related("definition", await one.navigator.locate("app.py:7:16"))
         assert sources(found) == {"tree-sitter"} and one.navigator.servers() == ()
+
+
+async def test_what_a_change_breaks_elsewhere_is_seen_before_it_is_written(project: Path) -> None:
+    shop = (project / "shop.py").read_text(encoding="utf-8")
+    async with opened(project, TY) as one:
+        await ready(one.navigator)
+        await one.navigator.symbols("total", source="tree-sitter")
+        renamed = await changes_of(one, "shop.py", shop.replace("def total(", "def totals("))
+        checked = await one.navigator.checked(renamed, 5.0)
+        assert {row.path for row in checked.new} >= {"app.py"} and checked.files >= 2
+        gone = await one.root.workspace.plan((DeleteFile("shop.py"),))
+        assert {row.path for row in (await one.navigator.checked(gone, 5.0)).new} >= {"app.py"}
+
+
+async def test_between_names_nothing_is_defined(project: Path) -> None:
+    async with opened(project, NO_SERVER) as one:
+        blank = await one.navigator.locate("shop.py:10:900")
+        assert not (await one.navigator.related("definition", blank)).rows

@@ -14,7 +14,7 @@ from cockpit.protocol.events import FileChanged
 from cockpit.protocol.messages import Json
 from cockpit.workspace.changes import diff_of
 
-CHECK_SECONDS = 1.0
+CHECK_SECONDS = 2.0
 SHOWN = 10
 
 Previewer = Callable[[Arguments, Context], Awaitable[Preview]]

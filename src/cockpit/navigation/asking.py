@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from cockpit.navigation import text
 from cockpit.navigation.contracts import Served, Silent
-from cockpit.navigation.joining import by_place, joined, ranked
+from cockpit.navigation.joining import by_place, completed, joined, ranked
 from cockpit.navigation.languages import language_of, languages_of
 from cockpit.navigation.life import Sources
 from cockpit.plugin.navigation import Position
@@ -78,10 +78,13 @@ async def related(
         return await live.servers.related(relation, at, seconds)
 
     async def by_index(seconds: float) -> Rows:
+        name = await _name_at(workspace, at)
+        if not name:
+            return ()
         if live.index is not None and is_parsed(live, at.path):
             await live.index.whole(seconds)
             return await live.index.related(relation, at)
-        return await _by_text(workspace, relation, at)
+        return await _by_text(workspace, relation, at.path, name)
 
     growing = relation in GROWING
     if source == "lsp":
@@ -123,7 +126,7 @@ async def symbols(
         return SymbolRows(_of_kind(found, kind), note=note)
     if live.index is not None and any(one.grammar for one in live.languages):
         await live.index.whole(SERVER_SECONDS if source == "tree-sitter" else patience)
-        found = joined(found, await live.index.symbols(query))
+        found = completed(await live.index.symbols(query), found)
     else:
         found = joined(found, await text.symbols(workspace, query))
     done, note = _progress(live)
@@ -219,17 +222,21 @@ async def in_time(asked: Callable[[float], Awaitable[T | Silent]], seconds: floa
     return answer
 
 
-async def _by_text(workspace: Workspace, relation: Relation, at: Position) -> Rows:
-    if relation not in ("definition", "references"):
-        return ()
+async def _name_at(workspace: Workspace, at: Position) -> str:
+    """The name that stands at a position; empty between names. (A server says so itself.)"""
     try:
         raw = await workspace.files.read(at.path)
     except (PathRefused, OSError):
-        return ()
+        return ""
     lines = raw.decode("utf-8", "replace").split("\n")
-    name = text.word_at(lines[at.line - 1], at.column) if at.line <= len(lines) else ""
-    if not name:
-        return ()
-    if relation == "references":
-        return await text.references(workspace, name)
-    return await text.named(workspace, name, at.path)
+    return text.word_at(lines[at.line - 1], at.column) if at.line <= len(lines) else ""
+
+
+async def _by_text(workspace: Workspace, relation: Relation, path: str, name: str) -> Rows:
+    match relation:
+        case "references":
+            return await text.references(workspace, name)
+        case "definition":
+            return await text.named(workspace, name, path)
+        case _:
+            return ()

@@ -4,10 +4,13 @@ no problem new. Pure."""
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
+from typing import TypeVar
 
 from cockpit.protocol.code import ProblemRow
 
+K = TypeVar("K", bound=Hashable)
 LARGEST = 20_000
+LIKE = 0.6
 # Lines times lines that are matched; more than that takes longer than anybody waits for.
 MOST_PAIRS = 4_000_000
 
@@ -17,20 +20,24 @@ def new_problems(
 ) -> tuple[ProblemRow, ...]:
     """Those of `after` that `before` does not have, errors first.
 
-    One is the same when server, code and message are, and it stands on the line its old line became, or
-    on a line with the same text.
+    One is the same when server, code and message are, and it stands on the line its old line became, on a
+    line with the same text, or on a new line that is like one that went (renamed or formatted).
     """
     old_lines, new_lines = _lines(old), _lines(new)
     became = _became(old_lines, new_lines)
-    at_line: Counter[Hashable] = Counter((*_what(row), became.get(row.line, 0)) for row in before)
+    at_line: Counter[tuple[str, str, str, int]] = Counter(
+        (*_what(row), became.get(row.line, 0)) for row in before
+    )
     fresh = [row for row in after if not _taken(at_line, (*_what(row), row.line))]
-    left: Counter[Hashable] = Counter()
+    left: Counter[tuple[str, str, str, str]] = Counter()
     for row in before:
         key = (*_what(row), became.get(row.line, 0))
         if at_line[key] > 0:
             at_line[key] -= 1
             left[(*_what(row), _text(old_lines, row.line))] += 1
     fresh = [row for row in fresh if not _taken(left, (*_what(row), _text(new_lines, row.line)))]
+    gone = [key for key, count in left.items() for _ in range(count)]
+    fresh = [row for row in fresh if not _like_one(gone, _what(row), _text(new_lines, row.line))]
     return tuple(sorted(fresh, key=lambda row: (row.severity != "error", row.path, row.line, row.column)))
 
 
@@ -38,7 +45,16 @@ def _what(row: ProblemRow) -> tuple[str, str, str]:
     return row.server, row.code, row.message
 
 
-def _taken(left: Counter[Hashable], key: Hashable) -> bool:
+def _like_one(gone: list[tuple[str, str, str, str]], what: tuple[str, str, str], line: str) -> bool:
+    """Whether one that went says the same of a line like `line`; it is taken out then."""
+    for key in gone:
+        if key[:3] == what and SequenceMatcher(None, key[3], line, autojunk=False).ratio() >= LIKE:
+            gone.remove(key)
+            return True
+    return False
+
+
+def _taken(left: Counter[K], key: K) -> bool:
     """Whether `key` is left; it is one fewer then."""
     if left[key] <= 0:
         return False

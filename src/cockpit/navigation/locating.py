@@ -67,6 +67,13 @@ async def _of_name(live: Sources, workspace: Workspace, wanted: Named) -> Positi
     # In a file a name without a class means the one at its top, whatever else has a member of that name.
     if wanted.file and len(exact) == 1:
         return Position(exact[0].path, exact[0].line, exact[0].column)
+    bodies = [row for row in places.values() if not _is_header(row.path)]
+    if (
+        wanted.last
+        and len(bodies) == 1
+        and all(_is_prototype(row) for row in places.values() if row not in bodies)
+    ):
+        return Position(bodies[0].path, bodies[0].line, bodies[0].column)
     if len(places) > 1:
         candidates = tuple(row for row in rows if row in places.values())
         listed = ", ".join(f"{row.path}:{row.line}" for row in candidates[:SHOWN])
@@ -94,6 +101,15 @@ async def _named(live: Sources, workspace: Workspace, wanted: Named) -> tuple[Sy
     if not rows:
         rows = tuple(row for row in await text.named(workspace, wanted.last) if _fits(row, wanted.name))
     return rows
+
+
+def _is_header(path: str) -> bool:
+    return path.endswith((".h", ".hh", ".hpp", ".hxx", ".h++"))
+
+
+def _is_prototype(row: SymbolRow) -> bool:
+    """Whether a row of a C header only declares what a source file defines."""
+    return _is_header(row.path) and row.kind in ("function", "method") and "{" not in row.text
 
 
 def _fits(row: SymbolRow, name: str) -> bool:

@@ -114,7 +114,7 @@ class LiveNavigator:
         return start, start + sum(map(len, lines[row.first - 1 : row.last]))
 
     async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> Checked:
-        return await problems.checked(self.life.now, changes, seconds)
+        return await problems.checked(self.life.now, self._workspace, changes, seconds)
 
     async def news(self, paths: tuple[str, ...] = ()) -> ProblemRows:
         if not self._news.base:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from cockpit.navigation.asking import in_time, is_late, is_ready, remember
 from cockpit.navigation.comparing import new_problems
 from cockpit.navigation.contracts import Diagnosed, Silent
+from cockpit.navigation.dependents import dependents
 from cockpit.navigation.languages import language_of
 from cockpit.navigation.life import Sources
 from cockpit.plugin.changes import ChangeSet
@@ -54,17 +55,24 @@ async def problems(live: Sources, paths: tuple[str, ...], patience: float) -> Pr
 
 
 def _sorted(rows: list[ProblemRow]) -> tuple[ProblemRow, ...]:
-    return tuple(sorted(rows, key=lambda row: (row.path, row.line, row.column, row.server)))
+    """In order, what two servers say in the same words once."""
+    ordered = sorted(rows, key=lambda row: (row.path, row.line, row.column, row.server != "ty"))
+    once = {(row.path, row.line, row.column, row.message): row for row in reversed(ordered)}
+    return tuple(row for row in ordered if once[row.path, row.line, row.column, row.message] is row)
 
 
-async def checked(live: Sources, changes: ChangeSet, seconds: float) -> Checked:
-    """Problems before and after `changes`. Waits little for servers that are not warm."""
+async def checked(live: Sources, workspace: Workspace, changes: ChangeSet, seconds: float) -> Checked:
+    """Problems before and after `changes`, in its files and in those that use what it alters. Waits little
+    for servers that are not warm."""
     after, before = _texts(changes, live)
     if live.servers is None or not after:
         return Checked("unknown")
     if len(after) > MOST_FILES:
         return Checked("unknown", note=f"{len(after)} files are too many to check")
     warm = all(is_ready(live, path) and not is_late(live, path) for path in after)
+    if warm:
+        users = await dependents(live, workspace, changes)
+        after, before = {**users, **after}, {**users, **before}
     staged = await _staged(live, after, None, seconds if warm else min(seconds, COLD_SECONDS))
     for path in after if warm else ():
         remember(live, path, isinstance(staged, Silent) and staged.soon)
@@ -116,7 +124,8 @@ def _compared(
         rows = _serious(were[source]) if source in were else ()
         fresh += new_problems(rows, _serious(now), before.get(source), after.get(path))
     total = sum(len(_serious(one)) for one in are.values())
-    return Checked("checked", old, tuple(fresh), max(old - (total - len(fresh)), 0))
+    looked = sum(text is not None for text in after.values())
+    return Checked("checked", old, tuple(fresh), max(old - (total - len(fresh)), 0), files=looked)
 
 
 def _serious(found: Diagnosed) -> tuple[ProblemRow, ...]:

@@ -54,6 +54,7 @@ class Checked:
     """What a change set would do to the problems of its files, as the servers see it.
 
     `before` counts those there are; `new` are those it would bring, `gone` counts those it would mend.
+    `files` were looked at: those of the change, and those that use what it alters.
     `unknown`: no server could say in time, for the reason in `note`.
     """
 
@@ -62,6 +63,7 @@ class Checked:
     new: tuple[ProblemRow, ...] = ()
     gone: int = 0
     note: str = ""
+    files: int = 0
 
 
 class Navigator(Protocol):

@@ -152,6 +152,8 @@ SERVER = LanguageServer(
     # npm's current typescript 7 has no tsserver, which this server needs.
     install="npm install -g typescript-language-server typescript@5",
     runs_project=True,
+    # Its second process, for syntax alone, answers at once while the project loads, and wrongly.
+    initialization={"tsserver": {"useSyntaxServer": "never"}},
     startup_seconds=20.0,
 )
 MARKERS = ("package.json", "tsconfig.json", "jsconfig.json", "deno.json")

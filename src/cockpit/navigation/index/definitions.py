@@ -147,6 +147,7 @@ def _nested(
     rows: list[tuple[Definition, Node]] = []
     stack: list[tuple[int, str, str]] = []
     at = 0
+    last: Node | None = None
     for _, kind, node, name, container in nodes:
         start = node.start_byte
         while at < len(events) and events[at][0] <= start:
@@ -156,6 +157,8 @@ def _nested(
             at += 1
         while stack and stack[-1][0] <= start:
             stack.pop()
+        if stack and node == last:
+            stack.pop()  # `a, b = 1, 2`: one statement, and neither stands in the other
         label = _label(name)
         around = [one[1] for one in stack]
         inside_class = bool(container) or (bool(stack) and stack[-1][2] in CLASSES)
@@ -165,6 +168,7 @@ def _nested(
         kind_ = _kind(kind, label, inside_class)
         rows.append((_definition(label, kind_, whole, name, ".".join(around), lines), whole))
         stack.append((node.end_byte, label, kind))
+        last = node
     rows.sort(key=lambda one: (one[0].line, one[0].column))
     return rows
 

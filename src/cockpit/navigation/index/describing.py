@@ -12,14 +12,20 @@ if TYPE_CHECKING:
 
 SIGNATURE_LINES = 12
 DOC_CHARS = 3_000
+# What some grammars put beside a definition, though it is part of it.
+ADORNING = frozenset({"decorator", "attribute_item"})
 MARKS = re.compile(r"^\s*(/\*\*?|\*/|\*(?!\*)|///?!?|//!|#+!?|--+)\s?|\s*\*/\s*$")
 
 
 def extent(parsed: Parsed, node: "Node") -> tuple[int, int]:
     """First and end byte of a definition, with decorators and the comment that documents it."""
-    whole = widened(node)
-    comments = _comments(whole)
-    return (comments[0] if comments else whole).start_byte, whole.end_byte
+    whole = first = widened(node)
+    while True:
+        comments = _comments(first)
+        above = (comments[0] if comments else first).prev_sibling
+        if above is None or above.type not in ADORNING:
+            return (comments[0] if comments else first).start_byte, whole.end_byte
+        first = above
 
 
 def hover(parsed: Parsed, row: Definition, node: "Node") -> str:
@@ -71,6 +77,9 @@ def _comments(node: "Node") -> "list[Node]":
     """The comments that stand right above a node, with no line between."""
     found: list[Node] = []
     below, above = node, node.prev_sibling
+    if above is None and node.parent is not None and node.parent.type == "block":
+        # The comment a Python body begins with stands before the body.
+        above = node.parent.prev_sibling
     while above is not None and "comment" in above.type:
         gap = below.start_point[0] - above.end_point[0]
         if gap > 1 or (above.prev_sibling is not None and _same_line(above.prev_sibling, above)):

@@ -2,6 +2,7 @@
 
 import marshal
 import os
+import stat
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -36,10 +37,13 @@ def digest_of(text: bytes) -> bytes:
 
 
 def read_file(path: str) -> tuple[bytes, os.stat_result]:
-    """A file's bytes and what it was when they were read. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    """A file's bytes and what it was when they were read. Raises OSError, for a pipe and a device too."""
+    # Opening a pipe that nobody writes to would wait for ever.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(f"{path} is no plain file")
         return (_all(handle, facts.st_size) if facts.st_size <= LARGEST else b""), facts
     finally:
         os.close(handle)
@@ -55,11 +59,11 @@ def _all(handle: int, size: int) -> bytes:
 def facts_of(root: str, path: str, readers: Readers) -> FileFacts | None:
     """What the index keeps of a file; None when it is gone."""
     try:
-        text, stat = read_file(f"{root}/{path}")
+        text, about = read_file(f"{root}/{path}")
     except OSError:
         return None
-    left_out = FileFacts(path, stat.st_mtime_ns, stat.st_size, b"", "", b"", b"", b"")
-    if stat.st_size > LARGEST or is_generated(text):
+    left_out = FileFacts(path, about.st_mtime_ns, about.st_size, b"", "", b"", b"", b"")
+    if about.st_size > LARGEST or is_generated(text):
         return left_out
     parsed = readers.parse(path, text)
     if parsed is None:
@@ -69,8 +73,8 @@ def facts_of(root: str, path: str, readers: Readers) -> FileFacts | None:
     names = "\n".join(sorted({row.name for row in rows}))
     return FileFacts(
         path,
-        stat.st_mtime_ns,
-        stat.st_size,
+        about.st_mtime_ns,
+        about.st_size,
         digest_of(text),
         reader.name,
         f"\n{names}\n".encode() if names else b"",

@@ -17,7 +17,8 @@ class Line:
     """One process at a time. `first` is what it is told before all else: root, languages, cache folder."""
 
     def __init__(self, first: tuple[str, tuple[Spec, ...], str], answer_seconds: float) -> None:
-        self.progress = (0, 0)
+        # Not whole before anything is known.
+        self.progress = (0, 1)
         self.counts: dict[str, int] = {}
         self.failure = ""
         self.is_closed = False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cockpit.navigation.lsp.server import Server
 
 T = TypeVar("T")
-WORKTREE = Silent("this is a worktree: its servers start when they are asked a second time")
+WORKTREE = Silent("this is a worktree: its servers start when they are asked a second time", soon=True)
 Answers = list[tuple[str, T | Silent]]
 
 

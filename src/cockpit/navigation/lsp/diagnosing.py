@@ -9,6 +9,7 @@ from cockpit.navigation.lsp.faults import Gone
 from cockpit.navigation.lsp.questions import opened
 from cockpit.navigation.lsp.server import Server
 from cockpit.navigation.lsp.shapes import Misshapen, inner, record
+from cockpit.navigation.lsp.texts import Text
 from cockpit.navigation.lsp.uris import path_of
 from cockpit.protocol.code import ProblemRow
 
@@ -90,9 +91,9 @@ async def staged(
         originals = {path: one.text if one else None for path, one in zip(texts, documents, strict=True)}
         server.problems.hold(texts)
         try:
-            _show(server, base)
+            _show(server, base, originals)
             before = await _all(server, texts)
-            _show(server, texts)
+            _show(server, texts, originals)
             after = await _all(server, texts)
         finally:
             for path, text in originals.items():
@@ -101,9 +102,12 @@ async def staged(
     return before, after
 
 
-def _show(server: Server, texts: Mapping[str, bytes | None]) -> None:
+def _show(server: Server, texts: Mapping[str, bytes | None], originals: Mapping[str, Text | None]) -> None:
+    """A file that is to be gone is shown empty where it is on disk: what uses its names has problems then."""
     for path, content in texts.items():
-        if content is None:
+        if content is None and originals.get(path) is not None:
+            server.documents.stage(path, b"")
+        elif content is None:
             server.documents.close(path)
         else:
             server.documents.stage(path, content)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -192,6 +193,10 @@ class Life:
             why = f"did not start within {self.spec.startup_seconds:g} s"
         except (OSError, ServerFault, Misshapen) as error:
             why = f"did not start: {error}"
+        # Foreign: what another program said brought this about; its state must not stay "starting" for ever.
+        except Exception as error:
+            self.log.say("cockpit", "".join(traceback.format_exception(error)))
+            why = f"did not start: {type(error).__name__}: {error}"
         else:
             self.server = server
             self._set("ready", "")

@@ -57,6 +57,8 @@ WORDS = {
 }
 MOST = 10_000
 MOST_SYMBOLS = 300
+MOST_ABOVE = 30
+LONGEST = 300
 DEEPEST = 60
 
 
@@ -93,7 +95,7 @@ class Reading:
             path=shown(self.root, path),
             line=line,
             column=start,
-            text=full.strip()[:500],
+            text=full.strip()[:LONGEST],
             source="lsp",
             end_line=end_line,
             end_column=end,
@@ -165,16 +167,18 @@ def _flat(reading: Reading, one: Record) -> SymbolRow | None:
     if whole is None:
         whole = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
     row = reading.row(path, whole, name, symbol_kind(one.get("kind")), whole)
-    line = reading.texts.line(path, row.line)
     bare = re.match(r"[\w$]*", name.rpartition(".")[2])
-    word = re.search(rf"\b{re.escape(bare[0])}\b", line[row.column - 1 :]) if bare and bare[0] else None
-    start = row.column + word.start() if word else row.column
-    end = row.column + word.end() if word else row.column
+    word = re.compile(rf"\b{re.escape(bare[0])}\b") if bare and bare[0] else None
     container = one.get("containerName")
-    within = container if isinstance(container, str) else ""
-    return SymbolRow(
-        name, row.kind, row.path, row.line, start, row.text, "lsp", row.line, end, row.first, row.last, within
-    )
+    row = replace(row, container=container if isinstance(container, str) else "")
+    for at_line in range(row.line, min(row.last, row.line + MOST_ABOVE) + 1):
+        line = reading.texts.line(path, at_line)
+        at = word.search(line, row.column - 1 if at_line == row.line else 0) if word else None
+        # Decorators stand above the line with the name, and may hold it too.
+        if at is not None and not line.lstrip().startswith("@"):
+            row = replace(row, line=at_line, end_line=at_line, text=line.strip()[:LONGEST])
+            return replace(row, column=at.start() + 1, end_column=at.end() + 1)
+    return replace(row, end_line=row.line, end_column=row.column)
 
 
 def found_symbols(reading: Reading, answer: object, query: str) -> tuple[SymbolRow, ...]:
