@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cockpit.builtin import changing
-from cockpit.builtin.navigation import showing, splicing
+from cockpit.builtin.navigation import sharing, showing, splicing
+from cockpit.navigation.places import Named, read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
@@ -34,8 +35,12 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     content = await changing.present(context, real)
     if content is None:
         raise ToolFailed(f"{at.path} is gone; look for {wanted.symbol} again")
+    rows = (await context.navigator.outline(at.path, "tree-sitter")).rows
+    _refuse_twins(wanted.symbol, at, rows)
     start, end = await context.navigator.extent(at)
-    piece = splicing.cut(content, start, end)
+    piece = splicing.cut(content, start, end, at.path)
+    if wanted.action in ("replace", "delete"):
+        _refuse_shared(at, rows, piece)
     match wanted.action:
         case "replace":
             new = piece.replaced(wanted.text)
@@ -50,6 +55,28 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     title = f"{wanted.action} {wanted.symbol}"
     edit = WriteFile(real, new, before=digest(content))
     return await changing.previewed(context, title, (edit,))
+
+
+def _refuse_twins(symbol: str, at: Position, rows: tuple[SymbolRow, ...]) -> None:
+    """A name that is defined more than once where it stands (a property and its setter, overloads, the arms
+    of an `if`) says not which is meant. Raises `ToolFailed`."""
+    if not isinstance(read(symbol), Named):
+        return
+    meant = next((row for row in rows if (row.line, row.column) == (at.line, at.column)), None)
+    if meant is None:
+        return
+    twins = [row for row in rows if (row.name, row.container) == (meant.name, meant.container)]
+    if len(twins) > 1:
+        places = ", ".join(f"{row.path}:{row.line}" for row in twins)
+        raise ToolFailed(f"{symbol} is defined {len(twins)} times: {places}; name the one you mean like that")
+
+
+def _refuse_shared(at: Position, rows: tuple[SymbolRow, ...], piece: splicing.Piece) -> None:
+    """A statement that defines others, too, is no definition of one of them. Raises `ToolFailed`."""
+    found = sharing.sharing(piece, at, rows)
+    if len(found) > 1:
+        listed = f"{', '.join(found[:-1])} and {found[-1]}"
+        raise ToolFailed(f"{listed} share one statement; use `edit`")
 
 
 async def _refuse_used(symbol: str, at: Position, piece: splicing.Piece, context: Context) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from cockpit.navigation.index.facts import FileFacts
 from cockpit.navigation.index.grammars import Readable
 
-FORMAT = 4
+FORMAT = 5
 DIGEST = 20
 
 
