@@ -221,3 +221,26 @@ def test_a_function_of_c_is_renamed_in_files_that_no_build_description_names(roo
     assert after["add.h"] == "struct box { int add; };\nint plus(int a, int b);\n"
     assert "int plus(int a" in after["add.c"] and "b.add = 2; return plus(1, b.add)" in after["main.c"]
     assert after["other.c"] == SUM["other.c"]
+
+
+def test_a_rename_that_would_break_what_it_cannot_reach_is_refused_and_says_where(project: Path) -> None:
+    latin = "# -*- coding: latin-1 -*-\nfrom shop.cart import Cart\nCAFE = 'café'\nprint(Cart([]).total())\n"
+    (project / "latin.py").write_text(latin, encoding="latin-1")
+    rename = ("nav", "rename", "shop/cart.py:Cart.total", "amount", "--root", str(project), "--apply")
+    refused = cockpit(*rename, cwd=project)
+    assert refused.code == 1 and "not renamed: latin.py:4:16" in refused.err, refused.err
+    assert "1 new error" in refused.err and "def total" in (project / "shop" / "cart.py").read_text("utf-8")
+    forced = cockpit(*rename, "--force", cwd=project)
+    assert forced.code == 0 and "def amount" in (project / "shop" / "cart.py").read_text("utf-8")
+
+
+def test_symbols_of_the_server_alone_start_it(project: Path) -> None:
+    asked = ("nav", "workspace-symbols", "checkout", "--root", str(project), "--source", "lsp", "--json")
+    ended = cockpit(*asked, cwd=project)
+    assert places(ended.out) == [("shop/pay.py", 4, 5)], ended.err
+
+
+def test_a_broken_file_of_servers_is_named(project: Path) -> None:
+    (project / ".lsp.json").write_text("{", encoding="utf-8")
+    ended = cockpit("lsp", "status", "--root", str(project), cwd=project)
+    assert ".lsp.json: no JSON" in ended.err

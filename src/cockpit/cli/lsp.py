@@ -12,7 +12,7 @@ from typing import cast
 
 from cockpit import paths
 from cockpit.cli import servers
-from cockpit.cli.nav_asking import root_of
+from cockpit.cli.nav_asking import root_of, warn
 from cockpit.cli.plugins import catalog_of
 from cockpit.errors import CockpitError
 from cockpit.navigation.lsp import approvals, lsp_json, status
@@ -33,15 +33,19 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("name", nargs="?", default="", metavar="NAME", help="a server or language; all")
     parser.add_argument("--root", default=".", metavar="DIR", help="the project's folder")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--trust", action="store_true", help="trust the folder for this run (allow)")
     given = parser.parse_args(list(argv))
     root = root_of(given.root)
+    if given.verb == "status":
+        for text in lsp_json.read_all(root, paths.config()).warnings:
+            warn(text)
     match given.verb:
         case "status":
             return _status(root, given.name, given.json)
         case "log":
             return _log(root, given.name, given.json)
         case "allow":
-            return _allow(root, given.name)
+            return _allow(root, given.name, given.trust or trust.is_trusted(root) is True)
         case verb:
             return _ask(root, cast("status.Verb", verb), given.name, given.json)
 
@@ -136,11 +140,13 @@ def _log(root: str, name: str, as_json: bool) -> int:
     return 0 if logs else 1
 
 
-def _allow(root: str, name: str) -> int:
+def _allow(root: str, name: str, trusted: bool) -> int:
     """A person's yes for the servers that the folder's `.lsp.json` names; running cockpits start them."""
-    if trust.is_trusted(root) is not True:
-        raise CockpitError("this folder is not trusted", "cockpit --trust, then allow its servers")
+    if not trusted:
+        raise CockpitError("this folder is not trusted", "when it may run here: cockpit lsp allow --trust")
     read = lsp_json.read_all(root, paths.config())
+    for text in read.warnings:
+        warn(text)
     named = {
         one.name: one
         for language in read.languages
@@ -148,7 +154,7 @@ def _allow(root: str, name: str) -> int:
         if one.named_by and name in ("", one.name)
     }
     for one in named.values():
-        approvals.allow(servers.allowed_file(root), one)
+        approvals.allow(servers.allowed_file(root), one, root)
         print(f"allowed: {one.name}: {' '.join(one.command)}")
     if not named:
         there = f"{lsp_json.PROJECT_FILE} of {root} names no server" + (f" {name}" if name else "")

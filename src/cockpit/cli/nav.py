@@ -12,11 +12,12 @@ from cockpit.cli.nav_asking import OPS, Answer, Asked, Opened, answer, opened, r
 from cockpit.errors import CockpitError
 from cockpit.headless.signals import INTERRUPTED, on_signals
 from cockpit.plugin.navigation import PlaceAmbiguous
-from cockpit.protocol.code import Ask, SymbolRow
+from cockpit.protocol.code import Ask, ProblemRow, SymbolRow
 from cockpit.protocol.messages import Json
 from cockpit.workspace.changes import diff_of
 from cockpit.workspace.hunks import unified
 
+CHECK_SECONDS = 5.0
 PLACES = "file:line:column (from 1, columns in characters), file:Class.method or Class.method"
 
 
@@ -30,6 +31,8 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{given.op} needs PLACE: {PLACES}")
     if given.new and given.op != "rename":
         parser.error(f"{given.op} takes one PLACE")
+    if given.source == "tree-sitter" and given.op in ("rename", "diagnostics"):
+        parser.error(f"{given.op} needs a language server; leave out --source")
     root = root_of(given.root)
     try:
         return asyncio.run(_until_signal(_run(given, root)))
@@ -51,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", action="store_true")
     add("--source", choices=("auto", "lsp", "tree-sitter"), default="auto", help="who may answer")
     add("--trust", action="store_true", help="trust the folder for this run: its own programs may start")
+    add("--force", action="store_true", help="rename: apply it although it brings new problems")
     add("--apply", action="store_true", help="rename: write it; without this only the diff is printed")
     return parser
 
@@ -106,11 +110,15 @@ def _print(found: Answer) -> None:
     for row in found.rows:
         print(_line(row))
     for one in found.problems:
-        code = f" [{one.code}]" if one.code else ""
-        message = one.message.strip().partition("\n")[0]
-        print(f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {message}")
+        print(_problem(one))
     if not found.complete and found.note and (found.rows or found.problems):
         print(f"cockpit: {found.note}", file=sys.stderr)
+
+
+def _problem(one: ProblemRow) -> str:
+    code = f" [{one.code}]" if one.code else ""
+    message = one.message.strip().partition("\n")[0]
+    return f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {message}"
 
 
 def _line(row: SymbolRow) -> str:
@@ -141,6 +149,15 @@ async def _rename(open_root: Opened, given: argparse.Namespace) -> int:
     if not changes.files:
         print("cockpit: nothing would change", file=sys.stderr)
         return 1
+    for row in await navigator.left(at, edits):
+        print(f"cockpit: not renamed: {_line(row)}", file=sys.stderr)
+    broken = (await navigator.checked(changes, CHECK_SECONDS)).new
+    for one in broken:
+        print(f"cockpit: new problem: {_problem(one)}", file=sys.stderr)
+    errors = sum(one.severity == "error" for one in broken)
+    if given.apply and errors and not given.force:
+        count = f"{errors} new error{'s' if errors > 1 else ''}"
+        raise CockpitError(f"not renamed: it would bring {count}", "--force renames all the same")
     if given.apply:
         await workspace.apply(changes)
     diffs = [diff_of(file) for file in changes.files]

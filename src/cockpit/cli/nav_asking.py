@@ -5,6 +5,7 @@ Knows no output; `nav` prints for people, `nav_batch` for programs.
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -72,13 +73,18 @@ def root_of(named: str) -> str:
     return str(root)
 
 
+def warn(text: str) -> None:
+    """What is wrong with a file of the project's; stdout is for answers."""
+    print(f"cockpit: {text}", file=sys.stderr)
+
+
 @asynccontextmanager
 async def opened(root: str, trusted: bool) -> AsyncIterator[Opened]:
     """A navigator of `root`; its servers and index end with the block. `trusted`: for this run."""
     is_trusted = trusted or trust.is_trusted(root) is True
     catalog = await asyncio.to_thread(catalog_of, root, is_trusted)
     workspace = LocalWorkspace(root, str(paths.state()))
-    made = Root(workspace, catalog.all(Language), is_trusted, str(paths.state()), str(paths.cache()))
+    made = Root(workspace, catalog.all(Language), is_trusted, str(paths.state()), str(paths.cache()), warn)
     navigator = open_navigator(made)
     try:
         yield Opened(navigator, workspace)

@@ -74,6 +74,8 @@ async def _said(opened: Opened, line: str, source: Ask) -> dict[str, Json]:
     said: dict[str, Json] = {"id": id, "results": results_of(found)}
     if not found.complete:
         said |= {"complete": False, "note": found.note}
+    elif found.note and not (found.rows or found.problems):
+        said["note"] = found.note
     return said
 
 

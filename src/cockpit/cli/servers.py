@@ -65,7 +65,7 @@ def _candidate(root: str, language: Language, server: LanguageServer, files: int
     program = found[0] if found else ""
     if not program:
         return Candidate(language.name, server, files, "", "absent", server.install)
-    if server.named_by and not approvals.is_allowed(allowed_file(root), server):
+    if server.named_by and not approvals.is_allowed(allowed_file(root), server, root):
         why = f"{server.named_by} names it: cockpit lsp allow {server.name}"
         return Candidate(language.name, server, files, program, "waiting", why)
     if server.runs_project and not trusted:

@@ -103,12 +103,44 @@ class Life:
         if live.index is None or live.servers is None:
             return
         self._keep(asyncio.create_task(self._follow(live)))
-        await live.index.whole(WARM_SECONDS)
+        await self._see_main(live, WARM_SECONDS)
+
+    async def main_server(self, seconds: float) -> None:
+        """Begin the server of the language most files are in, and wait until one is ready or cannot be."""
+        live = await self.sources()
+        known = asyncio.Event()
+        names: set[str] = set()
+
+        def look() -> None:
+            rows = live.servers.rows() if live.servers is not None else ()
+            if any(row.name in names and row.state not in ("starting", "stopped") for row in rows):
+                known.set()
+
+        unwatch = self.watch(look)
+        try:
+            async with asyncio.timeout(seconds):
+                main = await self._see_main(live, seconds)
+                if main is not None:
+                    names.update(one.name for one in main.servers if not one.beside)
+                    look()
+                    await known.wait()
+        except TimeoutError:
+            return
+        finally:
+            unwatch()
+
+    async def _see_main(self, live: Sources, seconds: float) -> Language | None:
+        """The language with servers that most files are in; they begin."""
+        if live.index is None or live.servers is None:
+            return None
+        await live.index.whole(seconds)
         counts = live.index.languages()
         served = [one for one in live.languages if one.servers and counts.get(one.name)]
-        if served:
-            main = max(served, key=lambda one: counts[one.name])
-            live.servers.seen(main.globs[0].replace("*", "main"))
+        if not served:
+            return None
+        main = max(served, key=lambda one: counts[one.name])
+        live.servers.seen(main.globs[0].replace("*", "main"))
+        return main
 
     async def _follow(self, sources: Sources) -> None:
         """Tell of the index's progress until it is whole."""

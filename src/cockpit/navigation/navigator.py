@@ -14,10 +14,11 @@ from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import Checked, CodeAction, NotPossible, PlaceUnknown, Position
 from cockpit.plugin.workspace import Workspace
-from cockpit.protocol.code import Ask, ProblemRow, ProblemRows, Relation, ServerRow, SymbolRows
+from cockpit.protocol.code import Ask, ProblemRow, ProblemRows, Relation, ServerRow, SymbolRow, SymbolRows
 
 T = TypeVar("T")
 CHANGING_SECONDS = 10.0
+SERVER_SECONDS = 30.0
 LEAST_PATIENCE = 0.05
 HOVER_SECONDS = 1.5
 
@@ -50,6 +51,8 @@ class LiveNavigator:
         self, query: str, kind: str = "", source: Ask = "auto", patience: float = 1.0
     ) -> SymbolRows:
         live = await self.life.sources()
+        if source == "lsp" and not asking.is_ready(live):
+            await self.life.main_server(SERVER_SECONDS)
         return await asking.symbols(live, self._workspace, query, kind, source, patience)
 
     async def related(
@@ -76,7 +79,7 @@ class LiveNavigator:
         return await problems.problems(await self.life.sources(), paths, patience)
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:
-        servers = await self._servers("rename")
+        servers = await _servers(self.life, "rename")
         rows = await unseen.uses(self.life.now, at, CHANGING_SECONDS)
         # A server that has not read every file renames in those it knows: waited for, then asked.
         whole = await asking.related(
@@ -87,16 +90,19 @@ class LiveNavigator:
         edits = _made(await servers.rename(at, to, CHANGING_SECONDS), "rename")
         return await unseen.renamed(self._workspace, edits, rows, rows[0].name, to) if rows else edits
 
+    async def left(self, at: Position, edits: tuple[Edit, ...]) -> tuple[SymbolRow, ...]:
+        return await unseen.left(self.life.now, self._workspace, at, edits)
+
     async def actions(self, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
-        servers = await self._servers("offer actions")
+        servers = await _servers(self.life, "offer actions")
         return _made(await servers.actions(path, first, last, CHANGING_SECONDS), "offer actions")
 
     async def action(self, id: str) -> tuple[Edit, ...]:
-        servers = await self._servers("do actions")
+        servers = await _servers(self.life, "do actions")
         return _made(await servers.action(id, CHANGING_SECONDS), "do that action")
 
     async def formatted(self, path: str) -> tuple[Edit, ...]:
-        servers = await self._servers("format")
+        servers = await _servers(self.life, "format")
         return _made(await servers.formatted(path, CHANGING_SECONDS), "format")
 
     async def extent(self, at: Position) -> tuple[int, int]:
@@ -144,11 +150,12 @@ class LiveNavigator:
         servers = self.life.now.servers
         return servers.log(name) if servers is not None else {}
 
-    async def _servers(self, what: str) -> Servers:
-        servers = (await self.life.sources()).servers
-        if servers is None:
-            raise NotPossible(f"no language server is there to {what}", "cockpit doctor says what to install")
-        return servers
+
+async def _servers(life: Life, what: str) -> Servers:
+    servers = (await life.sources()).servers
+    if servers is None:
+        raise NotPossible(f"no language server is there to {what}", "cockpit doctor says what to install")
+    return servers
 
 
 def _tell(live: Sources, paths: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ Files that use a symbol are opened before it is asked for; what stands in files 
 """
 
 import asyncio
+import re
 from dataclasses import replace
 
 from cockpit.navigation.contracts import Served
@@ -18,6 +19,7 @@ from cockpit.protocol.code import SymbolRow, SymbolRows
 from cockpit.workspace.changes import digest
 
 MOST = 60
+WAIT = 2.0
 AT_ONCE = 8
 Rows = tuple[SymbolRow, ...]
 
@@ -75,6 +77,43 @@ async def renamed(
             left_out.setdefault(row.path, []).append(row)
     more = [await _written(workspace, path, own, name, to) for path, own in left_out.items()]
     return (*edits, *(one for one in more if one is not None))
+
+
+async def left(live: Sources, workspace: Workspace, at: Position, edits: tuple[Edit, ...]) -> Rows:
+    """The index's uses of the symbol at `at` that a rename leaves as they are: a file in another encoding, a
+    macro, or a namesake where the index knows less than the server."""
+    if live.index is None or not await live.index.whole(WAIT):
+        return ()
+    content = {
+        (await workspace.files.stat(edit.path)).path: edit.content.decode("utf-8", "replace").split("\n")
+        for edit in edits
+        if isinstance(edit, WriteFile)
+    }
+    found: list[SymbolRow] = []
+    for path, rows in _by_file(await live.index.related("references", at)).items():
+        if path not in content:
+            found += rows
+            continue
+        before = (await workspace.files.read(path)).decode("utf-8", "replace").split("\n")
+        for number in {row.line for row in rows}:
+            own = [row for row in rows if row.line == number]
+            word = re.compile(rf"(?<![\w$]){re.escape(own[0].name)}(?![\w$])")
+            renamed = len(word.findall(_line(before, number))) - len(
+                word.findall(_line(content[path], number))
+            )
+            found += own[renamed:] if renamed < len(own) else []
+    return tuple(found)
+
+
+def _line(lines: list[str], number: int) -> str:
+    return lines[number - 1] if number <= len(lines) else ""
+
+
+def _by_file(rows: Rows) -> dict[str, list[SymbolRow]]:
+    files: dict[str, list[SymbolRow]] = {}
+    for row in rows:
+        files.setdefault(row.path, []).append(row)
+    return files
 
 
 async def _written(

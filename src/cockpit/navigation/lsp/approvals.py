@@ -1,5 +1,6 @@
 """Which command lines of a project's own file a person said yes to. A file per root in the state folder;
-the yes is for exactly that command, arguments, environment and folder. Called in worker threads."""
+the yes is for exactly that command, arguments, environment and folder, and for what stands in those
+files of the project that the command line names. Called in worker threads."""
 
 import hashlib
 import json
@@ -14,20 +15,31 @@ def digest_of(root: str) -> str:
     return hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def fingerprint(server: LanguageServer) -> str:
+def fingerprint(server: LanguageServer, root: str) -> str:
     """What a yes is for."""
-    said = [list(server.command), sorted(server.environment.items()), server.folder]
+    files = [_content(root, word) for word in server.command]
+    said = [list(server.command), sorted(server.environment.items()), server.folder, files]
     return hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_allowed(file: Path, server: LanguageServer) -> bool:
+def _content(root: str, word: str) -> str:
+    """The digest of a file of the root that a word of a command line names; empty for other words."""
+    try:
+        real = Path(root, word).resolve()
+        inside = real.is_relative_to(Path(root).resolve()) and real.is_file()
+        return hashlib.sha256(real.read_bytes()).hexdigest() if inside else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def is_allowed(file: Path, server: LanguageServer, root: str) -> bool:
     """Whether a person said yes to it."""
-    return fingerprint(server) in _load(file)
+    return fingerprint(server, root) in _load(file)
 
 
-def allow(file: Path, server: LanguageServer) -> None:
+def allow(file: Path, server: LanguageServer, root: str) -> None:
     """Keep a person's yes. Raises OSError."""
-    kept = {**_load(file), fingerprint(server): " ".join(server.command)}
+    kept = {**_load(file), fingerprint(server, root): " ".join(server.command)}
     write_atomically(file, json.dumps(kept, indent=1).encode(), private=True)
 
 

@@ -1,7 +1,6 @@
 """What a person may do to servers: restart, stop, allow; and what was done, in words."""
 
 import asyncio
-from pathlib import Path
 from typing import assert_never
 
 from cockpit.navigation.lsp import approvals
@@ -29,7 +28,7 @@ async def command(roster: Roster, verb: Verb, name: str) -> str:
             if not waiting:
                 return "nothing waits for a yes"
             for one in waiting:
-                await asyncio.to_thread(_allow, roster.approved, one)
+                await asyncio.to_thread(approvals.allow, roster.approved, one.spec, roster.root)
                 one.touched = True
                 await one.restart()
             return "\n".join(f"allowed: {' '.join(one.spec.command)}" for one in waiting)
@@ -41,10 +40,6 @@ async def _stop(roster: Roster, life: Life, words: str) -> None:
     """It stays down until a person restarts it. One that may not run now starts again once it may."""
     barred = await asyncio.to_thread(roster.gate, life.spec)
     await life.stop(barred or words, held=not barred)
-
-
-def _allow(file: Path, life: Life) -> None:
-    approvals.allow(file, life.spec)
 
 
 def _said(lives: list[Life], words: str) -> str:

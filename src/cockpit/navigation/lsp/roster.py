@@ -109,7 +109,7 @@ class Roster:
         if server.named_by:
             if not trusted:
                 return f"named by {server.named_by}: it starts in a trusted folder only; /trust yes"
-            if not approvals.is_allowed(self.approved, server):
+            if not approvals.is_allowed(self.approved, server, self.root):
                 command = " ".join(server.command)
                 return f"{server.named_by} wants to run `{command}`; /lsp allow {server.name}"
         if server.runs_project and not trusted:
