@@ -158,37 +158,6 @@ class Roster:
             kept.append(one.row())
         return tuple(kept)
 
-    def foreseen(self) -> tuple[ServerRow, ...]:
-        """What would start for each language here, without starting it. Blocking: called in a thread."""
-        rows: list[ServerRow] = []
-        for language in self._languages:
-            rows += self._foreseen(language)
-        return tuple(dict.fromkeys(rows))
-
-    def _foreseen(self, language: Language) -> Iterator[ServerRow]:
-        absent: ServerRow | None = None
-        chosen = False
-        for server in language.servers:
-            if chosen and not server.beside:
-                continue
-            words = self.gate(server)
-            found = bool(self.find(server))
-            if not found:
-                row = ServerRow(language.name, server.name, "absent", detail=server.install)
-                if server.beside:
-                    yield row
-                absent = absent or row
-                continue
-            chosen = chosen or (not server.beside and not words)
-            state = ServerRow(language.name, server.name, "waiting", detail=words)
-            yield (
-                state
-                if words
-                else ServerRow(language.name, server.name, "stopped", detail="starts when needed")
-            )
-        if not chosen and absent is not None:
-            yield absent
-
     def _heard(self) -> None:
         for one in tuple(self.listeners):
             one()
