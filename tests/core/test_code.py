@@ -1,5 +1,6 @@
 """Code by symbol in a session: what a person is shown before an edit, what only looks, what Work is told."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -60,18 +61,67 @@ async def test_an_approval_says_which_problems_the_edit_would_bring(warm: Driver
 async def test_an_approval_of_a_good_edit_says_that_there_are_none(warm: Driver) -> None:
     await warm.run_tool("rename", "schedule:1", symbol="Cart.total", to="sum_up")
     asked = await warm.next(ApprovalRequested)
-    assert asked.note == "new problems: 0" and [part.id for part in asked.parts] == ["app.py", "shop.py"]
+    assert asked.note.startswith("new problems: 0") and [part.id for part in asked.parts] == [
+        "app.py",
+        "shop.py",
+    ]
     await warm.decide(asked.id, "allow_once")
     await warm.next(FileChanged)
 
 
+PATCH = """*** Begin Patch
+*** Update File: app.py
+@@
+-    cart.add(3)
++    cart.ad(3)
+*** Update File: shop.py
+@@
+-class Cart:
++class Cart:  # of a shop
+*** End Patch
+"""
+
+
 async def test_of_a_part_of_a_change_nothing_is_claimed(warm: Driver, project: Path) -> None:
-    await warm.run_tool("rename", "schedule:1", symbol="Cart.total", to="sum_up")
+    await warm.run_tool("apply_patch", "schedule:1", patch=PATCH)
     asked = await warm.next(ApprovalRequested)
+    assert not asked.whole and asked.note.startswith("new problems: 1")
     await warm.decide(asked.id, "allow_once", parts=("shop.py",))
     finished = await warm.next(ToolCallFinished)
     assert "new problems" not in finished.result.text
-    assert (project / "app.py").read_text() == APP and "sum_up" in (project / "shop.py").read_text()
+    assert (project / "app.py").read_text() == APP and "of a shop" in (project / "shop.py").read_text()
+
+
+async def test_a_rename_goes_as_a_whole_or_not_at_all(warm: Driver, project: Path) -> None:
+    before = (project / "shop.py").read_text()
+    await warm.run_tool("rename", "schedule:1", symbol="Cart.total", to="sum_up")
+    asked = await warm.next(ApprovalRequested)
+    assert asked.whole and len(asked.parts) == 2
+    await warm.decide(asked.id, "allow_once", parts=("shop.py",))
+    result = (await warm.next(ToolCallFinished)).result
+    assert result.outcome == "denied" and "as a whole" in result.text and "left out app.py" in result.text
+    assert (project / "app.py").read_text() == APP and (project / "shop.py").read_text() == before
+
+
+async def test_all_parts_by_name_are_the_whole_rename(warm: Driver, project: Path) -> None:
+    await warm.run_tool("rename", "schedule:1", symbol="Cart.total", to="sum_up")
+    asked = await warm.next(ApprovalRequested)
+    await warm.decide(asked.id, "allow_once", parts=("app.py", "shop.py"))
+    assert (await warm.next(ToolCallFinished)).result.outcome == "ok"
+    assert "sum_up" in (project / "app.py").read_text() and "sum_up" in (project / "shop.py").read_text()
+
+
+async def test_a_file_that_another_program_changes_is_told_without_rows(warm: Driver, project: Path) -> None:
+    def is_told(one: Any) -> bool:
+        return isinstance(one.event, PanelChanged) and one.event.panel == "files" and not one.event.rows
+
+    async with asyncio.timeout(30):
+        telling = asyncio.create_task(warm.until(is_told))
+        number = 0
+        while not telling.done():  # the watcher may only just begin
+            number += 1
+            (project / "app.py").write_text(APP + f"# {number}\n")
+            await asyncio.wait((telling,), timeout=1.0)
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan"])

@@ -157,9 +157,10 @@ class Scene:
         shape: str = "edits of files in src/",
         agent: str = "main",
         note: str = "",
+        whole: bool = False,
     ) -> "Scene":
         asked = events.ApprovalRequested(
-            id, agent, tool, title, reason, parts, destination, risk, shape, OPTIONS, 0.0, note
+            id, agent, tool, title, reason, parts, destination, risk, shape, OPTIONS, 0.0, note, whole
         )
         return self.add(asked, call)
 

@@ -336,6 +336,32 @@ async def test_parts_of_an_approval_can_be_left_out() -> None:
         assert isinstance(op, ops.Decide) and op.parts == ("p1",)
 
 
+async def test_of_problems_nothing_is_claimed_while_a_part_is_left_out() -> None:
+    parts = (ApprovalPart("p1", "a", "", EDIT), ApprovalPart("p2", "b", "", TESTS))
+    scene = Scene().start().says("go").step().calls("c1", "apply_patch", "patch 2 files", "edit")
+    async with seat(scene.asks(call="c1", parts=parts, note="new problems: 1 - b.py:3 wrong")) as s:
+        await s.press("f5", "down", "space")
+        assert "problems unknown: a part is left out" in s.screen and "new problems" not in s.screen
+        await s.press("v")
+        assert "problems unknown: a part is left out" in s.screen and "b.py:3" not in s.screen
+        await s.press("escape", "down", "space")
+        assert "new problems: 1 - b.py:3 wrong" in s.screen and "part is left out" not in s.screen
+
+
+async def test_nothing_can_be_left_out_of_a_change_that_goes_as_a_whole() -> None:
+    parts = (ApprovalPart("p1", "a", "", EDIT), ApprovalPart("p2", "b", "", TESTS))
+    scene = Scene().start().says("go").step().calls("c1", "rename", "rename a to b", "edit")
+    async with seat(
+        scene.asks(call="c1", tool="rename", parts=parts, note="new problems: 0", whole=True)
+    ) as s:
+        assert "☑" not in s.screen
+        await s.press("f5", "down")
+        assert not s.app.work.chosen and "new problems: 0" in s.screen
+        await s.press("y")
+        op = sent(s, ops.Decide)[0]
+        assert isinstance(op, ops.Decide) and op.decision == "allow_once" and op.parts == ()
+
+
 async def test_the_next_approval_follows_the_first() -> None:
     scene = asking().calls("c2", "edit", "edit b.py", "edit").asks("a2", call="c2", title="edit b.py")
     async with seat(scene) as s:

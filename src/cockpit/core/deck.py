@@ -113,7 +113,7 @@ class LocalDeck:
         self._sessions[id] = session
         # One prompt without a screen is over before a warm server would pay.
         warm = self._options.origin != "headless"
-        self._panels[id] = CodePanels(navigator, session.host.log.emit, warm)
+        self._panels[id] = CodePanels(navigator, root, session.host.log.emit, warm)
         if self._options.record:
             session.host.log.watch(_recorder(Path(self._options.record)))
         reports = (*recovered, *(loaded.reports if loaded is not None else ()))

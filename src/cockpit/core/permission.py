@@ -61,11 +61,14 @@ async def permit(
             pass
     request = _request(agent, tool, call, preview, verdict)
     answer = await host.approvals.ask(request, agent.path, call.id)
+    narrowed, left_out = _narrowed(preview, answer.parts)
+    if answer.is_allowed and left_out and request.whole:
+        host.audit.decided(agent.path, call, verdict, "reject_once")
+        return Permitted(False, preview, _torn(left_out))
     host.audit.decided(agent.path, call, verdict, answer.decision if host.approvals.someone else "auto_deny")
     _remember(agent, tool, preview, answer)
     if not answer.is_allowed:
         return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
-    narrowed, left_out = _narrowed(preview, answer.parts)
     note = f"[A person left out: {', '.join(left_out)}]" if left_out else ""
     return Permitted(True, narrowed, note=note)
 
@@ -91,6 +94,7 @@ def _request(
         options=options,
         expires=agent.host.approvals.seconds,
         note=_note(preview),
+        whole=preview is not None and preview.whole,
     )
 
 
@@ -106,7 +110,8 @@ def _note(preview: Preview | None) -> str:
     )
     shown = "; ".join(first)  # what a server says on further lines is advice
     gone = f" ({checked.gone} gone)" if checked.gone else ""
-    return f"new problems: {len(checked.new)}{gone}{' - ' if shown else ''}{shown}"
+    looked = f", {checked.files} files looked at" if checked.files > 1 else ""
+    return f"new problems: {len(checked.new)}{gone}{looked}{' - ' if shown else ''}{shown}"
 
 
 def _title(tool: Tool, call: ToolCall) -> str:
@@ -160,6 +165,13 @@ def _remember(agent: Agent, tool: Tool, preview: Preview | None, answer: Answere
 def _denied(verdict: Verdict) -> str:
     text = f"denied: {verdict.reason or 'a rule forbids it'}"
     return f"{text}; instead: {verdict.alternative}" if verdict.alternative else text
+
+
+def _torn(left_out: tuple[str, ...]) -> str:
+    return (
+        f"nothing was written: this change is applied as a whole, and the person left out "
+        f"{', '.join(left_out)}; ask them what they want instead"
+    )
 
 
 def _rejected(answer: Answered, verdict: Verdict, someone: bool) -> str:

@@ -71,6 +71,7 @@ class Preview:
     line. `paths` are the real paths the call touches. `destination` is where something would be
     sent (a host, a remote). `lift` names what may be remembered, as a rule's pattern: `git status *`.
     `checked` is what the changes do to the problems of their files, None where nobody looked.
+    `whole`: a part of it alone would be wrong (a rename), so that nobody can take files out of it.
     """
 
     title: str
@@ -81,6 +82,7 @@ class Preview:
     destination: str = ""
     lift: str = ""
     checked: Checked | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

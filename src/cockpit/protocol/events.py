@@ -115,8 +115,8 @@ class ToolCallFinished:
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
     """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
-    a change does to problems. `shape` is what `allow_session` and `allow_always` would cover, in words;
-    empty when the answer cannot be remembered (then `options` lacks them).
+    a change does to problems. `shape` is what `allow_session` and `allow_always` would cover, empty when it
+    cannot be remembered (`options` lacks them then). `whole`: an answer with only some parts is a rejection.
     """
 
     id: str
@@ -131,6 +131,7 @@ class ApprovalRequested:
     options: tuple[Decision, ...]
     expires: float = 0.0
     note: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """`code_actions`: what the language servers offer to do for some lines: listed, shown, done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from cockpit.builtin import changing
@@ -30,7 +30,8 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
 
 async def _planned(wanted: CodeActions, context: Context) -> Preview:
     edits = await context.navigator.action(wanted.action)
-    return await changing.previewed(context, f"action {wanted.action} in {wanted.path}", edits)
+    shown = await changing.previewed(context, f"action {wanted.action} in {wanted.path}", edits)
+    return replace(shown, whole=True)
 
 
 async def run(arguments: Arguments, context: Context) -> Done:

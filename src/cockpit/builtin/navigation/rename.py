@@ -1,6 +1,6 @@
 """`rename`: a symbol everywhere it is meant, through its language server; shown first, then written."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from cockpit.builtin import changing
@@ -32,7 +32,8 @@ async def _planned(wanted: Rename, context: Context) -> Preview:
         raise ToolFailed("`to` is empty; name what the symbol shall be called")
     at = await context.navigator.locate(wanted.symbol)
     edits = await context.navigator.rename(at, wanted.to.strip())
-    return await changing.previewed(context, f"rename {wanted.symbol} to {wanted.to}", edits)
+    shown = await changing.previewed(context, f"rename {wanted.symbol} to {wanted.to}", edits)
+    return replace(shown, whole=True)
 
 
 async def run(arguments: Arguments, context: Context) -> Done:

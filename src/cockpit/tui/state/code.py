@@ -59,9 +59,11 @@ def changed(code: CodeState, event: events.FileChanged) -> None:
 
 
 def panel(code: CodeState, event: events.PanelChanged) -> None:
-    """What the servers know, or how they are, is different."""
+    """What the servers know, or how they are, or files on disk, is different."""
     if event.panel == "problems":
         code.stale.add("problems")
+    elif event.panel == "files":
+        code.stale.add("outline")
     elif event.panel == "servers":
         code.stale.add("servers")
         if code.outline is not None and not code.outline.complete:

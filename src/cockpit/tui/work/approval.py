@@ -15,6 +15,7 @@ _OPTIONS = (
     ("reject_once", "n", "reject"),
 )
 _GROUND = "surface"
+_LEFT_OUT = "problems unknown: a part is left out"  # what was looked at was all of it
 
 
 def approval_rows(
@@ -26,11 +27,18 @@ def approval_rows(
         found.append((line, ""))
     found.append((Line([], "body/surface"), ""))
     found += [(line, "") for line in _keys(request, width)]
-    found += [(line, "") for line in _note(request.note, width)]
+    left_out = frozenset() if request.whole else left_out
+    note = _LEFT_OUT if request.note and left_out else request.note
+    found += [(line, "") for line in _note(note, width)]
     for part in request.parts:
         found.append((Line([], "body/surface"), ""))
-        found += _part(part, len(request.parts) > 1, part.id in left_out, request.tool, width)
+        found += _part(part, can_choose(request), part.id in left_out, request.tool, width)
     return found
+
+
+def can_choose(request: ApprovalRequested) -> bool:
+    """Whether a person may leave parts out."""
+    return len(request.parts) > 1 and not request.whole
 
 
 def risk_word(risk: int) -> tuple[str, str]:
