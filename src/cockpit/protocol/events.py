@@ -116,8 +116,7 @@ class ToolCallFinished:
 class ApprovalRequested:
     """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
     a change does to problems. `shape` is what `allow_session` and `allow_always` would cover, empty when it
-    cannot be remembered (`options` lacks them then). `whole`: an answer with only some parts is a rejection.
-    """
+    cannot be remembered (`options` lacks them then). `whole`: an answer with some parts only rejects."""
 
     id: str
     agent: str
