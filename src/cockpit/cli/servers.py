@@ -11,7 +11,7 @@ from cockpit import paths
 from cockpit.navigation.languages import language_of
 from cockpit.navigation.lsp import approvals, lsp_json, programs, status
 from cockpit.plugin.languages import Language, LanguageServer
-from cockpit.workspace.ignores import walk_files
+from cockpit.workspace.walking import walk_files
 
 LOOKED_AT = 5000
 """Files that are counted by language; a folder of more is told by these."""

@@ -8,7 +8,7 @@ import stat
 from collections.abc import AsyncIterator
 
 from cockpit.plugin.context import FileEntry, PathRefused
-from cockpit.workspace import beneath, ignores
+from cockpit.workspace import beneath, ignores, walking
 from cockpit.workspace.resolver import Resolver
 
 BATCH = 512
@@ -40,12 +40,12 @@ class LocalFiles:
     def _entries(self, folder: str, hidden: bool) -> tuple[FileEntry, ...]:
         root = self._resolver.root
         found, _ = ignores.children(folder, ignores.levels_above(root, folder), hidden)
-        prefix = ignores.prefix_of(folder, root)
-        rows = [row for entry in found if (row := ignores.entry_of(entry, prefix)) is not None]
+        prefix = walking.prefix_of(folder, root)
+        rows = [row for entry in found if (row := walking.entry_of(entry, prefix)) is not None]
         return tuple(sorted(rows, key=lambda row: (row.kind != "folder", row.path)))
 
     async def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
-        found = ignores.walk_files(self._resolver.root, self._folder(path), hidden)
+        found = walking.walk_files(self._resolver.root, self._folder(path), hidden)
         while batch := await asyncio.to_thread(lambda: tuple(itertools.islice(found, BATCH))):
             for entry in batch:
                 yield entry

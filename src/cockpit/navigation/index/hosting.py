@@ -7,9 +7,10 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cockpit.navigation.index.answers import Answers
 from cockpit.navigation.index.building import Build
 from cockpit.navigation.index.catalog import Catalog
 from cockpit.navigation.index.facts import facts_of
@@ -17,6 +18,9 @@ from cockpit.navigation.index.frames import receive, send
 from cockpit.navigation.index.grammars import Readers, Spec
 from cockpit.navigation.index.sources import counts, relative, walk_sources
 from cockpit.navigation.index.workers import Worker
+
+if TYPE_CHECKING:
+    from cockpit.navigation.index.answers import Answers
 
 MANY = 200
 IDLE_SECONDS = 2.0
@@ -33,12 +37,19 @@ class Host:
         self.root = root
         self.readers = Readers(languages)
         self.catalog = Catalog()
-        self.answers = Answers(root, Readers(languages), self.catalog)
+        self._languages = languages
         self.build = Build(root, self.readers, self.catalog, file, self.tell, early)
         self._inbox: queue.Queue[object] = queue.Queue()
         self._building: threading.Thread | None = None
         self._again = False
         self._write = threading.Lock()
+
+    @cached_property
+    def answers(self) -> "Answers":
+        """Imported with the first question: a start from the cache is done before."""
+        from cockpit.navigation.index.answers import Answers
+
+        return Answers(self.root, Readers(self._languages), self.catalog)
 
     def run(self) -> None:
         threading.Thread(target=self._listen, daemon=True).start()
