@@ -127,6 +127,88 @@ async def test_an_incomplete_answer_says_why_and_is_asked_again_when_a_server_ch
         assert "is starting" not in s.screen
 
 
+async def test_while_the_index_reads_files_the_list_says_how_far_it_is_and_fills_by_itself() -> None:
+    done: list[int] = [0]
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols) and not query.path:
+            whole = done[0] == 885
+            return SymbolRows(OUTLINE if whole else (), whole, "" if whole else "the index is not whole")
+        return None
+
+    def reading(text: str) -> events.PanelChanged:
+        return events.PanelChanged("servers", (PanelRow(text, "indexing"),))
+
+    scene = idle()
+    async with seat(scene, replies=replies) as s:
+        await s.press("f6")
+        await until(lambda: "the index is not whole" in s.screen, s)
+        await s.play(scene.add(reading("index  looks for files")))
+        await until(lambda: "looking for files" in s.screen, s)
+        await s.play(scene.add(reading("index  120 of 885 files")))
+        await until(lambda: "reading files: 120 of 885" in s.screen, s)
+        assert "nothing fits" not in s.screen
+        done[0] = 885
+        await s.play(scene.add(events.PanelChanged("servers", ())))
+        await until(lambda: "Cart.total" in s.screen and "reading files" not in s.screen, s)
+
+
+async def test_an_index_that_is_whole_before_anybody_told_of_it_is_asked_again_all_the_same() -> None:
+    asked: list[str] = []
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols) and not query.path:
+            asked.append(query.query)
+            return SymbolRows(OUTLINE) if len(asked) > 1 else SymbolRows((), False, "0 of 1 files")
+        return None
+
+    async with seat(idle(), replies=replies) as s:
+        await s.press("f6")
+        await until(lambda: "Cart.total" in s.screen, s)
+        assert len(asked) == 2
+
+
+async def test_an_answer_that_stays_incomplete_is_not_asked_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cockpit.tui.screens.live.AGAIN", 0.0)
+    asked: list[str] = []
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols) and not query.path:
+            asked.append(query.query)
+            return SymbolRows(OUTLINE, False, "too many files")
+        return None
+
+    async with seat(idle(), replies=replies) as s:
+        await s.press("f6")
+        await until(lambda: live(s)._tries > 4, s)
+        assert live(s)._next is None and len(asked) == 5
+
+
+async def test_what_is_chosen_stays_chosen_when_an_incomplete_answer_is_asked_for_again() -> None:
+    more: list[bool] = []
+
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols) and not query.path:
+            rows = tuple(row for row in OUTLINE if query.query in row.name)
+            return SymbolRows(rows[-1:] + rows[:-1] if more else rows, False, "ty is starting")
+        return None
+
+    scene = idle()
+    async with seat(scene, replies=replies) as s:
+        await s.press("f6")
+        await until(lambda: "checkout" in s.screen, s)
+        await s.press("down", "down", "down")
+        more.append(True)
+        await s.play(scene.add(events.PanelChanged("servers", (PanelRow("ty  python", "ready"),))))
+        await until(lambda: live(s).rows.choices[0].label == "checkout", s)
+        assert "▸ Cart.total " in s.screen
+        await s.type("t")
+        await until(lambda: len(live(s).rows.choices) == 5, s)
+        assert "▸ checkout" in s.screen  # other letters: the best one is chosen
+
+
 async def test_the_outline_of_the_file_at_hand_is_a_picker_too() -> None:
     scene = idle()
     async with seat(scene) as s:
@@ -228,6 +310,93 @@ async def test_the_outline_tab_is_nested_follows_the_file_at_hand_and_opens_plac
         await s.press("f5", "down", "down", "v")
         await until(lambda: isinstance(s.app.screen, Viewer), s)
         assert "line 11 of" in s.screen
+
+
+async def test_the_outline_follows_a_file_that_another_program_changes() -> None:
+    rows = list(OUTLINE)
+
+    def replies(query: Query) -> Reply | None:
+        return SymbolRows(tuple(rows)) if isinstance(query, Symbols) and query.path else None
+
+    scene = reading(idle())
+    async with seat(scene, replies=replies) as s:
+        await s.press("alt+2")
+        await until(lambda: "checkout" in s.screen, s)
+        del rows[-1]
+        await s.play(scene.add(events.PanelChanged("files", ())))
+        await until(lambda: "checkout" not in s.screen, s)
+        assert "FILES" not in s.screen and "rebate" in s.screen
+
+
+MANY = tuple(
+    SymbolRow(f"function_{n:03}", "function", f"src/shop/deep/module_{n:03}.py", n + 1, 5, "def f():", "lsp")
+    for n in range(200)
+)
+SMALL = pytest.mark.parametrize("size", [(60, 16), (60, 20), (80, 24), (100, 30), (140, 40)])
+
+
+@SMALL
+async def test_the_chosen_row_and_the_keys_stay_in_sight_on_every_screen(size: tuple[int, int]) -> None:
+    def replies(query: Query) -> Reply | None:
+        if isinstance(query, Symbols | Navigate):
+            return SymbolRows(MANY, False, "the server is still reading files; tree-sitter's rows are joined")
+        if isinstance(query, Problems) and query.path:
+            return ProblemRows(())
+        if isinstance(query, Problems):
+            rows = (ProblemRow(row.path, row.line, 1, 1, 2, "error", row.name, "x", "ty") for row in MANY)
+            return ProblemRows(tuple(rows))
+        return None
+
+    def is_whole(chosen: str) -> bool:
+        return f"▸ {chosen}" in s.screen and "Enter " in s.screen and "Esc leave" in s.screen
+
+    async with seat(reading(idle()), size, replies=replies) as s:
+        for key in ("f6", "f7"):
+            await s.press(key)
+            await until(lambda: live(s).rows.choices, s)
+            await s.press(*["down"] * 20)
+            assert is_whole("function_020"), s.screen
+            await s.press("up", "pagedown", "pagedown", "pagedown")
+            assert is_whole("function_049"), s.screen
+            assert "still reading files" in s.screen
+            await s.press("escape")
+        await s.press("f8")
+        await until(lambda: live(s).rows.choices, s)
+        await s.press(*["down"] * 20)
+        assert is_whole("✗ function_020"), s.screen
+        await s.press("escape")
+
+
+@SMALL
+async def test_a_screen_that_shrinks_keeps_the_chosen_row(size: tuple[int, int]) -> None:
+    def replies(query: Query) -> Reply | None:
+        return SymbolRows(MANY) if isinstance(query, Symbols) else None
+
+    async with seat(idle(), (140, 40), replies=replies) as s:
+        await s.press("f6")
+        await until(lambda: live(s).rows.choices, s)
+        await s.press(*["down"] * 15)
+        await s.pilot.resize_terminal(*size)
+        await until(lambda: "▸ function_015" in s.screen, s)
+        assert "Esc leave" in s.screen
+
+
+@SMALL
+async def test_the_viewer_and_the_new_name_fit(size: tuple[int, int]) -> None:
+    async with seat(idle(), size) as s:
+        await s.press("f6")
+        await until(lambda: live(s).rows.choices, s)
+        await s.press("tab")
+        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: 'TAX = Decimal("0.19")' in s.screen, s)
+        assert "Esc leave" in s.screen and "set $EDITOR to edit" in s.screen and "line 5 of" in s.screen
+        await s.press("escape")
+        await s.type("/rename")
+        await s.press("enter")
+        await until(lambda: live(s).rows.choices, s)
+        await s.press("enter")
+        await until(lambda: "Rename TAX to" in s.screen, s)
+        assert "Esc leave" in s.screen and "Enter shows every change first" in s.screen
 
 
 async def test_brackets_and_a_click_walk_over_the_tabs() -> None:

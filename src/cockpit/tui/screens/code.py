@@ -1,6 +1,7 @@
 """Code without any model: go to a symbol, its uses and callers, problems, renaming, servers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cockpit.protocol import ops
@@ -115,7 +116,7 @@ async def _pick(
         reply = await _asked(desk, Symbols(text))
         if isinstance(reply, SymbolRows):
             names.update({_place(row): row.name for row in reply.rows})
-        return _definitions(reply)
+        return _definitions(reply, reading=_reading(desk))
 
     placeholder = "a name, or the beginnings of its words"
     screen = Live(desk.app.palette, title, ask, placeholder=placeholder, typed=typed, foot=foot)
@@ -165,6 +166,16 @@ async def _asked(desk: "Desk", query: Symbols | Navigate) -> Reply:
     return await desk.link.ask(query)
 
 
+def _reading(desk: "Desk") -> str:
+    """How far the index is, as Work shows it; empty when it is whole."""
+    assert desk.link is not None
+    rows = desk.link.state.panels.get("servers", ())
+    texts = (row.text for row in rows if row.state == "indexing")
+    found = next((text for text in texts if text.startswith("index  ")), "")
+    files = one_line(found.removeprefix("index  ").removesuffix(" files"))
+    return f"reading files: {files}" if " of " in files else files and "looking for files"
+
+
 def _refused(reply: Reply) -> str:
     return one_line(reply.reason) if isinstance(reply, Refused) else "nobody answers that here"
 
@@ -186,8 +197,8 @@ def _whole(row: SymbolRow) -> str:
     return one_line(f"{row.container}.{row.name}" if row.container else row.name)
 
 
-def _definitions(reply: Reply, plain: bool = False) -> Found:
-    """`plain`: all of one file, so that the path says nothing."""
+def _definitions(reply: Reply, plain: bool = False, reading: str = "") -> Found:
+    """`plain`: all of one file, so that the path says nothing. `reading`: why the answer may get better."""
     if not isinstance(reply, SymbolRows):
         return Found((), note=_refused(reply))
     choices = [
@@ -199,6 +210,8 @@ def _definitions(reply: Reply, plain: bool = False) -> Found:
         )
         for row in reply.rows
     ]
+    if reading and not reply.complete:
+        reply = replace(reply, note=reading)
     return _found(choices, reply)
 
 

@@ -1,7 +1,8 @@
 """A list that is asked for anew while a person types: symbols, uses, problems.
 
 A question waits until the typing rests; its answer counts only while nothing newer was asked. While an
-answer is incomplete, it is asked for again whenever a server's state changes.
+answer is incomplete, it is asked for again whenever a server or the index gets on, and a few times by
+itself: one at a time, at most twice a second.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,11 +17,15 @@ from textual.widgets import Input
 
 from cockpit.tui.palette import Palette
 from cockpit.tui.screens.picker import Choice, ChoiceList
-from cockpit.tui.screens.sheet import SHEET_CSS, Lines
-from cockpit.tui.trace.layout import Line, shortened
+from cockpit.tui.screens.sheet import SHEET_CSS, Lines, keys_that_fit
+from cockpit.tui.trace.layout import Line, Piece, shortened, width_of
 
 REST = 0.06
 """Seconds without a key before a question is asked."""
+AGAIN = 0.5
+"""Seconds between an incomplete answer and the next question by itself."""
+_TRIES = 4  # without anybody saying that there is more to know
+_OTHERS = 5  # lines of the sheet that are neither the list nor the foot
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +79,33 @@ class Live(ModalScreen[Chosen | None]):
         self._placeholder, self._first, self._foot = placeholder, typed, foot
         self._number = 0  # of the newest question
         self._found: Found | None = None
+        self._answered = ""  # what was typed when `_found` was asked for
         self._timer: Timer | None = None
+        self._next: Timer | None = None  # the question that is asked by itself
+        self._tries = 0
+        self._is_open = False  # a question, until it is answered
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield Lines(lambda width: [self._head()], self._palette, id="head")
             yield Input(self._first, placeholder=self._placeholder)
             yield ChoiceList(self._palette)
-            yield Lines(lambda width: [self._last(width)], self._palette, id="foot")
+            yield Lines(self._last, self._palette, id="foot")
 
     def _head(self) -> Line:
         found = self._found
         right = f"{len(found.choices)}   {found.source} " if found is not None and found.choices else ""
         return Line([(self._heading, "heading/surface+b")], "body/surface", right=[(right, "muted/surface")])
 
-    def _last(self, width: int) -> Line:
+    def _last(self, width: int) -> list[Line]:
+        """The keys, and why the answer may get better: beside them, or above where that is too long."""
         found = self._found
         note = found.note if found is not None and found.choices else ""
-        right = shortened(note, max(0, width - len(self._foot) - 3))
         key = "warn/surface" if found is not None and not found.complete else "muted/surface"
-        return Line([(self._foot, "faint/surface")], "body/surface", right=[(f"{right} ", key)])
+        keys: list[Piece] = [(keys_that_fit(self._foot.split("   "), width), "faint/surface")]
+        if width_of(note) <= width - width_of(keys[0][0]) - 4:
+            return [Line(keys, "body/surface", right=[(f"{note} ", key)])]
+        return [Line([(shortened(note, width), key)], "body/surface"), Line(keys, "body/surface")]
 
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)
@@ -101,7 +113,16 @@ class Live(ModalScreen[Chosen | None]):
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
+        self._fit()
         self._question()
+
+    def on_resize(self) -> None:
+        if hasattr(self, "rows"):
+            self._fit()
+
+    def _fit(self) -> None:
+        foot = self.query_one("#foot", Lines)
+        self.rows.fit(self.app.size.height, _OTHERS + len(self._last(max(10, foot.size.width))))
 
     def repaint(self, palette: Palette) -> None:
         """Other colours, while it is open."""
@@ -110,17 +131,29 @@ class Live(ModalScreen[Chosen | None]):
             part.refresh()
 
     def servers_changed(self) -> None:
-        """A server may know more than what is shown."""
-        if self._found is not None and not self._found.complete:
-            self._question()
+        """A server, or the index, may know more than what is shown."""
+        self._tries = 0
+        self._ask_again(0.0)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self._timer is not None:
             self._timer.stop()
+        self._tries = 0
         self._timer = self.set_timer(REST, self._question)
 
+    def _ask_again(self, seconds: float) -> None:
+        """In place of the answer that is shown, where that is incomplete and nothing else is asked."""
+        if self._found is None or self._found.complete or self._is_open:
+            return
+        if self._next is None:
+            self._next = self.set_timer(max(seconds, REST), self._question)
+
     def _question(self) -> None:
+        if self._next is not None:
+            self._next.stop()
+            self._next = None
+        self._is_open = True
         self._number += 1
         text = self.query_one(Input).value.strip()
         self.run_worker(self._answer(self._number, text), group="ask", exclusive=True)
@@ -129,14 +162,19 @@ class Live(ModalScreen[Chosen | None]):
         found = await self._ask(text)
         if number != self._number or not self.is_mounted:
             return
-        kept = self.rows.choices[self.rows.at].value if self.rows.choices else ""
-        again = self._found is not None and not self._found.complete
-        self._found = found
+        kept = self.rows.choices[self.rows.at].value if self.rows.at else ""  # the first is nobody's choice
+        again = text == self._answered
+        self._is_open = False
+        self._found, self._answered = found, text
         at = next((n for n, one in enumerate(found.choices) if again and one.value == kept), 0)
         self.rows.empty = found.note or "nothing fits"
         self.rows.show(found.choices, at)
         for part in self.query(Lines):
             part.anew()
+        self._fit()
+        self._tries += 1
+        if self._tries <= _TRIES:
+            self._ask_again(AGAIN)
 
     def on_key(self, event: events.Key) -> None:
         steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}

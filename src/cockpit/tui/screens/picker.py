@@ -15,9 +15,13 @@ from textual.widgets import Input
 
 from cockpit.tui.palette import Palette
 from cockpit.tui.screens.matching import score
-from cockpit.tui.screens.sheet import SHEET_CSS, Lines
+from cockpit.tui.screens.sheet import SHEET_CSS, Lines, room_for_list
 from cockpit.tui.trace.layout import Line, Piece, shortened, shortened_path, width_of
 from cockpit.tui.trace.strips import to_strip
+
+MOST_SHOWN = 18
+_OTHERS = 6
+"""Lines of the sheet that are none of the list: head, field and foot, and the empty ones between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,13 @@ class ChoiceList(ScrollView):
         self.choices, self.at = choices, at
         self.virtual_size = Size(self.size.width, len(choices))
         self.refresh(layout=True)
+        self.call_after_refresh(self._in_sight)
+
+    def fit(self, height: int, others: int) -> None:
+        """Take what a screen of `height` leaves beside `others` lines of the sheet."""
+        self.styles.max_height = room_for_list(height, others, MOST_SHOWN)
+
+    def on_resize(self) -> None:
         self.call_after_refresh(self._in_sight)
 
     def move(self, step: int) -> None:
@@ -156,9 +167,14 @@ class Picker(ModalScreen[str | None]):
         self.rows = self.query_one(ChoiceList)
         now = next((n for n, choice in enumerate(self._all) if choice.now), 0)
         self.rows.show(self._all, now)
+        self.rows.fit(self.app.size.height, _OTHERS)
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
+
+    def on_resize(self) -> None:
+        if hasattr(self, "rows"):
+            self.rows.fit(self.app.size.height, _OTHERS)
 
     def repaint(self, palette: Palette) -> None:
         """Other colours, while it is open."""

@@ -12,10 +12,10 @@ from cockpit.protocol import queries
 from cockpit.protocol.content import Diff
 from cockpit.tui import figures
 from cockpit.tui.palette import Palette
-from cockpit.tui.screens.sheet import SHEET_CSS, Lines, shaded
+from cockpit.tui.screens.sheet import SHEET_CSS, Lines, keys_that_fit, shaded
 from cockpit.tui.state.safe import safe_diff
 from cockpit.tui.trace import diffs
-from cockpit.tui.trace.layout import Line
+from cockpit.tui.trace.layout import Line, width_of
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -55,16 +55,19 @@ class Reader(ModalScreen[str]):
         with Vertical(id="sheet"):
             yield Lines(lambda width: [self._head()], self._palette)
             yield Lines(self._lay, self._palette, id="text")
-            yield Lines(lambda width: [self._foot()], self._palette)
+            yield Lines(lambda width: [self._foot(width)], self._palette)
 
     def _head(self) -> Line:
         return Line(
             [(self._heading, "heading/surface+b")], "body/surface", right=[(self._right, "muted/surface")]
         )
 
-    def _foot(self) -> Line:
-        words = "".join(f"{key} {label}   " for key, label in self._keys)
-        return Line([(f"{words}Up, Down, PgUp, PgDn move   Esc leave", "faint/surface")], "body/surface")
+    def _foot(self, width: int) -> Line:
+        own = [f"{key} {label}" for key, label in self._keys]
+        text = "   ".join((*own, "Up, Down, PgUp, PgDn move", "Esc leave"))
+        if width_of(text) > width:
+            text = keys_that_fit((*own, "Esc leave"), width)
+        return Line([(text, "faint/surface")], "body/surface")
 
     def on_mount(self) -> None:
         self._fit()

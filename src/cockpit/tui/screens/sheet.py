@@ -7,7 +7,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cockpit.tui.palette import Palette
-from cockpit.tui.trace.layout import Line
+from cockpit.tui.trace.layout import Line, width_of
 from cockpit.tui.trace.strips import to_strip
 
 SHEET_CSS = """
@@ -15,6 +15,25 @@ SHEET_CSS = """
     & > #sheet { width: 84; max-width: 94%; height: auto; max-height: 86%; background: $surface; padding: 1 2;
         border-left: outer $primary; }
 """
+_SHARE = 86  # of the screen's height, as above
+_AROUND = 2  # the sheet's own empty lines
+
+
+def room_for_list(height: int, others: int, most: int) -> int:
+    """Lines a list on a sheet may have on a screen of `height`, beside `others` of the sheet: what is more
+    would push the sheet's last lines out of sight."""
+    return max(1, min(most, height * _SHARE // 100 - _AROUND - others))
+
+
+def keys_that_fit(keys: Sequence[str], width: int) -> str:
+    """As many of the keys' words as one line holds; the first ones matter most."""
+    text = ""
+    for one in keys:
+        longer = f"{text}   {one}" if text else one
+        if text and width_of(longer) > width:
+            break
+        text = longer
+    return text
 
 
 class Lines(ScrollView, can_focus=True):
@@ -46,9 +65,9 @@ class Lines(ScrollView, can_focus=True):
 
     def anew(self) -> None:
         """What `lay` tells is different now."""
-        width, self._width = self._width, 0
+        width, self._width, before = self._width, 0, len(self.lines)
         self._make(width)
-        self.refresh()
+        self.refresh(layout=len(self.lines) != before)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self.lay(max(10, width)))

@@ -6,6 +6,7 @@ Changes nothing; `e` hands over to the editor.
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -22,7 +23,7 @@ from cockpit.tui import editors, going
 from cockpit.tui.clean import clean, one_line
 from cockpit.tui.link import Link
 from cockpit.tui.palette import Palette
-from cockpit.tui.screens.sheet import SHEET_CSS, Lines
+from cockpit.tui.screens.sheet import SHEET_CSS, Lines, keys_that_fit
 from cockpit.tui.trace.code import coloured, language_of
 from cockpit.tui.trace.layout import Line, Piece, shortened_path
 from cockpit.tui.trace.strips import to_strip
@@ -136,22 +137,25 @@ class Viewer(ModalScreen[str]):
     """
     )
 
-    def __init__(self, palette: Palette, link: Link, first: TextPage, line: int, foot: str) -> None:
+    def __init__(self, palette: Palette, link: Link, first: TextPage, line: int, keys: Sequence[str]) -> None:
         super().__init__()
-        self._palette, self._foot = palette, foot
+        self._palette, self._keys = palette, keys
         self._source = Source(palette, link, first, line)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield Lines(lambda width: [self._head(width)], self._palette)
             yield self._source
-            yield Lines(lambda width: [Line([(self._foot, "faint/surface")], "body/surface")], self._palette)
+            yield Lines(lambda width: [self._foot(width)], self._palette)
 
     def _head(self, width: int) -> Line:
         source = self._source
         right = f"line {source.line} of {source.total} "
         path = shortened_path(one_line(source.path), max(8, width - len(right) - 2))
         return Line([(path, "heading/surface+b")], "body/surface", right=[(right, "muted/surface")])
+
+    def _foot(self, width: int) -> Line:
+        return Line([(keys_that_fit(self._keys, width), "faint/surface")], "body/surface")
 
     def repaint(self, palette: Palette) -> None:
         """Other colours, while it is open."""
@@ -179,7 +183,8 @@ async def show(desk: "Desk", path: str, line: int, column: int) -> None:
         )
         return
     has_editor = bool(editors.editor_of(os.environ))
-    keys = "e edit   Esc leave" if has_editor else "Esc leave   set $EDITOR to edit"
-    screen = Viewer(app.palette, link, first, line, f"{keys}   Up, Down, PgUp, PgDn, Home, End move")
+    keys = ("e edit", "Esc leave") if has_editor else ("Esc leave", "set $EDITOR to edit")
+    moves = ("Up, Down, PgUp, PgDn, Home, End move",)
+    screen = Viewer(app.palette, link, first, line, keys + moves)
     if await app.push_screen_wait(screen) == "edit" and has_editor:
         await going.go(desk, path, line, column)
