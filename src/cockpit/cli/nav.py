@@ -97,7 +97,9 @@ async def _ask(open_root: Opened, asked: Asked, as_json: bool) -> int:
     else:
         _print(found)
     if not (found.rows or found.problems):
-        why = found.note or ("no problems known" if asked.op == "diagnostics" else "nothing found")
+        why = found.note or "nothing found"
+        if found.note and asked.op == "diagnostics":
+            why = f"{found.note}; nothing found"
         print(f"cockpit: {asked.op} {asked.place}: {why}".replace(" :", ":"), file=sys.stderr)
         return 1
     return 0

@@ -109,7 +109,7 @@ async def answer(opened: Opened, asked: Asked) -> Answer:
     if op == "diagnostics":
         # Nobody else can answer this: a server that is starting is waited for, in a batch less.
         seconds = 30.0 if source == "lsp" else 10.0 if patience >= 1.0 else 2.0
-        problems = await navigator.problems((place,) if place else (), seconds)
+        problems = await navigator.problems((place or ".",), seconds)
         return Answer((), problems.rows, problems.complete, problems.note)
     at = await navigator.locate(place)
     if op == "hover":

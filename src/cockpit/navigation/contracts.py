@@ -24,10 +24,12 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """No server answers: `reason` in words, `soon` when asking again is worth it."""
+    """No server answers: `reason` in words, `soon` when asking again is worth it. `refused`: one is there
+    and can, but will not do this."""
 
     reason: str
     soon: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

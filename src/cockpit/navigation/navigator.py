@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Literal, TypeVar
 
-from cockpit.navigation import asking, locating, problems, unseen
+from cockpit.navigation import asking, chosen, locating, naming, problems, unseen
 from cockpit.navigation.contracts import Index, Servers, Silent
 from cockpit.navigation.life import Begin, Life, Sources
 from cockpit.plugin.changes import ChangeSet, Edit
@@ -76,9 +76,10 @@ class LiveNavigator:
         return await live.index.hover(at) if live.index is not None else ""
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
-        return await problems.problems(await self.life.sources(), paths, patience)
+        return await chosen.problems_of(await self.life.sources(), self._workspace, paths, patience)
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:
+        naming.must_fit(to, at, await locating.lines_of(self._workspace, at.path))
         servers = await _servers(self.life, "rename")
         rows = await unseen.uses(self.life.now, at, CHANGING_SECONDS)
         # A server that has not read every file renames in those it knows: waited for, then asked.
@@ -168,6 +169,8 @@ def _tell(live: Sources, paths: tuple[str, ...]) -> None:
 
 def _made(answer: T | Silent, what: str) -> T:
     if isinstance(answer, Silent):
+        if answer.refused:
+            raise NotPossible(answer.reason)
         again = "try again in a moment" if answer.soon else "cockpit doctor says what to install"
         raise NotPossible(f"no server can {what} here: {answer.reason}", again)
     return answer

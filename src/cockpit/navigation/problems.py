@@ -54,6 +54,14 @@ async def problems(live: Sources, paths: tuple[str, ...], patience: float) -> Pr
     return ProblemRows(_sorted(rows), not late and not any(silent.values()), "; ".join(notes))
 
 
+async def silence(live: Sources, path: str, patience: float) -> str:
+    """Why no server will ever answer for a file, empty when one does or may."""
+    if live.servers is None:
+        return "no language server is there"
+    answer = await live.servers.diagnosed(path, patience)
+    return answer.reason if isinstance(answer, Silent) and not answer.soon and not answer.refused else ""
+
+
 def _sorted(rows: list[ProblemRow]) -> tuple[ProblemRow, ...]:
     """In order, what two servers say in the same words once."""
     ordered = sorted(rows, key=lambda row: (row.path, row.line, row.column, row.server != "ty"))

@@ -98,7 +98,8 @@ class Navigator(Protocol):
         ...
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
-        """Diagnostics of `paths` as they are on disk; without paths, of all files servers know."""
+        """Diagnostics of `paths` as they are on disk; of a folder those of the files in it that a server
+        reads (the 50 that changed last), `note` saying how many. Without paths, what is known already."""
         ...
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:

@@ -16,6 +16,7 @@ from cockpit.builtin.languages.rust import RUST
 from cockpit.builtin.navigation import edit_symbol
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context
+from cockpit.protocol.messages import Json
 from cockpit.workspace.local import LocalWorkspace
 
 TOOL: Any = registered(edit_symbol)["edit_symbol"]
@@ -29,7 +30,7 @@ async def context(root: Path) -> AsyncIterator[Context]:
         yield replace(context_on(root), workspace=LocalWorkspace(str(root)), navigator=one.navigator)
 
 
-async def edited(context: Context, name: str, before: str, **arguments: object) -> str:
+async def edited(context: Context, name: str, before: str, **arguments: Json) -> str:
     """The file after an edit of `name`; it is written anew first."""
     file = Path(context.workspace.root, name)
     file.write_text(before, encoding="utf-8")

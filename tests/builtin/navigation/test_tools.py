@@ -1,5 +1,6 @@
 """The tools that go by symbol, with a real server on a small shop."""
 
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,7 @@ async def context(project: Path) -> AsyncIterator[Context]:
     """With ty and ruff, and an index."""
     async with opened(project, replace(PYTHON, servers=PYTHON.servers[:2])) as one:
         await ready(one.navigator)
+        await one.navigator.symbols("Cart", source="tree-sitter")  # the index is whole
         yield replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
 
 
@@ -90,6 +92,34 @@ async def test_problems_name_line_message_and_server(context: Context, project: 
     done = await call(TOOLS["diagnostics"], context, path="app.py")
     assert "app.py\n  8:11 error: " in done.text and "[ty " in done.text and "[ruff F821]" in done.text
     assert "app.py" in (await call(TOOLS["diagnostics"], context, path=".")).text
+
+
+async def test_without_a_path_the_files_that_changed_last_are_looked_at(
+    context: Context, project: Path
+) -> None:
+    (project / "app.py").write_text(APP + "    print(unknown)\n")
+    done = await call(TOOLS["diagnostics"], context)
+    assert "2 files looked at" in done.text.splitlines()[0] and "app.py\n  8:11 error: " in done.text
+    (project / "fine").mkdir()
+    (project / "fine" / "one.py").write_text("X = 1\n")
+    done = await call(TOOLS["diagnostics"], context, path="fine/")
+    assert done.text == "0 problems; 1 file looked at"
+    (project / "prose").mkdir()
+    (project / "prose" / "one.md").write_text("# One\n")
+    done = await call(TOOLS["diagnostics"], context, path="prose")
+    assert "no file looked at: no language server reads what is here" in done.text
+
+
+async def test_of_many_files_the_latest_are_looked_at_and_that_is_said(
+    context: Context, project: Path
+) -> None:
+    for number in range(60):
+        file = project / f"m{number:02}.py"
+        file.write_text("print(unknown)\n")
+        os.utime(file, (1_000_000 + number, 1_000_000 + number))
+    done = await call(TOOLS["diagnostics"], context)
+    assert "50 files looked at of 62; name a path for others" in done.text
+    assert "m59.py" in done.text and "m00.py" not in done.text
 
 
 async def test_a_rename_is_shown_and_then_written(context: Context, project: Path) -> None:
@@ -180,6 +210,27 @@ async def test_a_file_is_formatted_once(context: Context, project: Path) -> None
     assert done.text == "app.py is formatted already"
 
 
+async def test_a_file_that_cannot_be_parsed_is_not_called_formatted(context: Context, project: Path) -> None:
+    (project / "bad.py").write_text("x = 1\ndef f(:\n    pass\n")
+    done = await call(TOOLS["format"], context, path="bad.py")
+    assert "bad.py has a syntax error at line 2; nothing formatted" in done.text and done.is_error
+    with pytest.raises(CockpitError, match=r"there is no file nope\.py"):
+        await call(TOOLS["format"], context, path="nope.py")
+
+
+async def test_actions_of_lines_that_are_none_are_refused(context: Context) -> None:
+    for first, last, said in ((0, 0, "count from 1"), (3, 2, "not before"), (90, 0, "has no line 90")):
+        with pytest.raises(CockpitError, match=said):
+            await call(TOOLS["code_actions"], context, path="app.py", first=first, last=last)
+    with pytest.raises(CockpitError, match=r"there is no file nope\.py"):
+        await call(TOOLS["code_actions"], context, path="nope.py", first=1)
+
+
+async def test_a_stale_action_says_what_to_do(context: Context) -> None:
+    with pytest.raises(CockpitError, match=r"list the actions again$"):
+        await call(TOOLS["code_actions"], context, path="app.py", first=1, action="ruff-99")
+
+
 async def test_an_ambiguous_name_lists_its_candidates(context: Context, project: Path) -> None:
     (project / "other.py").write_text("class Basket:\n    def total(self): ...\n")
     context.navigator.changed("other.py")
@@ -212,6 +263,18 @@ async def test_a_cold_server_lets_an_edit_through_unchecked(project: Path) -> No
             ("definition", {"symbol": "a.py:3:5"}),
         ),
         ("lsp_references", {"path": "a.py", "line": 3}, ("references", {"symbol": "a.py:3"})),
+        (
+            "lsp_references",
+            {"file_path": "a.py", "line": 3, "character": 4},
+            ("references", {"symbol": "a.py:3:5"}),
+        ),
+        ("lsp_hover", {"file_path": "a.py", "line": 3}, ("definition", {"symbol": "a.py:3"})),
+        ("lsp_definition", {"file_path": "a.py", "line": 3}, ("definition", {"symbol": "a.py:3"})),
+        (
+            "lsp_rename",
+            {"file_path": "a.py", "line": 3, "character": 0, "new_name": "b"},
+            ("rename", {"symbol": "a.py:3:1", "to": "b"}),
+        ),
         ("lsp_symbols", {"path": "a.py"}, ("symbols", {"path": "a.py"})),
         ("lsp_workspace_symbols", {"query": "Cart"}, ("symbols", {"query": "Cart"})),
         ("lsp_diagnostics", {"path": "a.py"}, ("diagnostics", {"path": "a.py"})),

@@ -7,7 +7,7 @@ from cockpit.builtin import changing
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.messages import Json
 
@@ -44,7 +44,14 @@ async def run(arguments: Arguments, context: Context) -> Done:
 
 
 async def _listed(wanted: CodeActions, context: Context) -> Done:
-    last = max(wanted.last, wanted.first)
+    last = wanted.last or wanted.first
+    if not 0 < wanted.first <= last:
+        raise ToolFailed(f"lines {wanted.first} to {last} are none; count from 1, `last` not before `first`")
+    content = await changing.present(context, wanted.path)
+    if content is None:
+        raise ToolFailed(f"there is no file {wanted.path}; `glob` or `list` shows what there is")
+    if last > (count := content.count(b"\n") + 1):
+        raise ToolFailed(f"{wanted.path} has no line {last}; it ends with line {count}")
     offered = await context.navigator.actions(wanted.path, wanted.first, last)
     if not offered:
         return Done(f"nothing is offered for lines {wanted.first} to {last} of {wanted.path}")

@@ -12,12 +12,11 @@ from cockpit.plugin.values import Panel, Register, Scope
 from cockpit.protocol.code import ProblemRows
 
 PATIENCE = 5.0
-MOST_FILES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    path: Annotated[str, "a file or folder; empty: every file the servers know"] = ""
+    path: Annotated[str, "a file or folder; empty: the files that changed last"] = ""
 
 
 async def diagnostics(arguments: Diagnostics, context: Context) -> Done:
@@ -32,20 +31,11 @@ async def diagnostics(arguments: Diagnostics, context: Context) -> Done:
 
 
 async def _found(path: str, context: Context) -> ProblemRows:
-    if path in ("", "."):
-        return await context.navigator.problems((), PATIENCE)
     try:
-        entry = await context.workspace.files.stat(path)
+        entry = await context.workspace.files.stat(path or ".")
     except OSError as error:
         raise ToolFailed(f"{path} does not exist; `glob` or `list` shows what does") from error
-    if entry.kind != "folder":
-        return await context.navigator.problems((entry.path,), PATIENCE)
-    paths: list[str] = []
-    async for one in context.workspace.files.walk(path):
-        paths.append(one.path)
-        if len(paths) > MOST_FILES:
-            raise ToolFailed(f"{path} holds more than {MOST_FILES} files; name a folder below it, or a file")
-    return await context.navigator.problems(tuple(paths), PATIENCE)
+    return await context.navigator.problems((entry.path or ".",), PATIENCE)
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

@@ -1,13 +1,19 @@
 """`format`: a file as its language server formats it."""
 
+import re
 from dataclasses import dataclass, replace
 
 from cockpit.builtin import changing
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.code import ProblemRow
+
+SECONDS = 5.0
+# ty and ruff: invalid-syntax; clangd: expected_semi; TypeScript: 1005 and its like; others say it in words.
+SYNTAX = re.compile(r"^expected_|^1\d{3} |(?:invalid|syntax)[- _]?(?:syntax|error)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,8 @@ class Format:
 async def preview(arguments: Arguments, context: Context) -> Preview:
     path = parse(Format, arguments).path
     real = context.workspace.resolve(path, "write")
+    if await changing.present(context, path) is None:
+        raise ToolFailed(f"there is no file {path}; `glob` or `list` shows what there is")
     edits = await context.navigator.formatted((await context.workspace.files.stat(path)).path)
     changes = await context.workspace.plan(edits)
     if not changes.files:
@@ -30,8 +38,26 @@ async def run(arguments: Arguments, context: Context) -> Done:
     path = parse(Format, arguments).path
     planned = running.preview if running and running.preview else await preview(arguments, context)
     if planned.changes is None:
-        return Done(f"{path} is formatted already")
+        return await _unchanged(path, context)
     return await changing.applied(arguments, context, preview)
+
+
+async def _unchanged(path: str, context: Context) -> Done:
+    """A formatter says the same of a file that is well as of one it cannot parse."""
+    found = await context.navigator.problems(((await context.workspace.files.stat(path)).path,), SECONDS)
+    broken = next((row for row in found.rows if _is_syntax(row)), None)
+    if broken is not None:
+        line = f"{path} has a syntax error at line {broken.line}; nothing formatted: {broken.message}"
+        return Done(line, is_error=True)
+    if not found.complete:
+        return Done(f"the server found nothing to change in {path}, or cannot parse it")
+    return Done(f"{path} is formatted already")
+
+
+def _is_syntax(row: ProblemRow) -> bool:
+    """Whether a parser stopped there: servers name that in their own ways."""
+    said = f"{row.code} {row.message}".lower()
+    return row.severity == "error" and SYNTAX.search(said) is not None
 
 
 @hookimpl

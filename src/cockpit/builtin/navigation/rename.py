@@ -62,6 +62,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             is_concurrent=lambda arguments: arguments.get("apply") is False,
             aliases=(
                 lilbot("lsp_rename_preview", {"apply": False}, new_name="to", newName="to"),
+                lilbot("lsp_rename", new_name="to", newName="to"),
                 lilbot("rename_symbol", new_name="to", newName="to"),
             ),
             keywords=("lsp", "refactor", "symbol"),

@@ -124,11 +124,11 @@ async def asked(life: Life, until: float, ask: Callable[["Server"], Awaitable[T]
     except Refused as refused:
         if refused.code == METHOD_NOT_FOUND:
             return Silent(f"{name} cannot do that, though it said so")
-        return Silent(f"{name}: {str(refused)[:300]}")
+        return Silent(f"{name}: {str(refused)[:300]}", refused=True)
     except Gone:
         return Silent(f"{name} ended while it was asked", soon=True)
     except Unable as unable:
-        return Silent(str(unable))
+        return Silent(str(unable), refused=True)
     except Misshapen as wrong:
         life.log.say("cockpit", f"an answer of the wrong shape: {wrong}")
         return Silent(f"{name} gave an answer of the wrong shape")
@@ -137,4 +137,5 @@ async def asked(life: Life, until: float, ask: Callable[["Server"], Awaitable[T]
 def silence(answers: "Answers[T]") -> Silent:
     """Why nobody answered."""
     silent = [one for _, one in answers if isinstance(one, Silent)]
-    return Silent("; ".join(one.reason for one in silent), any(one.soon for one in silent))
+    reason = "; ".join(dict.fromkeys(one.reason for one in silent))
+    return Silent(reason, any(one.soon for one in silent), any(one.refused for one in silent))

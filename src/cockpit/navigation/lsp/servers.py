@@ -150,7 +150,7 @@ class LanguageServers:
         owner = offers.server_of(id) if offers is not None else None
         life = next((one for one in self._roster.lives.values() if one.server is owner), None)
         if offers is None or owner is None or life is None:
-            return Silent(f"there is no action {id}; list the actions again")
+            return Silent(f"there is no action {id}; list the actions again", refused=True)
         until = time.monotonic() + seconds
         ((_, answer),) = await together([life], until, lambda *_: offers.edits(id))
         return answer
