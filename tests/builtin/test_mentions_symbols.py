@@ -2,14 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.support.decks import Driver, driving, script
+from tests.support.session_view import context_on
 
+from cockpit.builtin import mentions_symbols
+from cockpit.builtin.languages.python import PYTHON
+from cockpit.navigation.contracts import Index
+from cockpit.navigation.navigator import LiveNavigator
+from cockpit.protocol.code import SymbolRow
 from cockpit.protocol.content import Block, Code, Text
 from cockpit.protocol.events import TurnStarted
 from cockpit.protocol.queries import Complete, Completion, Completions
+from cockpit.workspace.local import LocalWorkspace
 
 CART = '''"""Carts."""
 
@@ -87,6 +96,7 @@ async def asked(driver: Driver, word: str) -> list[Completion]:
 async def test_a_method_brings_its_own_lines_with_decorator_and_comment(session: Driver) -> None:
     (block,) = await attached(session, "why is @Cart.total slow?")
     assert isinstance(block, Code) and (block.path, block.line) == ("cart.py", 7)
+    assert block.text.startswith("[@Cart.total: cart.py:7-10]\n")
     assert "# What is to be paid." in block.text and "return sum(self.prices)" in block.text
     assert "empty" not in block.text and "secret" not in block.text
 
@@ -134,6 +144,45 @@ async def test_symbols_are_offered_beside_files_and_the_best_comes_first(session
     assert rows[0].insert == "@callers:checkout " and all("callers:" in row.insert for row in rows)
     rows = await offered(session, "@cart.py:em")
     assert [row.insert for row in rows] == ["@cart.py:Cart.empty "]
+
+
+async def test_an_owner_offers_its_members_the_exact_one_first(session: Driver, root: Path) -> None:
+    more = "".join(f"class C{n}:\n    def empty(self): ...\n\n\n" for n in range(250))
+    (root / "more.py").write_text(f"{more}def total(): ...\n\n\ndef totals(): ...\n", encoding="utf-8")
+    rows = await offered(session, "@Cart.")
+    assert {row.insert for row in rows} - {"@cart.py "} == {"@Cart.total ", "@Cart.empty "}
+    assert [row.insert for row in await offered(session, "@Cart.total")] == ["@Cart.total "]
+    (root / "twin.py").write_text("class Cart:\n    def empty(self): ...\n    def empty_all(self): ...\n")
+    async with asyncio.timeout(20):
+        while "@twin.py:Cart.empty " not in (
+            inserts := [row.insert for row in await asked(session, "@Cart.empty")]
+        ):
+            pass
+    assert sorted(inserts[:2]) == ["@cart.py:Cart.empty ", "@twin.py:Cart.empty "]
+    assert inserts[2] == "@Cart.empty_all "
+
+
+class Growing:
+    """An index that never gets whole and knows nothing yet."""
+
+    progress = (1, 2)
+    is_cut = False
+
+    async def whole(self, seconds: float) -> bool:
+        return False
+
+    async def named(self, path: str) -> tuple[SymbolRow, ...]:
+        return ()
+
+    async def symbols(self, query: str, limit: int = 200) -> tuple[SymbolRow, ...]:
+        return ()
+
+
+async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Path) -> None:
+    navigator = LiveNavigator(LocalWorkspace(str(root)), index=cast("Index", Growing()), languages=(PYTHON,))
+    context = replace(context_on(root), navigator=navigator)
+    block = await mentions_symbols.expand("Cart.total", context)
+    assert block == Text("[@Cart.total: still reading the project; name it again]")
 
 
 async def test_a_path_offers_files_only(session: Driver) -> None:

@@ -16,8 +16,10 @@ CANDIDATES = 8
 LARGEST = 30_000
 WAIT = 0.3
 """Seconds that completions wait for an index that is still growing: files stand beside them."""
-PATIENCE = 5.0
+PATIENCE = 6.0
 """Seconds that a prompt waits for the definition of one name; most words with an `@` are none."""
+READING = 3.0
+"""Of these, those for files that are not read yet, beside the two that looking a name up takes."""
 RELATIONS: dict[str, Relation] = {"callers": "callers", "tests": "tests"}
 
 
@@ -43,14 +45,16 @@ async def complete(word: str, context: Context) -> tuple[Completion, ...]:
         rows = await _candidates(file, name, context)
     except (PlaceUnknown, PathRefused, OSError):
         return ()
-    counts: dict[str, int] = {}
+    files: dict[str, set[str]] = {}
     for row in rows:
-        counts[_dotted(row)] = counts.get(_dotted(row), 0) + 1
+        files.setdefault(_dotted(row), set()).add(row.path)
     before = f"{relation}:" if relation else ""
     found: list[Completion] = []
-    for row in rows[:MOST]:
+    # A property and its setter are one thing to name.
+    once = {(row.path, _dotted(row)): row for row in reversed(rows)}
+    for row in [row for row in rows if once[row.path, _dotted(row)] is row][:MOST]:
         label = _dotted(row)
-        where = f"{row.path}:{label}" if file or counts[label] > 1 else label
+        where = f"{row.path}:{label}" if file or len(files[label]) > 1 else label
         if " " not in where:
             found.append(
                 Completion(f"@{before}{where} ", f"{before}{label}", f"{row.kind}  {row.path}", 0, 0)
@@ -62,9 +66,34 @@ async def _candidates(file: str, name: str, context: Context) -> list[SymbolRow]
     if file:
         rows = (await context.navigator.outline(file)).rows
         return [row for row in rows if name.lower() in _dotted(row).lower()]
-    owner, _, last = name.rpartition(".")
-    rows = (await context.navigator.symbols(last or owner, patience=WAIT)).rows
-    return [row for row in rows if owner.lower() in (row.container or owner).lower()]
+    owner, dot, last = name.rpartition(".")
+    if not dot:
+        return list((await context.navigator.symbols(name, patience=WAIT)).rows)
+    return await _members(owner, last.lower(), context) if owner else []
+
+
+async def _members(owner: str, name: str, context: Context) -> list[SymbolRow]:
+    """What is defined in `owner` and has `name` (in lower case) in its own, what is called so first."""
+    navigator, inside = context.navigator, f".{owner}".lower()
+    holders = (await navigator.symbols(owner.rpartition(".")[2], patience=WAIT)).rows
+    paths = dict.fromkeys(row.path for row in holders if f".{_dotted(row)}".lower().endswith(inside))
+    known = [path for path in paths if context.workspace.is_inside(path)][:CANDIDATES]
+    outlines = await asyncio.gather(*(navigator.outline(path) for path in known))
+    rows = [
+        row
+        for outline in outlines
+        for row in outline.rows
+        if f".{row.container}".lower().endswith(inside) and name in row.name.lower()
+    ]
+    if name:  # a part of an owner's name, and what is defined in another file than its owner
+        found = (await navigator.symbols(name, patience=WAIT)).rows
+        places = {(row.path, row.line) for row in rows}
+        rows += [
+            row
+            for row in found
+            if owner.lower() in row.container.lower() and (row.path, row.line) not in places
+        ]
+    return sorted(rows, key=lambda row: (row.name.lower() != name, not row.name.lower().startswith(name)))
 
 
 async def expand(word: str, context: Context) -> Block | None:
@@ -74,12 +103,14 @@ async def expand(word: str, context: Context) -> Block | None:
         async with asyncio.timeout(PATIENCE):
             return await _expanded(word, relation, place, context)
     except TimeoutError:
-        return Text(f"[@{word} was not found in time; ask with the tool `symbols`]") if relation else None
+        return Text(f"[@{word} was not found in time; ask with the tool `symbols`]")
 
 
 async def _expanded(word: str, relation: str, place: str, context: Context) -> Block | None:
     try:
-        at = await context.navigator.locate(place)
+        at = await _located(place, context)
+        if at is None:
+            return Text(f"[@{word}: still reading the project; name it again]")
         if not relation:
             lines = await _lines(at, context)
             return Code(_cut(lines.text), "", lines.path, lines.first)
@@ -94,6 +125,23 @@ async def _expanded(word: str, relation: str, place: str, context: Context) -> B
     if not found:
         return Text(f"[@{word}: none found]")
     return Text(_cut("\n\n".join(f"{one.path}:{one.first}\n```\n{one.text}\n```" for one in found)))
+
+
+async def _located(place: str, context: Context) -> Position | None:
+    """Where a symbol is defined; None when it is unknown because not every file is read. Raises
+    `PlaceUnknown`."""
+    try:
+        return await context.navigator.locate(place)
+    except PlaceUnknown:
+        last = place.rpartition(":")[2].rpartition(".")[2]
+        if not last.isidentifier():
+            raise
+        found = await context.navigator.symbols(last, patience=READING)
+        if any(row.name == last for row in found.rows):
+            return await context.navigator.locate(place)
+        if not found.complete and ":" not in place:
+            return None
+        raise
 
 
 def _split(word: str) -> tuple[str, str]:

@@ -8,6 +8,8 @@ from cockpit.plugin.values import Mention
 from cockpit.protocol.content import Block, Code, Text
 
 NAMED = re.compile(r'(?<![\w@])(?P<sign>[@#])(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))')
+# What may follow a path that a name already is: lines.
+ITSELF = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?)?")
 MOST = 20
 
 
@@ -41,4 +43,7 @@ def _labelled(name: str, block: Block) -> Block:
     """Code says where it is from; the model reads only its text, so the text says it too."""
     if not isinstance(block, Code):
         return block
-    return Code(f"[@{name}]\n{block.text}", block.language, block.path, block.line)
+    label = name
+    if block.path and not ITSELF.fullmatch(name.removeprefix(block.path)):
+        label = f"{name}: {block.path}:{block.line}-{block.line + block.text.rstrip().count(chr(10))}"
+    return Code(f"[@{label}]\n{block.text}", block.language, block.path, block.line)
