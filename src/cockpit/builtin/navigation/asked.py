@@ -23,7 +23,7 @@ def touching(title: str, place: str, context: Context) -> Preview:
 def lilbot(name: str, always: Mapping[str, Json] | None = None, **renamed: str) -> Alias:
     """LilBot's `lsp_*`: a place in three arguments, where ours is one word. `always` are arguments of
     ours that the name says."""
-    dropped = (("file_path", "path"), ("line", ""), ("character", ""))
+    dropped = (("file_path", ""), ("line", ""), ("character", ""))
     return Alias(name, (*renamed.items(), *dropped), reshape=partial(_placed, always or {}))
 
 
