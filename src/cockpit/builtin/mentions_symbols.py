@@ -110,7 +110,9 @@ async def _expanded(word: str, relation: str, place: str, context: Context) -> B
     try:
         at = await _located(place, context)
         if at is None:
-            return Text(f"[@{word}: still reading the project; name it again]")
+            # `@ada` may be a person's name: only what can be nothing else is answered for.
+            is_symbol = bool(relation) or "." in place
+            return Text(f"[@{word}: still reading the project; name it again]") if is_symbol else None
         if not relation:
             lines = await _lines(at, context)
             return Code(_cut(lines.text), "", lines.path, lines.first)

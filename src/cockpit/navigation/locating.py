@@ -10,8 +10,7 @@ from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import SymbolRow
 
 SHOWN = 8
-# An index that is still growing is waited for a moment, and longer where it does not know the name yet.
-SOON, PATIENCE = 0.25, 2.0
+PATIENCE = 2.0
 
 
 async def located(live: Sources, workspace: Workspace, place: str) -> Position:
@@ -91,10 +90,9 @@ async def _named(live: Sources, workspace: Workspace, wanted: Named) -> tuple[Sy
         return tuple(row for row in outline.rows if _fits(row, wanted.name))
     rows: tuple[SymbolRow, ...] = ()
     if live.index is not None:
-        whole = await live.index.whole(SOON)
+        # A half-read index may know one of two: what a name means is worth a moment.
+        await live.index.whole(PATIENCE)
         rows = await live.index.named(wanted.name)
-        if not rows and not whole and await live.index.whole(PATIENCE):
-            rows = await live.index.named(wanted.name)
     if not rows and live.servers is not None and asking.is_ready(live):
         found = await asking.symbols(live, workspace, wanted.last, "", "lsp", asking.READY_SECONDS)
         rows = tuple(row for row in found.rows if _fits(row, wanted.name))
