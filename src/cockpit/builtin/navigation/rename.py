@@ -12,6 +12,8 @@ from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 
+SHOWN = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Rename:
@@ -32,7 +34,10 @@ async def _planned(wanted: Rename, context: Context) -> Preview:
         raise ToolFailed("`to` is empty; name what the symbol shall be called")
     at = await context.navigator.locate(wanted.symbol)
     edits = await context.navigator.rename(at, wanted.to.strip())
-    shown = await changing.previewed(context, f"rename {wanted.symbol} to {wanted.to}", edits)
+    left = [f"{row.path}:{row.line}" for row in await context.navigator.left(at, edits)]
+    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    note = f"uses by name that are not renamed: {', '.join(left[:SHOWN])}{more}" if left else ""
+    shown = await changing.previewed(context, f"rename {wanted.symbol} to {wanted.to}", edits, note)
     return replace(shown, whole=True)
 
 
