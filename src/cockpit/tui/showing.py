@@ -64,12 +64,6 @@ def toggle_at(desk: "Desk", y: int) -> None:
         desk.changed()
 
 
-async def redraw(desk: "Desk") -> None:
-    desk.app.refresh(repaint=True, layout=True)
-    for widget in (desk.app.trace, desk.app.work, desk.app.editor, desk.app.top, desk.app.hints):
-        widget.refresh()
-
-
 async def suspend(desk: "Desk") -> None:
     desk.app.action_suspend_process()
 
@@ -205,7 +199,7 @@ SHOWING: dict[str, Doing] = {
     "composer": composer,
     "expand": expand,
     "open_entry": open_entry,
-    "redraw": redraw,
+    "redraw": working.redraw,
     "suspend": suspend,
     "copy": copy,
     "editor": editor,

@@ -56,13 +56,21 @@ def _next_tab(step: int) -> Doing:
     return show
 
 
+async def redraw(desk: "Desk") -> None:
+    desk.app.refresh(repaint=True, layout=True)
+    for widget in (desk.app.trace, desk.app.work, desk.app.editor, desk.app.top, desk.app.hints):
+        widget.refresh()
+
+
 def open_tab(desk: "Desk", tab: Tab) -> None:
     """Show a tab of Work, and Work where it is shut."""
     view, link = desk.app.work, desk.link
     if link is None:
         return
-    if desk.app.size.width < 100:
+    if desk.app.size.width < 100 and not view.has_class("-open"):
         view.add_class("-open")
+        # What is painted at once between the new class and its layout would stay, where nothing changes.
+        desk.app.call_after_refresh(redraw, desk)
     view.remove_class("-shut")
     desk.app.trace.remove_class("-alone")
     code = link.state.code
