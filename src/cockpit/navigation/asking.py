@@ -20,6 +20,7 @@ from cockpit.protocol.code import Ask, Relation, SymbolRow, SymbolRows
 # A server that is ready may take this long before another answers; a hung one costs no more.
 READY_SECONDS = 1.5
 HEAD_START = 0.05
+INDEX_SECONDS = 0.22
 LATE_SECONDS, LATE_FOR = 0.3, 10.0
 SERVER_SECONDS = 30.0
 AGAIN = 0.1
@@ -82,7 +83,8 @@ async def related(
         if not name:
             return ()
         if live.index is not None and is_parsed(live, at.path):
-            await live.index.whole(seconds)
+            # It starts from its cache in less than this: an answer before that would be empty.
+            await live.index.whole(max(seconds, INDEX_SECONDS))
             return await live.index.related(relation, at)
         return await _by_text(workspace, relation, at.path, name)
 
