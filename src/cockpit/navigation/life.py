@@ -57,9 +57,11 @@ class Life:
 
     def soon(self, use: Callable[[Sources], None]) -> None:
         """Call `use` with the sources: now, or when they have begun. Returns at once."""
+        if self._closed:
+            return
         if self._begin is None or (self._begun is not None and self._begun.done()):
             use(self._sources)
-        elif not self._closed:
+        else:
             self._keep(asyncio.ensure_future(self._when_begun(use)))
 
     def watch(self, heard: Callable[[], None]) -> Callable[[], None]:

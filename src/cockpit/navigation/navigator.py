@@ -3,8 +3,10 @@
 Holds what its sessions share; `life` begins and ends servers and index. Writes no file.
 """
 
+import asyncio
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal, TypeVar
 
 from cockpit.navigation import asking, chosen, locating, naming, problems, unseen
@@ -20,6 +22,7 @@ T = TypeVar("T")
 CHANGING_SECONDS = 10.0
 SERVER_SECONDS = 30.0
 LEAST_PATIENCE = 0.05
+SEEN_AFTER = 0.3
 HOVER_SECONDS = 1.5
 
 
@@ -129,7 +132,9 @@ class LiveNavigator:
         return await self._news.of(await self.life.sources(), self._workspace, paths)
 
     def seen(self, path: str) -> None:
-        self.life.soon(lambda live: live.servers.seen(path) if live.servers else None)
+        # Not beside the answer that the read is for; and a turn that is over by then starts nothing.
+        see = partial(self.life.soon, lambda live: live.servers.seen(path) if live.servers else None)
+        asyncio.get_running_loop().call_later(SEEN_AFTER, see)
 
     def changed(
         self, path: str, before: bytes | None = None, told: tuple[ProblemRow, ...] | None = None
