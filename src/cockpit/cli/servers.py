@@ -76,4 +76,4 @@ def _candidate(root: str, language: Language, server: LanguageServer, files: int
 
 def allowed_file(root: str) -> Path:
     """Where a person's yeses for the servers of a project's file lie."""
-    return status.folder_of(paths.state(), str(Path(root).resolve())) / "allowed.json"
+    return approvals.file_in(status.folder_of(paths.state(), str(Path(root).resolve())))

@@ -1,6 +1,7 @@
 """The files that a change may break without touching them: those that use what it alters or takes away."""
 
 import asyncio
+import contextlib
 
 from cockpit.navigation.languages import language_of
 from cockpit.navigation.life import Sources
@@ -17,13 +18,11 @@ SECONDS = 0.5
 async def dependents(live: Sources, workspace: Workspace, changes: ChangeSet) -> dict[str, bytes]:
     """Their texts as they are on disk, by path. What takes too long to find is left out."""
     found: dict[str, None] = {}
-    try:
+    # What is found by then is looked at.
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SECONDS):
             for change in changes.files:
                 await _add(found, live, change)
-    except TimeoutError:
-        # What was found by then is looked at.
-        found = dict(found)
     own = {path for change in changes.files for path in (change.path, change.moved_from)}
     texts: dict[str, bytes] = {}
     for path in [path for path in found if path not in own][:MOST_FILES]:

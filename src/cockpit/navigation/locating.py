@@ -67,11 +67,7 @@ async def _of_name(live: Sources, workspace: Workspace, wanted: Named) -> Positi
     if wanted.file and len(exact) == 1:
         return Position(exact[0].path, exact[0].line, exact[0].column)
     bodies = [row for row in places.values() if not _is_header(row.path)]
-    if (
-        wanted.last
-        and len(bodies) == 1
-        and all(_is_prototype(row) for row in places.values() if row not in bodies)
-    ):
+    if len(bodies) == 1 and all(_is_prototype(row) for row in places.values() if row not in bodies):
         return Position(bodies[0].path, bodies[0].line, bodies[0].column)
     if len(places) > 1:
         candidates = tuple(row for row in rows if row in places.values())

@@ -71,10 +71,7 @@ async def renamed(
 ) -> tuple[Edit, ...]:
     """A server's edits with the index's uses of `name` in files that the server leaves out."""
     seen = {(await workspace.files.stat(edit.path)).path for edit in edits}
-    left_out: dict[str, list[SymbolRow]] = {}
-    for row in rows:
-        if row.path not in seen:
-            left_out.setdefault(row.path, []).append(row)
+    left_out = _by_file(tuple(row for row in rows if row.path not in seen))
     more = [await _written(workspace, path, own, name, to) for path, own in left_out.items()]
     return (*edits, *(one for one in more if one is not None))
 

@@ -15,6 +15,11 @@ def digest_of(root: str) -> str:
     return hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
+def file_in(folder: Path) -> Path:
+    """The file of yeses in a root's folder."""
+    return folder / "allowed.json"
+
+
 def fingerprint(server: LanguageServer, root: str) -> str:
     """What a yes is for."""
     files = [_content(root, word) for word in server.command]

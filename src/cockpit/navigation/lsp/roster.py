@@ -1,10 +1,10 @@
 """Which servers a root has: by language and file, each once, started when needed and kept within the limits.
 Asks nothing of them."""
 
-import fnmatch
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from cockpit.navigation.languages import languages_of
 from cockpit.navigation.lsp import approvals, programs, status
 from cockpit.navigation.lsp.life import House, Life
 from cockpit.navigation.lsp.limits import Limits
@@ -43,10 +43,7 @@ class Roster:
 
     def languages_of(self, path: str) -> tuple[Language, ...]:
         """The languages of a file, by its name."""
-        name = Path(path).name
-        return tuple(
-            one for one in self._languages if any(fnmatch.fnmatchcase(name, glob) for glob in one.globs)
-        )
+        return tuple(languages_of(path, self._languages))
 
     def id_of(self, path: str) -> str:
         """The protocol's language id of a file."""
@@ -123,7 +120,7 @@ class Roster:
     @property
     def approved(self) -> Path:
         """The file of the command lines a person said yes to."""
-        return self.folder / "allowed.json"
+        return approvals.file_in(self.folder)
 
     async def _room(self, newcomer: Life) -> None:
         """End the coldest where one more would be too many."""
