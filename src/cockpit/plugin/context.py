@@ -19,6 +19,7 @@ from cockpit.plugin.workspace import Files as Files
 from cockpit.plugin.workspace import JobView as JobView
 from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
+from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
 from cockpit.protocol.events import Event
 from cockpit.protocol.messages import Json, Mode, StopReason, ToolCall, Usage
@@ -147,12 +148,14 @@ class Models(Protocol):
 class Running:
     """The call that a tool's function serves.
 
-    `preview` is what was shown and approved; `progress` streams output to whoever watches.
+    `preview` is what was shown and approved; `progress` streams output to whoever watches. `seal` is the
+    digest of `preview.launch` as it was approved ("" where there is none).
     """
 
     call: ToolCall
     preview: Preview | None
     progress: Callable[[str], None]
+    seal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cockpit.plugin.context import Context
+from cockpit.plugin.launching import Profile
 from cockpit.plugin.tools import Capability, Preview, Tool
 from cockpit.protocol.messages import Json, ToolCall
 
@@ -12,12 +13,40 @@ Level = Literal["allow", "ask", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
+class CommandPart:
+    """One simple command of a command line, judged by itself; also those inside substitutions, loops,
+    `sh -c` strings and wrappers (`sudo`, `env`, `xargs`).
+
+    `text` is its piece of the line. `argv` are its words as they will be, None for one that is only known
+    when it runs. `level`, `risk`, `capabilities`, `rules`, `reason` and `alternative` are as in a
+    `Verdict`. `reads` and `writes` are the real paths of its operands and redirections, `destination`
+    the host or remote something would go to. `shape` is what may be remembered of it, as a rule's
+    pattern (`pytest *`): "" where nothing may, and then no allow rule covers it.
+    """
+
+    text: str
+    argv: tuple[str | None, ...]
+    level: Level
+    risk: int = 0
+    capabilities: frozenset[Capability] = frozenset()
+    rules: tuple[str, ...] = ()
+    reason: str = ""
+    alternative: str = ""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    destination: str = ""
+    shape: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a decider says of one call.
 
     `risk` is 0 to 100. `rules` are the ids that led here. `alternative` is what the model could do
-    instead. `sandbox` names the profile the call must run in. `may_remember` is False where an
-    answer covers this one call only. `person_only` is an ask that neither rule nor mode answers.
+    instead. `sandbox` is the profile the call must run in, None where no program is started.
+    `may_remember` is False where an answer covers this one call only. `person_only` is an ask that
+    neither rule nor mode answers. `parts` are the commands of a command line, each with its own verdict;
+    `destination` is where something would be sent.
     """
 
     level: Level
@@ -26,9 +55,11 @@ class Verdict:
     capabilities: frozenset[Capability] = frozenset()
     rules: tuple[str, ...] = ()
     alternative: str = ""
-    sandbox: str = ""
+    sandbox: Profile | None = None
     may_remember: bool = True
     person_only: bool = False
+    parts: tuple[CommandPart, ...] = ()
+    destination: str = ""
 
 
 @dataclass(frozen=True, slots=True)

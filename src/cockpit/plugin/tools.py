@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet
+from cockpit.plugin.launching import Launch
 from cockpit.plugin.navigation import Checked
 from cockpit.protocol.content import Block
 from cockpit.protocol.messages import Json, Kind
@@ -21,9 +22,17 @@ Capability = Literal[
     "secret.read",
     "net.egress",
     "code.exec",
+    "code.remote",
+    "pkg.install",
     "vcs.local",
     "vcs.remote",
     "proc.signal",
+    "priv",
+    "host.mutate",
+    "persist",
+    "container",
+    "db",
+    "shell.opaque",
     "ask.person",
     "agent.self",
     "none",
@@ -44,14 +53,15 @@ class ArgumentsInvalid(ToolFailed):
 class Done:
     """What a tool brings back: `text` for the model, `blocks` for people (empty: the text).
 
-    `data` is the same as JSON for scripts. `keep` says how much of a text that is over its cap
-    stays in sight: its head, or head and tail.
+    `data` is the same as JSON for scripts. `isolation` is what held while a program ran
+    (`Isolation.label`), empty where none ran.
     """
 
     text: str
     blocks: tuple[Block, ...] = ()
     data: Json = None
     is_error: bool = False
+    isolation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A line of text that a shell will read, and the real folder it starts in."""
+
+    text: str
+    shell: Literal["bash", "powershell"]
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """What a call would do, worked out before it is judged; nothing has happened yet.
 
@@ -72,6 +91,8 @@ class Preview:
     sent (a host, a remote). `lift` names what may be remembered, as a rule's pattern: `git status *`.
     `checked` is what the changes do to the problems of their files, None where nobody looked.
     `whole`: a part of it alone would be wrong (a rename), so that nobody can take files out of it.
+    `line` is a command line as its shell will read it; `launch` is the process that will run. A tool
+    that starts a program starts `launch` as it stands here after approval, sealed.
     """
 
     title: str
@@ -83,6 +104,8 @@ class Preview:
     lift: str = ""
     checked: Checked | None = None
     whole: bool = False
+    line: CommandLine | None = None
+    launch: Launch | None = None
 
 
 @dataclass(frozen=True, slots=True)

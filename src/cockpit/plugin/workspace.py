@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, Edit
+from cockpit.plugin.launching import Isolation, Launch
 
 
 class PathRefused(CockpitError):
@@ -44,13 +45,15 @@ class Files(Protocol):
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a process ended. `code` is its exit code, negative for a signal; `output` is stdout and
-    stderr in the order they came, `dropped` the bytes that were over the limit in the middle."""
+    stderr in the order they came, `dropped` the bytes that were over the limit in the middle.
+    `isolation` is what held it (`Isolation.label`)."""
 
     code: int
     output: str
     seconds: float
     dropped: int = 0
     timed_out: bool = False
+    isolation: str = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,32 @@ class JobView:
 
 
 class Processes(Protocol):
-    """Child processes, each in a group of its own that dies with its call."""
+    """Child processes, each in a group of its own that dies with its call.
+
+    `run` and `start` are for programs of cockpit's own choosing (git as a reader, ripgrep). What a model
+    or a project chose goes through `run_sealed` and `start_sealed`, which hold it in as `launch.profile`
+    says. Both raise `SealBroken` when `seal` is not `launch.seal()`, and `SandboxMissing` when settings
+    require a sandbox that is not there.
+    """
+
+    async def isolation(self) -> Isolation:
+        """What holds a launched process here; probed once, then known."""
+        ...
+
+    async def run_sealed(
+        self,
+        launch: Launch,
+        seal: str,
+        *,
+        seconds: float = 30.0,
+        on_output: Callable[[str], None] | None = None,
+    ) -> Ended:
+        """Run to the end. Cancelling kills the whole tree within a second."""
+        ...
+
+    async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
+        """Start in the background; the id of the job."""
+        ...
 
     async def run(
         self,
@@ -135,6 +163,10 @@ class Workspace(Protocol):
     async def apply(self, changes: ChangeSet) -> Applied:
         """Write all of it or nothing. Raises `ChangeRefused` if a file is not as planned."""
         ...
+
+
+class SandboxMissing(CockpitError):
+    """Settings require a sandbox and none is there: nothing ran."""
 
 
 class ChangeRefused(CockpitError):

@@ -26,7 +26,7 @@ from cockpit.protocol.rows import ApprovalPart, PanelRow, TodoRow
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """A session was opened, or opened again (`resumed`)."""
+    """A session was opened, or opened again (`resumed`). `isolation` as in `SessionChanged`."""
 
     root: str
     model: str
@@ -34,16 +34,19 @@ class SessionStarted:
     trusted: bool
     resumed: bool = False
     version: str = ""
+    isolation: Literal["full", "partial", "none", ""] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionChanged:
-    """Model, mode, trust or title are now these (docs/adr/0002)."""
+    """Model, mode, trust, title or isolation are now these (docs/adr/0002). `isolation` is what holds
+    the commands of this session: "" while it is not yet known."""
 
     model: str
     mode: Mode
     trusted: bool
     title: str = ""
+    isolation: Literal["full", "partial", "none", ""] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class ToolResult:
 
     `handle` names the whole output when it was set aside (`read_result` pages through it).
     `outcome` is "interrupted" for a call that a crash left open: whether it ran is unknown.
+    `isolation` is what held a program that ran (`bwrap build`, `none`), empty where none ran.
     """
 
     call: str
@@ -53,6 +54,7 @@ class ToolResult:
     blocks: tuple[Block, ...] = ()
     handle: str = ""
     seconds: float = 0.0
+    isolation: str = ""
 
     @property
     def is_error(self) -> bool:

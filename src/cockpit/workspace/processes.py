@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Ended, JobView
+from cockpit.plugin.launching import NO_ISOLATION, Isolation, Launch, SealBroken
 from cockpit.workspace import environment as environments
 from cockpit.workspace import groups, shells
 from cockpit.workspace.output import Output
@@ -142,6 +143,27 @@ class LocalProcesses:
         code = process.code if process.code is not None else -9
         return Ended(code, output.text(), time.monotonic() - process.started, output.dropped, timed_out)
 
+    async def isolation(self) -> Isolation:
+        return NO_ISOLATION
+
+    async def run_sealed(
+        self,
+        launch: Launch,
+        seal: str,
+        *,
+        seconds: float = 30.0,
+        on_output: Callable[[str], None] | None = None,
+    ) -> Ended:
+        _check(launch, seal)
+        environment = dict(launch.environment)
+        return await self.run(
+            launch.argv, cwd=launch.cwd, seconds=seconds, on_output=on_output, environment=environment
+        )
+
+    async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
+        _check(launch, seal)
+        return await self.start(launch.argv, cwd=launch.cwd, label=label)
+
     async def _let_go(self, process: Process) -> None:
         await process.finish()
         self._running.discard(process)
@@ -240,6 +262,11 @@ class LocalProcesses:
             known = ", ".join(self._jobs) or "none was started"
             raise ProcessFailed(f"there is no job {name}; known: {known}")
         return found
+
+
+def _check(launch: Launch, seal: str) -> None:
+    if launch.seal() != seal:
+        raise SealBroken("what would run is not what was approved; nothing was started", "call it again")
 
 
 def _not_found(program: str, folder: str) -> ProcessFailed:

@@ -1,0 +1,1 @@
+"""Verdicts on command lines and paths, redaction, the audit log. Runs nothing."""
