@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from cockpit.protocol.asking import ApprovalRequested as ApprovalRequested
+from cockpit.protocol.asking import ApprovalResolved as ApprovalResolved
+from cockpit.protocol.asking import PlanChanged as PlanChanged
+from cockpit.protocol.asking import QuestionAsked as QuestionAsked
 from cockpit.protocol.content import Block
 from cockpit.protocol.messages import (
-    Decision,
     Json,
     Kind,
     Limit,
@@ -21,7 +24,7 @@ from cockpit.protocol.messages import (
     ToolResult,
     Usage,
 )
-from cockpit.protocol.rows import ApprovalPart, PanelRow, TodoRow
+from cockpit.protocol.rows import PanelRow, TodoRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,59 +119,10 @@ class ToolCallFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRequested:
-    """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
-    a change does to problems. `shape` is what `allow_session` and `allow_always` would cover, empty when it
-    cannot be remembered (`options` lacks them then). `whole`: an answer with some parts only rejects."""
-
-    id: str
-    agent: str
-    tool: str
-    title: str
-    reason: str
-    parts: tuple[ApprovalPart, ...]
-    destination: str
-    risk: int
-    shape: str
-    options: tuple[Decision, ...]
-    expires: float = 0.0
-    note: str = ""
-    whole: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalResolved:
-    """How the asking ended; `by` says who answered."""
-
-    id: str
-    decision: Decision
-    by: Literal["person", "timeout", "closed", "nobody"]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
-    """The model (or a plugin) wants a word; free text unless `options` is not empty."""
-
-    id: str
-    question: str
-    options: tuple[str, ...] = ()
-    expires: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class TodoChanged:
     """The model's list is now this."""
 
     rows: tuple[TodoRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlanChanged:
-    """The plan that a person approves."""
-
-    text: str
-    state: Literal["planning", "pending", "approved", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
