@@ -1,0 +1,1 @@
+"""Verdicts on bash command lines, by their syntax tree and never by a pattern over the text."""
