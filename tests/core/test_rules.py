@@ -6,7 +6,7 @@ import pytest
 from tests.support.decks import call, driving, script
 
 from cockpit.core.options import Options
-from cockpit.core.rules import pieces
+from cockpit.core.matching import pieces
 from cockpit.protocol.events import ApprovalRequested, ToolCallFinished
 
 

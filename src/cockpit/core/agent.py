@@ -57,6 +57,7 @@ class Host:
     answer: Callable[[Query], Awaitable[Reply]] | None = None
     remember: Callable[[Rule], None] | None = None
     origin: str = ""
+    has_read_outside: bool = False
 
     def new_id(self) -> str:
         return secrets.token_hex(6)

@@ -4,9 +4,9 @@ Asks nobody: an `ask` that comes out of here goes to the approvals.
 """
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cockpit.core.rules import Rule, covering
+from cockpit.core.rules import Covered, Rule, covering
 from cockpit.plugin.safety import Decider, Judged, Level, Verdict
 from cockpit.protocol.messages import Mode
 
@@ -16,25 +16,50 @@ CHANGING = frozenset(
         "fs.write",
         "fs.delete",
         "code.exec",
+        "code.remote",
+        "pkg.install",
         "vcs.local",
         "vcs.remote",
         "net.egress",
         "proc.signal",
+        "priv",
+        "host.mutate",
+        "persist",
+        "container",
+        "db",
+        "shell.opaque",
         "agent.self",
     }
 )
+# What the build profile holds in: it has no network, and a checkpoint takes back what it wrote.
+CONFINED = frozenset({"fs.read", "fs.write", "code.exec", "vcs.local"})
+SENDING = frozenset({"net.egress", "code.remote"})
 ONLY_FILES = frozenset({"fs.read", "fs.write"})
 LOOKING = frozenset({"read", "search", "think"})
 EDITING = frozenset({"edit", "move"})
 DECIDER_SECONDS = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is so when a call is judged: `typed` says that a person at the screen wrote this very call,
+    `is_held` that a full sandbox holds programs in, `has_read_outside` that text of the network is in the
+    conversation."""
+
+    mode: Mode
+    typed: bool = False
+    is_held: bool = False
+    has_read_outside: bool = False
+
+
 async def judge(
-    judged: Judged, deciders: tuple[Decider, ...], rules: tuple[Rule, ...], mode: Mode, typed: bool
+    judged: Judged, deciders: tuple[Decider, ...], rules: tuple[Rule, ...], now: Circumstances
 ) -> Verdict:
-    """The verdict on a call. `typed` says that a person at the screen wrote this very call."""
+    """The verdict on a call."""
     verdict = await _decided(judged, deciders)
-    if verdict.level != "deny" and mode == "plan" and _changes(judged):
+    if verdict.level == "deny":
+        return verdict
+    if now.mode == "plan" and _changes(judged) and not _only_looks(verdict):
         return replace(
             verdict,
             level="deny",
@@ -42,33 +67,59 @@ async def judge(
             rules=(*verdict.rules, "mode plan"),
             alternative="describe the change; a person leaves plan mode with /do",
         )
-    rule = covering(rules, judged)
-    if rule is not None and rule.level == "deny":
-        return replace(verdict, level="deny", reason=f"the rule {rule} ({rule.source}) forbids it")
-    if rule is not None and rule.level == "ask" and verdict.level == "allow":
-        verdict = replace(verdict, level="ask", reason=f"the rule {rule} ({rule.source}) asks")
-        rule = None
+    covered = covering(rules, judged, verdict.parts)
+    if covered is not None and covered.level == "deny":
+        return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
+    if covered is not None and covered.level == "ask":
+        reason = f"the rule {covered} asks" if verdict.level == "allow" else verdict.reason
+        verdict = replace(verdict, level="ask", reason=reason)
     if verdict.level != "ask" or verdict.person_only:
         return verdict
-    return _answered(verdict, judged, rule, mode, typed)
+    return _answered(verdict, judged, covered, now)
 
 
-def _answered(verdict: Verdict, judged: Judged, rule: Rule | None, mode: Mode, typed: bool) -> Verdict:
+def _only_looks(verdict: Verdict) -> bool:
+    """A command line that was proven to read, and runs where it could not do more."""
+    return verdict.level == "allow" and verdict.sandbox == "read"
+
+
+def _answered(verdict: Verdict, judged: Judged, covered: Covered | None, now: Circumstances) -> Verdict:
     """An ask after rules and mode had their say."""
-    if rule is not None and rule.level == "allow" and verdict.may_remember:
-        return replace(verdict, level="allow", rules=(*verdict.rules, f"{rule} ({rule.source})"))
-    match mode:
+    if covered is not None and covered.level == "allow" and _may_cover(verdict, now):
+        return replace(verdict, level="allow", rules=(*verdict.rules, str(covered)))
+    asked_for = covered is not None and covered.level == "ask"
+    match now.mode:
         case "full":
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode full"))
         case "deny":
             return replace(verdict, level="deny", reason=f"mode deny: {verdict.reason}")
-        case "auto-edit" if judged.tool.kind in EDITING and _is_inside(judged):
+        case "auto-edit" if not asked_for and _is_edit(judged):
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode auto-edit"))
+        case "auto-edit" if not asked_for and now.is_held and _is_confined(verdict, judged):
+            rules = (*verdict.rules, "mode auto-edit, held in the sandbox")
+            return replace(verdict, level="allow", rules=rules)
         case "ask" | "auto-edit" | "plan":
             pass
-    if typed:
-        return replace(verdict, level="allow", rules=(*verdict.rules, "typed by a person"))
+    if now.typed:
+        return replace(verdict, level="allow", rules=(*verdict.rules, "typed by a person"), sandbox="none")
     return verdict
+
+
+def _may_cover(verdict: Verdict, now: Circumstances) -> bool:
+    """Once the conversation holds text of the network, no standing permission sends anything back there."""
+    sends = bool(verdict.capabilities & SENDING)
+    return verdict.may_remember and not (sends and now.has_read_outside)
+
+
+def _is_edit(judged: Judged) -> bool:
+    return judged.tool.kind in EDITING and _is_inside(judged)
+
+
+def _is_confined(verdict: Verdict, judged: Judged) -> bool:
+    """A program that a trusted folder's work needs, which the sandbox holds in."""
+    if not judged.context.session.trusted or verdict.sandbox != "build" or not verdict.may_remember:
+        return False
+    return bool(verdict.capabilities) and verdict.capabilities <= CONFINED
 
 
 async def _decided(judged: Judged, deciders: tuple[Decider, ...]) -> Verdict:
@@ -98,6 +149,10 @@ def _stricter(one: Verdict | None, other: Verdict) -> Verdict:
         rules=(*first.rules, *second.rules),
         may_remember=one.may_remember and other.may_remember,
         person_only=one.person_only or other.person_only,
+        sandbox=first.sandbox or second.sandbox,
+        parts=first.parts or second.parts,
+        destination=first.destination or second.destination,
+        alternative=first.alternative or second.alternative,
     )
 
 

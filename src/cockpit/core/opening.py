@@ -109,8 +109,8 @@ def _see(past: Past, envelope: Envelope) -> None:
 
 def _see_answer(past: Past, id: str, decision: str) -> None:
     _, request = past.asked.pop(id, ("", None))
-    if request is not None and decision == "allow_session" and request.shape:
-        past.rules.append(parse("allow", request.shape, "this session"))
+    if request is not None and decision == "allow_session":
+        past.rules += [parse("allow", text, "this session") for text in request.remembers]
 
 
 def mend(past: Past, log: Log) -> tuple[ToolCall, ...]:

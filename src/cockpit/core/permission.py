@@ -1,15 +1,14 @@
 """From a previewed call to a yes or a no: verdict, then a person, then what is remembered."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal
 
 from cockpit.core.agent import Agent
 from cockpit.core.approval import Answered
-from cockpit.core.judgement import judge
-from cockpit.core.rules import Rule
+from cockpit.core.judgement import SENDING, Circumstances, judge
+from cockpit.core.remembering import remember, remembers
 from cockpit.plugin.changes import ChangeSet
 from cockpit.plugin.context import Context
+from cockpit.plugin.launching import Isolation, Profile
 from cockpit.plugin.safety import Decider, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
 from cockpit.protocol.content import Diff
@@ -19,17 +18,27 @@ from cockpit.protocol.rows import ApprovalPart
 from cockpit.workspace.changes import diff_of
 
 RISK_OF_AN_ASK = 30
+PROFILES: dict[Profile, str] = {
+    "read": "held in: it reads the workspace, writes nothing, has no network",
+    "build": "held in: it writes in the workspace alone, has no network",
+    "net": "held in: it writes in the workspace alone, with the network",
+    "none": "",
+}
 SHOWN_PROBLEMS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """The outcome. `preview` is what may run: a person may have taken parts out of it."""
+    """The outcome. `preview` is what may run: a person may have taken parts out of it. `seal` is the
+    digest of `preview.launch` as it was allowed ("" where no program is started). `sends`: it may bring
+    back text of the network."""
 
     allowed: bool
     preview: Preview | None
     reason: str = ""
     note: str = ""
+    seal: str = ""
+    sends: bool = False
 
 
 async def permit(
@@ -47,38 +56,67 @@ async def permit(
     # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
     typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
     deciders = host.catalog.all(Decider)
-    verdict = await judge(judged, deciders, host.all_rules(), agent.mode, typed)
+    isolation = await host.workspace.processes.isolation()
+    now = Circumstances(agent.mode, typed, isolation.level == "full", host.has_read_outside)
+    verdict = await judge(judged, deciders, host.all_rules(), now)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
+    preview = _profiled(preview, verdict)
     match verdict.level:
         case "allow":
             host.audit.decided(agent.path, call, verdict, "allow")
-            return Permitted(True, preview)
+            return Permitted(True, preview, seal=_seal(preview), sends=_sends(verdict))
         case "deny":
             host.audit.decided(agent.path, call, verdict, "deny")
             return Permitted(False, preview, _denied(verdict))
         case "ask":
             pass
-    request = _request(agent, tool, call, preview, verdict)
+    request = replace(_request(agent, tool, call, preview, verdict), held=_held(preview, isolation))
     answer = await host.approvals.ask(request, agent.path, call.id)
     narrowed, left_out = _narrowed(preview, answer.parts)
     if answer.is_allowed and left_out and request.whole:
         host.audit.decided(agent.path, call, verdict, "reject_once")
         return Permitted(False, preview, _torn(left_out))
     host.audit.decided(agent.path, call, verdict, answer.decision if host.approvals.someone else "auto_deny")
-    _remember(agent, tool, preview, answer)
+    remember(agent.host, tool, request.remembers, answer)
     if not answer.is_allowed:
         return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
     note = f"[A person left out: {', '.join(left_out)}]" if left_out else ""
-    return Permitted(True, narrowed, note=note)
+    return Permitted(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
+
+
+def _profiled(preview: Preview | None, verdict: Verdict) -> Preview | None:
+    """The preview with the profile that the verdict asks for: from here on it is sealed."""
+    if preview is None or preview.launch is None:
+        return preview
+    return replace(preview, launch=replace(preview.launch, profile=verdict.sandbox or "build"))
+
+
+def _seal(preview: Preview | None) -> str:
+    return preview.launch.seal() if preview is not None and preview.launch is not None else ""
+
+
+def _sends(verdict: Verdict) -> bool:
+    return bool(verdict.capabilities & SENDING)
+
+
+def _held(preview: Preview | None, isolation: Isolation) -> str:
+    """What the program may touch if it runs, in words."""
+    if preview is None or preview.launch is None:
+        return ""
+    profile = preview.launch.profile
+    if isolation.level == "none" or profile == "none":
+        return "not held in: it runs with your rights"
+    part = "" if isolation.level == "full" else " (partial: files and TCP only)"
+    return f"{PROFILES[profile]}{part}"
 
 
 def _request(
     agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None, verdict: Verdict
 ) -> ApprovalRequested:
-    shape = preview.lift if preview is not None and verdict.may_remember and not verdict.person_only else ""
+    kept = remembers(tool, preview, verdict)
     options: tuple[Decision, ...] = ("allow_once", "reject_once")
-    if shape:
+    if kept:
         options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
     title = preview.title if preview is not None else _title(tool, call)
     return ApprovalRequested(
@@ -87,14 +125,17 @@ def _request(
         tool=tool.name,
         title=title,
         reason=verdict.reason,
-        parts=_parts(preview, call),
-        destination=preview.destination if preview is not None else "",
+        parts=_parts(preview, call, verdict),
+        destination=verdict.destination or (preview.destination if preview is not None else ""),
         risk=verdict.risk,
-        shape=f"{tool.name}({shape})" if shape else "",
+        shape=", ".join(kept),
         options=options,
         expires=agent.host.approvals.seconds,
         note=_note(preview),
         whole=preview is not None and preview.whole,
+        remembers=kept,
+        rules=verdict.rules,
+        alternative=verdict.alternative,
     )
 
 
@@ -118,14 +159,26 @@ def _title(tool: Tool, call: ToolCall) -> str:
     return f"{tool.name} {call.written}"[:200]
 
 
-def _parts(preview: Preview | None, call: ToolCall) -> tuple[ApprovalPart, ...]:
+def _parts(preview: Preview | None, call: ToolCall, verdict: Verdict) -> tuple[ApprovalPart, ...]:
     if preview is None:
         return (ApprovalPart("call", call.name, call.written),)
+    if verdict.parts and preview.line is not None:
+        # The whole line first, as it will run; then what it was read as.
+        whole = ApprovalPart("line", preview.line.text, _where(preview))
+        read = tuple(
+            ApprovalPart(f"command#{at}", one.text, level=one.level, reason=one.reason)
+            for at, one in enumerate(verdict.parts, 1)
+        )
+        return (whole, *read)
     if preview.changes is not None:
         return tuple(
             ApprovalPart(diff.path, diff.path, diff.note, diff) for diff in diffs_of(preview.changes)
         )
     return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
+
+
+def _where(preview: Preview) -> str:
+    return preview.parts[0].detail if preview.parts else ""
 
 
 def diffs_of(changes: ChangeSet) -> tuple[Diff, ...]:
@@ -143,23 +196,6 @@ def _narrowed(preview: Preview | None, parts: tuple[str, ...]) -> tuple[Preview 
         return preview, ()
     # What was checked was the whole set: of a part of it nothing is known.
     return replace(preview, changes=replace(preview.changes, files=kept), checked=None), left_out
-
-
-def _remember(agent: Agent, tool: Tool, preview: Preview | None, answer: Answered) -> None:
-    if preview is None or not preview.lift:
-        return
-    host = agent.host
-    match answer.decision:
-        case "allow_session":
-            host.session_rules.append(Rule("allow", tool.name, preview.lift, "this session"))
-        case "allow_always" | "reject_always":
-            level: Literal["allow", "deny"] = "allow" if answer.decision == "allow_always" else "deny"
-            rule = Rule(level, tool.name, preview.lift, f"your settings for {Path(host.root).name}")
-            host.session_rules.append(rule)
-            if host.remember is not None:
-                host.remember(rule)
-        case "allow_once" | "reject_once":
-            pass
 
 
 def _denied(verdict: Verdict) -> str:

@@ -1,30 +1,27 @@
 """Permission rules as people write them: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`.
 
-Reads rules and says which one covers a call. A deny or ask rule bites when any part of the call
-fits; an allow rule only when every part does. Knows no person and no mode. Of a command line that is
-more than one plain program it takes every piece between operators for a command, for deny and ask
-only: that can only tighten (docs/adr/0004).
+Reads rules and says which ones cover a call. A deny or ask rule bites when any part of the call fits; an
+allow only when every part that would be asked about is covered, and never a part that may not be
+remembered. Knows no person and no mode. Of a line whose grammar could not be read it takes every piece
+between operators for a command, for deny and ask only: that can only tighten (docs/adr/0004).
 """
 
 import difflib
 import fnmatch
 import re
 from dataclasses import dataclass
-from functools import cache
-from pathlib import PurePosixPath
 from typing import Literal
 
+from cockpit.core.matching import command_fits, destination_fits, path_fits, pieces, words_fit
 from cockpit.errors import SettingsInvalid
-from cockpit.plugin.safety import Judged
+from cockpit.plugin.safety import CommandPart, Judged
 from cockpit.plugin.tools import Tool
 
 FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
-OPERATORS = re.compile(r"[;&|\n(){}`<>]+|\$\(|\b(?:do|then|else|exec|sudo|env|command|nohup|time|xargs)\b")
-ASSIGNED = re.compile(r"^(?:\w+=\S*\s+)+")
-BLANK = " \t\r\"'"
 SHELL = frozenset({"Bash", "bash", "Shell", "PowerShell"})
 READING = frozenset({"Read", "Grep", "Glob", "LS"})
 WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+ANYTHING = frozenset({"", "*", "**"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +35,18 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What the rules say of a call: `by` are those that decide, `shadowed` those that fit too and lose."""
+
+    level: Literal["allow", "ask", "deny"]
+    by: tuple[Rule, ...]
+    shadowed: tuple[Rule, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{rule} ({rule.source})" for rule in self.by)
 
 
 def parse(level: Literal["allow", "ask", "deny"], text: str, source: str) -> Rule:
@@ -66,40 +75,79 @@ def _stranger(rule: Rule, names: set[str]) -> str:
     return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
 
 
-def covering(rules: tuple[Rule, ...], judged: Judged) -> Rule | None:
-    """The rule that decides: the first deny, else the first ask, else the first allow that fits."""
-    for level in ("deny", "ask", "allow"):
-        for rule in rules:
-            if rule.level == level and _fits(rule, judged):
-                return rule
-    return None
+def covering(rules: tuple[Rule, ...], judged: Judged, parts: tuple[CommandPart, ...] = ()) -> Covered | None:
+    """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call.
+    `parts` are the commands of a command line as a decider read them."""
+    named = tuple(rule for rule in rules if _names(rule.tool, judged))
+    denies = tuple(rule for rule in named if rule.level == "deny" and _bites(rule, judged, parts))
+    asks = tuple(rule for rule in named if rule.level == "ask" and _bites(rule, judged, parts))
+    allows = _allowing(tuple(rule for rule in named if rule.level == "allow"), judged, parts)
+    if denies:
+        return Covered("deny", denies[:1], (*denies[1:], *asks, *allows))
+    if asks:
+        return Covered("ask", asks[:1], (*asks[1:], *allows))
+    return Covered("allow", allows) if allows else None
 
 
-def _fits(rule: Rule, judged: Judged) -> bool:
-    if not _names(rule.tool, judged):
-        return False
-    pattern = rule.pattern
-    if pattern in ("", "*", "**"):
-        return True
+def _bites(rule: Rule, judged: Judged, parts: tuple[CommandPart, ...]) -> bool:
+    """Whether any part of the call fits."""
     preview = judged.preview
+    if rule.pattern in ANYTHING:
+        return True
     if preview is None:
         return False
-    every = all if rule.level == "allow" else any
     if judged.tool.kind == "execute":
-        commands = [" ".join(argv) for argv in preview.argv]
-        if not commands and rule.level != "allow":
-            commands = pieces(str(judged.call.arguments.get("command", "")))
-        return bool(commands) and every(_command_fits(pattern, command) for command in commands)
+        lines = [" ".join(argv) for argv in preview.argv]
+        lines += pieces(preview.line.text if preview.line is not None else "")
+        known = any(words_fit(rule.pattern, part.argv, bare=False) for part in parts)
+        return known or any(command_fits(rule.pattern, line) for line in lines)
+    root = judged.context.workspace.root
     if preview.paths:
-        root = judged.context.workspace.root
-        return every(_path_fits(pattern, path, root) for path in preview.paths)
-    return bool(preview.destination) and fnmatch.fnmatchcase(preview.destination, pattern)
+        return any(path_fits(rule.pattern, path, root) for path in preview.paths)
+    return destination_fits(rule.pattern, preview.destination)
 
 
-def pieces(line: str) -> list[str]:
-    """What may be a command in `line`, read coarsely: too many rather than too few."""
-    found = (ASSIGNED.sub("", piece.strip(BLANK)) for piece in OPERATORS.split(line))
-    return [" ".join(piece.split()) for piece in found if piece.strip(BLANK)]
+def _allowing(rules: tuple[Rule, ...], judged: Judged, parts: tuple[CommandPart, ...]) -> tuple[Rule, ...]:
+    """The rules that cover all of the call together, or none."""
+    preview = judged.preview
+    if preview is not None and preview.lift:
+        if same := tuple(rule for rule in rules if rule.pattern == preview.lift):
+            return same[:1]
+    if parts:
+        asked = tuple(part for part in parts if part.level != "allow")
+        return _together([_first(rules, part) for part in asked])
+    whole = tuple(rule for rule in rules if rule.pattern in ANYTHING)
+    if whole or preview is None:
+        return whole[:1]
+    if judged.tool.kind == "execute":
+        # Nobody has read its grammar: only words that are plain words can be compared.
+        return _together([_fitting(rules, argv) for argv in preview.argv])
+    root = judged.context.workspace.root
+    if preview.paths:
+        found = [
+            next((rule for rule in rules if path_fits(rule.pattern, path, root)), None)
+            for path in preview.paths
+        ]
+        return _together(found)
+    return tuple(rule for rule in rules if destination_fits(rule.pattern, preview.destination))[:1]
+
+
+def _first(rules: tuple[Rule, ...], part: CommandPart) -> Rule | None:
+    """The allow rule that covers a part. One that may not be remembered is covered by none, nor is one
+    that is blocked."""
+    if part.level == "deny" or not part.shape:
+        return None
+    return _fitting(rules, part.argv)
+
+
+def _fitting(rules: tuple[Rule, ...], argv: tuple[str | None, ...]) -> Rule | None:
+    fitting = (rule for rule in rules if rule.pattern in ANYTHING or words_fit(rule.pattern, argv, bare=True))
+    return next(fitting, None)
+
+
+def _together(found: list[Rule | None]) -> tuple[Rule, ...]:
+    rules = tuple(dict.fromkeys(rule for rule in found if rule is not None))
+    return rules if found and None not in found else ()
 
 
 def _names(name: str, judged: Judged) -> bool:
@@ -113,42 +161,3 @@ def _names(name: str, judged: Judged) -> bool:
     if name in WRITING:
         return tool.kind in ("edit", "delete", "move")
     return "*" in name and fnmatch.fnmatchcase(tool.name, name)
-
-
-def _command_fits(pattern: str, command: str) -> bool:
-    """`git *` and `git:*` cover `git` alone and with anything behind it, but not `gitk`."""
-    if pattern.endswith(":*"):
-        pattern = f"{pattern[:-2]} *"
-    if pattern.endswith(" *") and command == pattern[:-2]:
-        return True
-    return fnmatch.fnmatchcase(command, pattern)
-
-
-def _path_fits(pattern: str, path: str, root: str) -> bool:
-    if pattern.startswith("~/"):
-        from pathlib import Path
-
-        pattern = str(Path.home()) + pattern[1:]
-    elif pattern.startswith("//"):
-        pattern = pattern[1:]
-    elif not pattern.startswith("/"):
-        pattern = f"{root}/{pattern.removeprefix('./')}"
-    return _glob(pattern).match(str(PurePosixPath(path))) is not None
-
-
-@cache
-def _glob(pattern: str) -> re.Pattern[str]:
-    """`**` crosses folders, `*` and `?` do not; a bare folder covers what is below it."""
-    out: list[str] = []
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            out.append("(?:.*/)?")
-            at += 3
-        elif pattern.startswith("**", at):
-            out.append(".*")
-            at += 2
-        else:
-            out.append({"*": "[^/]*", "?": "[^/]"}.get(pattern[at], re.escape(pattern[at])))
-            at += 1
-    return re.compile("".join(out) + r"(?:/.*)?\Z", re.DOTALL)

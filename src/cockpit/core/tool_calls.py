@@ -146,7 +146,7 @@ async def _in_order(
     agent.budget.spend_call()
     done = agent.host.redactor.done(await _run(agent, tool, call, permitted, context))
     done = _annotated(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
-    return await _guarded_result(agent, tool, call, done, guard)
+    return await _guarded_result(agent, tool, call, done, permitted, guard)
 
 
 async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, context: Context) -> Done:
@@ -160,7 +160,7 @@ async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, c
         return kept
     left = agent.budget.seconds_left()
     seconds = tool.seconds if left is None else min(tool.seconds, left)
-    running = Running(call, permitted.preview, _progress(agent, call))
+    running = Running(call, permitted.preview, _progress(agent, call), permitted.seal)
     async with asyncio.timeout(seconds):
         done = await tool.run(call.arguments, replace(context, call=running))
     reads.keep(call, stamp, done)
@@ -177,7 +177,7 @@ def _tell_seen(tool: Tool, preview: Preview | None, context: Context) -> None:
 
 
 async def _guarded_result(
-    agent: Agent, tool: Tool, call: ToolCall, done: Done, guard: LoopGuard
+    agent: Agent, tool: Tool, call: ToolCall, done: Done, permitted: Permitted, guard: LoopGuard
 ) -> ToolResult:
     host = agent.host
     text, handle = capped(done.text, tool.cap, agent.window(), host.results)
@@ -187,7 +187,9 @@ async def _guarded_result(
     if passed.refusal:
         return _result(call, "denied", f"the result is held back by {passed.refusal}")
     outcome: Outcome = "error" if done.is_error else "ok"
-    result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle)
+    if tool.kind == "fetch" or tool.name.startswith("mcp__") or permitted.sends:
+        host.has_read_outside = True
+    result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle, isolation=done.isolation)
     return replace(result, blocks=_rendered(agent, tool, call, result))
 
 

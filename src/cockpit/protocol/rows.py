@@ -8,12 +8,15 @@ from cockpit.protocol.content import Diff
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPart:
-    """One thing that is asked for: a file, or one command of a command line."""
+    """One thing that is asked for: a file, or one command of a command line. `level` and `reason` are the
+    verdict on a command, `level` "" where nobody judged the part by itself."""
 
     id: str
     title: str
     detail: str = ""
     diff: Diff | None = None
+    level: Literal["allow", "ask", "deny", ""] = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
