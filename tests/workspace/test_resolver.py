@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from cockpit.plugin.context import PathRefused
-from cockpit.workspace.resolver import Level, Resolver, judge_windows
+from cockpit.workspace.lettered import judge_windows
+from cockpit.workspace.resolver import Level, Resolver
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "paths.jsonl"
 WORDS: dict[Level, str] = {"allow": "allow", "ask": "confirm", "deny": "deny"}

@@ -5,6 +5,7 @@ invisible characters removed, trailing dots and spaces and an alternate stream c
 own folder in the same way (git's path.c, is_ntfs_dotgit and is_hfs_dotgit).
 """
 
+import re
 import unicodedata
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,7 +15,10 @@ from cockpit.workspace.words import words
 SECRET_FILES = words(
     """
     .env .envrc .netrc _netrc .git-credentials .pgpass .my.cnf .pypirc .dockercfg .htpasswd .s3cfg .boto
-    .vault-token .bash_history .zsh_history .sh_history .python_history .psql_history .mysql_history
+    .vault-token .rhosts .smbcredentials .mysql_history .viminfo .rediscli_history .irb_history
+    .databrickscfg
+    .ash_history .fish_history .terraformrc
+    .bash_history .zsh_history .sh_history .python_history .psql_history .mysql_history
     .node_repl_history .lesshst fish_history
     """
 )
@@ -53,30 +57,55 @@ SECRET_TAILS = tuple(
     .config/gh/hosts.yml .config/glab-cli/config.yml .config/hub .config/git/credentials .config/rclone
     .config/op .config/sops .config/google-chrome .config/chromium .config/bravesoftware
     .config/microsoft-edge .config/doctl .m2/settings.xml .m2/settings-security.xml
+    .config/openstack .config/scaleway .config/linode-cli .config/hcloud .config/vercel .config/netlify
+    .config/fly .fly/config.yml .config/filezilla .config/pypoetry/auth.toml .config/1password
+    .local/share/keyrings .config/containers/auth.json .databricks .vault-tokens .kaggle/kaggle.json
+    .huggingface/token .cache/huggingface/token .config/configstore .oci/config .ansible/vault
+    .config/anthropic .config/openai library/keychains library/cookies .bundle/config .nuget/nuget.config
     .gradle/gradle.properties .streamlit/secrets.toml .claude/.credentials.json .codex/auth.json
     .gemini/oauth_creds.json .local/share/opencode/auth.json .config/github-copilot
     """
     )
 )
+URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/[/\\]")
+IGNORABLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u3164\uffa0")
 SAMPLES = (".example", ".sample", ".template", ".dist", ".defaults")
 RUN_LATER_FOLDERS = words(
     """
     .git .cockpit .vscode .idea .claude .codex .gemini .cursor .opencode .agents .hg .svn .jj
     """
 )
+SHORT_HEADS = frozenset(name.lstrip(".")[:6] for name in RUN_LATER_FOLDERS)
 RUN_LATER_FILES = words(
     """
     .mcp.json .lsp.json .gitconfig .gitmodules .ripgreprc .bashrc .bash_profile .bash_login .bash_logout
     .bash_aliases .profile .zshrc .zprofile .zshenv .zlogin .zlogout .kshrc .cshrc .tcshrc .login
-    .inputrc .xprofile .xinitrc .xsessionrc .pythonrc crush.json opencode.json
+    .inputrc .xprofile .xinitrc .xsessionrc .pythonrc .pam_environment .xsession .tmux.conf .screenrc
+    .vimrc .exrc .nanorc .emacs .gdbinit .lldbinit .curlrc .wgetrc .forward .selected_editor .dircolors
+    .bash_completion  .lessfilter .psqlrc .irbrc .rprofile .hgrc
+    crush.json opencode.json profile.ps1 microsoft.powershell_profile.ps1 microsoft.vscode_profile.ps1
     """
 )
+# Written by hand every day, and run by the next install, commit or start of a container: asked about.
+INSTALLS_FOLDERS = words(".husky .devcontainer .yarn .githooks .circleci")
+INSTALLS_FILES = words(
+    """
+    .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pre-commit-config.yaml .lefthook.yml lefthook.yml
+    sitecustomize.py usercustomize.py
+    """
+)
+# What a settings folder of cockpit's holds that is no secret by its name.
+OWN_SECRETS = re.compile(r"^(keys\.json|credentials|token|secret|auth|mcp-tokens|key(ring)?$)")
 RUN_LATER_TAILS = tuple(
     tuple(tail.split("/"))
     for tail in words(
         """
     .config/fish .config/autostart .config/systemd .config/environment.d .config/cockpit .config/git
-    library/launchagents .local/state/cockpit .local/share/cockpit powershell/profile.ps1
+    library/launchagents library/launchdaemons .local/state/cockpit .local/share/cockpit
+    .local/share/applications .local/bin .config/plasma-workspace .config/sway .config/i3 .config/hypr
+    .config/powershell documents/powershell documents/windowspowershell powershell/profile.ps1
+    .config/nvim .config/pip .config/containers .config/zsh .config/direnv .config/nushell
+    programs/startup
     """
     )
 )
@@ -86,8 +115,15 @@ RUN_LATER_TAILS = tuple(
 def folded(name: str) -> str:
     """`name` as the laxest file system reads it."""
     plain = unicodedata.normalize("NFKC", name)
-    visible = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
+    visible = "".join(sign for sign in plain if not _is_ignorable(sign))
     return unicodedata.normalize("NFKC", visible.casefold()).split(":")[0].rstrip(" .")
+
+
+def _is_ignorable(sign: str) -> bool:
+    """Format characters, and what else Unicode calls default-ignorable."""
+    if sign.isascii():
+        return False
+    return unicodedata.category(sign) == "Cf" or sign in IGNORABLE or "\ufe00" <= sign <= "\ufe0f"
 
 
 def sensitive(parts: tuple[str, ...], in_home: bool = False) -> str:
@@ -121,7 +157,7 @@ def protected(parts: tuple[str, ...]) -> str:
     """Why the file must not be written, or ""."""
     names = tuple(map(folded, parts))
     for name in names:
-        if name in RUN_LATER_FOLDERS or _is_short_git(name):
+        if name in RUN_LATER_FOLDERS or _is_short_name(name):
             return f"{name} steers programs that run later"
     if names and names[-1] in RUN_LATER_FILES:
         return f"{names[-1]} steers programs that run later"
@@ -131,9 +167,24 @@ def protected(parts: tuple[str, ...]) -> str:
     return ""
 
 
-def _is_short_git(name: str) -> bool:
-    """NTFS's short name of .git: git~1."""
-    return name.startswith("git~") and name[4:].isdigit()
+def _is_short_name(name: str) -> bool:
+    """NTFS's short (8.3) name of a protected folder: git~1 for .git, cockpi~1 for .cockpit."""
+    head, tilde, count = name.partition("~")
+    return bool(tilde) and count.isdigit() and head in SHORT_HEADS
+
+
+def installs(parts: tuple[str, ...]) -> str:
+    """Why a person should see a write to the file first, or ""."""
+    names = tuple(map(folded, parts))
+    found = next((name for name in names[:-1] if name in INSTALLS_FOLDERS), "")
+    if names and names[-1] in INSTALLS_FILES:
+        found = names[-1]
+    return f"{found} says what runs at the next install, commit or start" if found else ""
+
+
+def own_secret(parts: tuple[str, ...]) -> bool:
+    """Whether a file of cockpit's own, as seen from its folder, is one that holds keys or tokens."""
+    return any(OWN_SECRETS.match(folded(part)) for part in parts)
 
 
 def _contains(names: tuple[str, ...], run: tuple[str, ...]) -> bool:
@@ -148,7 +199,13 @@ def fault(path: str) -> str:
         return "the path holds a NUL character"
     if len(path) > 4096:
         return "the path is longer than 4096 characters"
+    if any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in re.split(r"[/\\]", path)):
+        return "a name in the path is longer than 255 bytes"
+    if URL.match(path):
+        return "it is a URL, not a path; use a path, or a tool for the network"
     for sign in path:
+        if "\ud800" <= sign <= "\udfff" and not "\udc80" <= sign <= "\udcff":
+            return f"the path holds U+{ord(sign):04X}, which is half a character"
         if unicodedata.category(sign) == "Cc":
             return f"the path holds the control character U+{ord(sign):04X}"
         if sign in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u2028\u2029":

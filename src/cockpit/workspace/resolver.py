@@ -1,8 +1,8 @@
 """One resolver for every path of every tool. Says what a path really is and whether it can ever be
 touched; whether it may be touched now is a decider's part.
 
-`judge` has three levels: allow (inside, plain), ask (outside), deny (secret, protected, a device, a
-link that leaves the root). `resolve` raises `PathRefused` for deny only.
+`judge` has three levels: allow (inside, plain), ask (outside, or a file that installs things), deny
+(secret, protected, a device, a link that leaves the root). `resolve` raises `PathRefused` for deny only.
 """
 
 import errno
@@ -15,11 +15,14 @@ from typing import Literal
 
 from cockpit import paths
 from cockpit.plugin.context import PathRefused
-from cockpit.workspace import names, windows
+from cockpit.workspace import names, twins, windows
 from cockpit.workspace.words import words
 
 Access = Literal["read", "write"]
 Level = Literal["allow", "ask", "deny"]
+Sort = Literal[
+    "plain", "outside", "installs", "secret", "protected", "system", "device", "link", "unreadable"
+]
 SYSTEM_FOLDERS = tuple(
     words(
         """
@@ -28,13 +31,17 @@ SYSTEM_FOLDERS = tuple(
     """
     )
 )
+OWN_IN_HOME = (".config/cockpit", ".local/state/cockpit", ".local/share/cockpit")
 NEVER_SYSTEM = ("/var/tmp", "/var/folders", "/private/var/folders", "/private/var/tmp", "/dev/shm")
 PROCESS_FILES = re.compile(
     r"^/proc/(self|thread-self|\d+)(/|$)|^/proc/(kcore|kmem|kmsg|kallsyms|sysrq-trigger)$"
 )
 SYSTEM_SECRETS = re.compile(
-    r"^/(private/)?etc/(shadow-?|gshadow-?|sudoers(\.d/.*)?|ssh/.*key|ssl/private/.*)$"
+    r"^/(private/)?etc/(shadow-?|gshadow-?|sudoers(\.d/.*)?|master\.passwd|ssh/.*key|ssl/private/.*)$"
+    r"|^/(var/)?run/secrets/|^/var/db/sudo/|^/private/var/db/dslocal/"
 )
+# Who may talk to one of these is root on the machine.
+ROOT_SOCKETS = re.compile(r"^/(var/)?run/.*(docker|containerd|podman|crio|libvirt-sock)[^/]*(\.sock)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +52,41 @@ class Judged:
     real: str
     inside: bool
     reason: str = ""
+    sort: Sort = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Paths as seen from one root. `root` is real; `named` is how the caller wrote it."""
+    """Paths as seen from one root. `root` is real; `named` is how the caller wrote it. `home` is whose
+    secrets and start-up files are meant ("": the user's); `own` are folders of cockpit's besides those
+    of `cockpit.paths`."""
 
     root: str
     named: str = ""
+    home: str = ""
+    own: tuple[str, ...] = ()
 
     def judge(self, path: str, access: Access) -> Judged:
         """What touching `path` would mean. Raises nothing."""
         if reason := names.fault(path) or (windows.fault(path) if os.name == "nt" else ""):
-            return Judged("deny", "", False, reason)
+            return Judged("deny", "", False, reason, "unreadable")
         lexical = self.lexical(path)
         real = real_path(lexical)
         inside = is_within(real, self.root)
-        if reason := _unsafe(lexical, real):
-            return Judged("deny", real, inside, reason)
-        if reason := _secret(real) or (_secret(lexical) if lexical != real else ""):
-            return Judged("deny", real, inside, f"{reason}; ask the person for the value you need")
-        if access == "write" and (reason := self._unwritable(lexical, real, inside)):
-            return Judged("deny", real, inside, reason)
-        if inside:
-            return Judged("allow", real, True)
-        return Judged("ask", real, False, f"{real} lies outside of {self.root}")
+        facts, reason = _facts(real)
+        if reason := _unsafe(lexical, real) or reason:
+            return Judged("deny", real, inside, reason, "device")
+        if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
+            return Judged("deny", real, inside, f"{reason}; ask the person for the value you need", "secret")
+        if facts is not None and facts.st_nlink > 1 and (found := self._shared(real, facts, access)):
+            return found
+        if access == "write" and (refused := self._unwritable(lexical, real, inside)):
+            return refused
+        if not inside:
+            return Judged("ask", real, False, f"{real} lies outside of {self.root}", "outside")
+        if access == "write" and (reason := names.installs(_below(real, self.root))):
+            return Judged("ask", real, True, reason, "installs")
+        return Judged("allow", real, True)
 
     def resolve(self, path: str, access: Access) -> str:
         """The real path. Raises `PathRefused` for what no tool may touch."""
@@ -85,7 +102,10 @@ class Resolver:
 
     def lexical(self, path: str) -> str:
         """`path` made absolute by its letters: `~`, the root, `.`; links are not followed."""
-        wide = os.path.expanduser(path) if path.startswith("~") else path
+        wide = path
+        if path.startswith("~"):
+            own = path == "~" or path.startswith(("~/", f"~{os.sep}"))
+            wide = self.house() + path[1:] if own else os.path.expanduser(path)
         joined = os.path.join(self.root, wide)
         if self.named and self.named != self.root and is_within(joined, self.named):
             return os.path.join(self.root, os.path.relpath(joined, self.named))
@@ -97,22 +117,60 @@ class Resolver:
             return os.path.relpath(real, self.root).replace(os.sep, "/")
         return real.replace(os.sep, "/")
 
-    def _unwritable(self, lexical: str, real: str, inside: bool) -> str:
-        if not inside and is_within(os.path.normpath(lexical), self.root):
-            return f"it is a link to {real}, outside of {self.root}"
+    def house(self) -> str:
+        """The home folder that is meant."""
+        return self.home or os.path.expanduser("~")
+
+    def _unwritable(self, lexical: str, real: str, inside: bool) -> Judged | None:
+        named_inside = is_within(os.path.normpath(lexical), self.root)
+        if not inside and named_inside:
+            reason = f"it is a link to {real}, outside of {self.root}"
+            return Judged("deny", real, inside, reason, "link")
         # The names above the root are the person's own choice of a place, as in ~/.claude/worktrees/x.
         here = [_below(real, self.root) if inside else _parts(real)]
-        if is_within(os.path.normpath(lexical), self.root):
+        if named_inside:
             here.append(_below(os.path.normpath(lexical), self.root))
         for parts in here:
-            if reason := names.protected(parts):
-                return f"{reason}; a person must change it"
-        for folder in (*_git_folders(self.root), *_own_folders()):
-            if is_within(real, folder):
-                return f"{folder} steers programs that run later; a person must change it"
+            # A backslash parts names on other systems: `.git\\config` is git's own file there.
+            flat = tuple(one for part in parts for one in part.split("\\"))
+            if reason := names.protected(flat):
+                return Judged("deny", real, inside, f"{reason}; a person must change it", "protected")
+        for folder in (*_git_folders(self.root), *self._own_folders()):
+            if is_within(folded_case(real), folded_case(folder)):
+                reason = f"{folder} steers programs that run later; a person must change it"
+                return Judged("deny", real, inside, reason, "protected")
         if not inside and _is_system(real):
-            return "it belongs to the system; a person must change it"
-        return ""
+            reason = "it belongs to the system; a person must change it"
+            return Judged("deny", real, inside, reason, "system")
+        return None
+
+    def _shared(self, real: str, facts: os.stat_result, access: Access) -> Judged | None:
+        """A file with several names: which of them the others are is seen only for secrets."""
+        inside = is_within(real, self.root)
+        if other := twins.secret(facts, _real_folder(self.house()), self.root):
+            reason = f"it is a hard link to {other}; ask the person for the value you need"
+            return Judged("deny", real, inside, reason, "secret")
+        if access == "read":
+            return None
+        reason = f"it is a hard link: {facts.st_nlink} names share it; replace it by a copy of its own first"
+        return Judged("deny", real, inside, reason, "link")
+
+    def _secret(self, path: str) -> str:
+        path = os.path.normpath(path)
+        if SYSTEM_SECRETS.match(path):
+            return "it holds the system's secrets"
+        home = _real_folder(self.house())
+        for own in self._own_folders():
+            if is_within(path, own) and names.own_secret(_below(path, own)):
+                return "cockpit keeps its keys there"
+        for own in (home, self.house()):
+            if is_within(path, own):
+                return names.sensitive(_below(path, own), in_home=True)
+        return names.sensitive(_parts(path))
+
+    def _own_folders(self) -> tuple[str, ...]:
+        usual = tuple(os.path.join(self.house(), one) for one in OWN_IN_HOME)
+        return tuple(map(_real_folder, (str(paths.config()), str(paths.state()), *usual, *self.own)))
 
 
 def real_path(path: str) -> str:
@@ -132,22 +190,26 @@ def is_within(path: str, folder: str) -> bool:
     return one[: len(other)] == other
 
 
-def judge_windows(path: str, access: Access, root: str, home: str) -> Judged:
-    """`Resolver.judge` for a Windows path by its letters alone, on any platform."""
-    if reason := names.fault(path) or windows.fault(path):
-        return Judged("deny", "", False, reason)
-    whole = windows.absolute(path, root, home)
-    inside = windows.inside(whole, root)
-    below_home = windows.inside(whole, home)
-    if reason := names.sensitive(windows.parts(whole), below_home):
-        return Judged("deny", whole, inside, reason)
-    if access == "write":
-        seen = windows.parts(whole)[len(windows.parts(root)) :] if inside else windows.parts(whole)
-        if reason := names.protected(seen):
-            return Judged("deny", whole, inside, reason)
-        if not inside and windows.is_system(whole):
-            return Judged("deny", whole, inside, "it belongs to the system")
-    return Judged("allow", whole, True) if inside else Judged("ask", whole, False, "outside of the root")
+def folded_case(path: str) -> str:
+    """`path` as a file system that ignores case compares it."""
+    return path.casefold()
+
+
+def _facts(real: str) -> tuple[os.stat_result | None, str]:
+    """What stands at a real path, and why it can be nothing that is read or written."""
+    try:
+        facts = os.lstat(real)
+    except (OSError, ValueError) as error:
+        circle = isinstance(error, OSError) and error.errno == errno.ELOOP
+        return None, "its links go round in a circle" if circle else ""
+    if stat.S_ISLNK(facts.st_mode):
+        return facts, "its links go round in a circle"
+    for kind, name in ((stat.S_ISFIFO, "FIFO"), (stat.S_ISSOCK, "socket"), (stat.S_ISBLK, "device")):
+        if kind(facts.st_mode):
+            return facts, f"it is a {name}"
+    if stat.S_ISDIR(facts.st_mode):
+        return None, ""
+    return facts, "it is a device" if stat.S_ISCHR(facts.st_mode) else ""
 
 
 def _unsafe(lexical: str, real: str) -> str:
@@ -156,38 +218,12 @@ def _unsafe(lexical: str, real: str) -> str:
             return "it is the memory or the state of a process"
         if is_within(path, "/dev") and not is_within(path, "/dev/shm"):
             return "it is a device"
-    try:
-        mode = os.lstat(real).st_mode
-    except OSError as error:
-        return "its links go round in a circle" if error.errno == errno.ELOOP else ""
-    if stat.S_ISLNK(mode):
-        return "its links go round in a circle"
-    for kind, name in ((stat.S_ISFIFO, "FIFO"), (stat.S_ISSOCK, "socket"), (stat.S_ISBLK, "device")):
-        if kind(mode):
-            return f"it is a {name}"
-    return "it is a device" if stat.S_ISCHR(mode) else ""
+        if ROOT_SOCKETS.match(path):
+            return "it is a socket of a program that runs as root"
+    return ""
 
 
-def _secret(path: str) -> str:
-    path = os.path.normpath(path)
-    if SYSTEM_SECRETS.match(path):
-        return "it holds the system's secrets"
-    home = _real_folder(os.path.expanduser("~"))
-    own = _real_folder(str(paths.config()))
-    if is_within(path, own):
-        below = _below(path, own)
-        if below and below[0] not in ("settings.toml", "keys.toml", "themes"):
-            return "cockpit keeps its keys there"
-    if is_within(path, home):
-        return names.sensitive(_below(path, home), in_home=True)
-    return names.sensitive(_parts(path))
-
-
-def _own_folders() -> tuple[str, ...]:
-    return tuple(_real_folder(str(folder)) for folder in (paths.config(), paths.state()))
-
-
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _real_folder(path: str) -> str:
     """The person's own folders do not move while cockpit runs."""
     return os.path.realpath(path)
@@ -215,9 +251,10 @@ def _git_folders(root: str) -> tuple[str, ...]:
 def _is_system(path: str) -> bool:
     if os.name == "nt":
         return windows.is_system(path)
-    if any(is_within(path, folder) for folder in NEVER_SYSTEM):
+    folded = folded_case(path)
+    if any(is_within(folded, folder) for folder in NEVER_SYSTEM):
         return False
-    return any(is_within(path, folder) for folder in SYSTEM_FOLDERS)
+    return any(is_within(folded, folded_case(folder)) for folder in SYSTEM_FOLDERS)
 
 
 def _below(path: str, folder: str) -> tuple[str, ...]:

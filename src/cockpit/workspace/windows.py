@@ -20,6 +20,16 @@ SYSTEM = (
     "recovery",
 )
 
+SECRETS = re.compile(
+    r"^windows\\(system32|sysnative|syswow64|repair)\\(config\\)?(regback\\)?(sam|security|system|default)(\.\w+)?$"
+    r"|(^|\\)ntds(\.dit)?(\\|$)|(^|\\)(ntuser|usrclass)\.dat"
+    r"|\\appdata\\(local|roaming|locallow)\\microsoft\\(credentials|protect|vault|crypto|systemcertificates)(\\|$)"
+    r"|(^|\\)(login data|web data|cookies|local state|key4\.db|logins\.json|cookies\.sqlite)$"
+    r"|\\appdata\\(local|roaming)\\(google\\chrome|chromium|bravesoftware|mozilla|microsoft\\edge|gnupg|gcloud)(\\|$)"
+    r"|(^|\\)(unattend|sysprep|autounattend)\.(xml|inf)$|(^|\\)lsass[^\\]*\.dmp$|(^|\\)pagefile\.sys$"
+    r"|\\psreadline\\[^\\]*history[^\\]*$|\\windowspowershell\\credentials|\\sshd?_host_[a-z0-9]*_key$"
+)
+
 
 def fault(path: str) -> str:
     """Why Windows would open something else than `path` seems to say, or ""."""
@@ -79,3 +89,8 @@ def is_system(path: str) -> bool:
     """Whether absolute `path` lies where the system or its programs are."""
     names = parts(path)
     return bool(names) and names[0].casefold() in SYSTEM
+
+
+def is_secret(path: str) -> bool:
+    """Whether absolute `path` is one of the stores in which Windows keeps passwords."""
+    return bool(SECRETS.search("\\".join(parts(path)).casefold()))
