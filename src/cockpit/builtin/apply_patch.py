@@ -18,16 +18,12 @@ class ApplyPatch:
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
     # The two dialects and the matching are loaded with the first patch.
-    from cockpit.workspace.patches import planning
+    from cockpit.workspace.patches.on_workspace import wanted
 
-    files = planning.parsed(parse(ApplyPatch, arguments).patch)
-    present: dict[str, bytes | None] = {}
-    for path in planning.sources(files):
-        context.workspace.resolve(path, "write")
-        present[path] = await changing.present(context, path)
-    planned = planning.planned(files, present)
+    asked = await wanted(context.workspace, parse(ApplyPatch, arguments).patch)
+    files = asked.files
     title = f"patch {files[0].path}" if len(files) == 1 else f"patch {len(files)} files"
-    return await changing.previewed(context, title, planned.edits, "; ".join(planned.notes))
+    return await changing.previewed(context, title, asked.edits, "; ".join(asked.patch.notes))
 
 
 async def run(arguments: Arguments, context: Context) -> Done:

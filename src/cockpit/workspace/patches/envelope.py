@@ -7,12 +7,18 @@ from cockpit.workspace.patches.values import Chunk, FilePatch, PatchRefused, Sig
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 HEADER = re.compile(r"\*\*\* (Add File|Update File|Delete File|Move to): ?(.*?)\s*$")
+HUNK_HEADER = re.compile(r"@@ -\d+(,\d+)? \+\d+(,\d+)? @@")
 END_OF_FILE = "*** End of File"
 
 
 def is_envelope(text: str) -> bool:
-    """Whether the text holds a patch of this form."""
-    return any(line.strip() == BEGIN for line in text.split("\n"))
+    """Whether the text holds a patch of this form. A diff of a file that holds one is none."""
+    for line in text.split("\n"):
+        if line.startswith("diff --git ") or HUNK_HEADER.match(line):
+            return False
+        if line.strip() == BEGIN:
+            return True
+    return False
 
 
 def parsed(text: str) -> tuple[FilePatch, ...]:
@@ -22,8 +28,9 @@ def parsed(text: str) -> tuple[FilePatch, ...]:
     start = marks.index(BEGIN)
     if END not in marks[start:]:
         raise PatchRefused(f"the patch has no {END!r} line; it may be cut off: send it whole")
-    end = marks.index(END, start)
-    if BEGIN in marks[start + 1 :]:
+    # Context may hold the words of an end, with its sign before it: the last one counts.
+    end = len(marks) - 1 - marks[::-1].index(END)
+    if BEGIN in lines[start + 1 :]:
         raise PatchRefused("there is more than one *** Begin Patch; put all files into one patch")
     files = _files(lines, start + 1, end)
     if not files:

@@ -1,27 +1,19 @@
 """Where a chunk belongs in a text, and the text with it applied. Lines end at \\n and nowhere else.
 
-Four ways to be equal, the strictest first: to the letter; but for a CR and a byte order mark; but for
-space at the end; and, for context alone, but for space around and typographic signs. What would be
-removed must be there: the last way is never used on it.
+`comparing` says when two lines are equal; a stricter way anywhere beats a laxer one nearby.
 """
 
-import unicodedata
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 
-from cockpit.workspace.patches.values import Chunk, PatchRefused, Sign
+from cockpit.workspace.patches.comparing import BOM, plain, same
+from cockpit.workspace.patches.missing import Where, missing, nearest, places
+from cockpit.workspace.patches.values import Chunk, How, PatchRefused, Placed
 
-BOM = "\ufeff"
 LEVELS = (0, 1, 2, 3)
 EXACT = (0, 1)
+HOW: tuple[How, ...] = ("exact", "line ends", "trailing space", "space or typographic signs")
 NOTES = {2: "matched but for space at line ends", 3: "matched context but for space and typographic signs"}
-SIGNS = str.maketrans(
-    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
-    | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
-    | dict.fromkeys("\u201c\u201d\u201e\u201f", '"')
-    | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +31,7 @@ class Patched:
 
     text: str
     notes: tuple[str, ...]
+    placed: tuple[Placed, ...] = ()
 
 
 def patched(text: str, chunks: tuple[Chunk, ...], name: str) -> Patched:
@@ -47,7 +40,7 @@ def patched(text: str, chunks: tuple[Chunk, ...], name: str) -> Patched:
     ends = lines.pop() if lines[-1] == "" else None
     spots: list[Spot] = []
     for number, chunk in enumerate(chunks, 1):
-        where = f"{name}, part {number} (patch line {chunk.place})"
+        where = Where(name, number, chunk.place)
         spots.append(
             _numbered(lines, chunk, spots, where)
             if chunk.start is not None
@@ -56,11 +49,17 @@ def patched(text: str, chunks: tuple[Chunk, ...], name: str) -> Patched:
     ordered = sorted(spots, key=lambda spot: spot.at)
     for one, other in pairwise(ordered):
         if one.at + len(one.chunk.old) > other.at:
-            raise PatchRefused(f"{name}: two parts of the patch change line {other.at + 1}; join them")
+            number = spots.index(other) + 1
+            reason = f"two parts of the patch change line {other.at + 1}; join them"
+            raise PatchRefused(f"{name}: {reason}", path=name, hunk=number, place=other.chunk.place)
     made = _applied(lines, ordered)
     closed = _is_closed(chunks, ends is not None or not lines)
     notes = tuple(note for number, spot in enumerate(spots, 1) if (note := _note(spot, number, name)))
-    return Patched("\n".join(made) + ("\n" if made and closed else ""), notes)
+    placed = tuple(
+        Placed(number, spot.chunk.place, spot.at + 1, spot.chunk.start, HOW[spot.level])
+        for number, spot in enumerate(spots, 1)
+    )
+    return Patched("\n".join(made) + ("\n" if made and closed else ""), notes, placed)
 
 
 def _is_closed(chunks: tuple[Chunk, ...], was: bool) -> bool:
@@ -79,14 +78,16 @@ def _note(spot: Spot, number: int, name: str) -> str:
     return ""
 
 
-def _numbered(lines: list[str], chunk: Chunk, before: list[Spot], where: str) -> Spot:
+def _numbered(lines: list[str], chunk: Chunk, before: list[Spot], where: Where) -> Spot:
     """A unified hunk: where its number says, or where its lines stand once and to the letter."""
     old, start = chunk.old, chunk.start or 0
+    shift = next((one.at - ((one.chunk.start or 1) - 1) for one in reversed(before) if one.chunk.old), 0)
     if not old:
-        if start > len(lines):
-            raise PatchRefused(f"{where}: there is no line {start}; the file has {len(lines)}")
-        return Spot(chunk, start, 0)
-    shift = before[-1].at - ((before[-1].chunk.start or 1) - 1) if before and before[-1].chunk.old else 0
+        # Nothing to compare with: it goes where the hunks before it went.
+        at = start + shift if start else 0
+        if not 0 <= at <= len(lines):
+            raise where.refused(f"there is no line {at}; the file has {len(lines)}")
+        return Spot(chunk, at, 0)
     for level in EXACT:
         for at in (start - 1 + shift, start - 1):
             if _fits(lines, at, chunk, level):
@@ -96,14 +97,12 @@ def _numbered(lines: list[str], chunk: Chunk, before: list[Spot], where: str) ->
         if len(found) == 1:
             return Spot(chunk, found[0], level)
         if found:
-            places = _places(found)
-            raise PatchRefused(
-                f"{where}: not at line {start}, and it fits at lines {places}; correct the number"
-            )
-    raise _missing(lines, chunk, where)
+            at_lines = places(found)
+            raise where.refused(f"not at line {start}, and it fits at lines {at_lines}; correct the number")
+    raise missing(lines, chunk, where)
 
 
-def _sought(lines: list[str], chunk: Chunk, before: list[Spot], where: str) -> Spot:
+def _sought(lines: list[str], chunk: Chunk, before: list[Spot], where: Where) -> Spot:
     """A chunk without numbers: below its anchors, else the one place where it fits."""
     start = before[-1].at + len(before[-1].chunk.old) if before else 0
     if not chunk.old:
@@ -114,13 +113,13 @@ def _sought(lines: list[str], chunk: Chunk, before: list[Spot], where: str) -> S
         if not found and not chunk.anchors:
             found = _all(lines, chunk, level, 0)
         if len(found) > 1:
-            raise PatchRefused(
-                f"{where}: it fits at lines {_places(found)}",
+            raise where.refused(
+                f"it fits at lines {places(found)}",
                 "add context lines, or an @@ line with the function or class above it",
             )
         if found:
             return Spot(chunk, found[0], level)
-    raise _missing(lines, chunk, where)
+    raise missing(lines, chunk, where)
 
 
 def _candidates(lines: list[str], chunk: Chunk, level: int, starts: tuple[int, ...]) -> list[int]:
@@ -135,7 +134,7 @@ def _candidates(lines: list[str], chunk: Chunk, level: int, starts: tuple[int, .
     return found
 
 
-def _below_anchors(lines: list[str], anchors: tuple[str, ...], start: int, where: str) -> tuple[int, ...]:
+def _below_anchors(lines: list[str], anchors: tuple[str, ...], start: int, where: Where) -> tuple[int, ...]:
     """The lines that follow the last anchor: one for each place where the anchors stand in order."""
     starts: tuple[int, ...] = (start,)
     for anchor in anchors:
@@ -146,26 +145,26 @@ def _below_anchors(lines: list[str], anchors: tuple[str, ...], start: int, where
             )
             found += [hit + 1 for hit in hits if hit + 1 not in found]
         if not found:
-            raise PatchRefused(f"{where}: there is no line {anchor!r} to anchor at", _nearest(lines, anchor))
+            raise where.refused(f"there is no line {anchor!r} to anchor at", *nearest(lines, anchor))
         starts = tuple(found)
     return starts
 
 
 def _anchor_hits(lines: list[str], anchor: str, start: int) -> list[int]:
-    for same in (lambda line: line.strip() == anchor, lambda line: _plain(line) == _plain(anchor)):
-        if hits := [at for at in range(start, len(lines)) if same(lines[at])]:
+    for fits in (lambda line: line.strip() == anchor, lambda line: plain(line) == plain(anchor)):
+        if hits := [at for at in range(start, len(lines)) if fits(lines[at])]:
             return hits
     return []
 
 
-def _insertion(lines: list[str], chunk: Chunk, start: int, where: str) -> int:
+def _insertion(lines: list[str], chunk: Chunk, start: int, where: Where) -> int:
     """Where lines go that say nothing of what is around: below the anchor, else at the end."""
     if not chunk.anchors:
         return len(lines)
     found = _below_anchors(lines, chunk.anchors, start, where)
     if len(found) > 1:
-        places = _places([at - 1 for at in found])
-        raise PatchRefused(f"{where}: the anchor stands at lines {places}; add a second @@ line above it")
+        at_lines = places([at - 1 for at in found])
+        raise where.refused(f"the anchor stands at lines {at_lines}; add a second @@ line above it")
     return found[0]
 
 
@@ -179,29 +178,7 @@ def _fits(lines: list[str], at: int, chunk: Chunk, level: int) -> bool:
     old = chunk.old
     if at < 0 or at + len(old) > len(lines) or (chunk.at_end and at + len(old) != len(lines)):
         return False
-    return all(_same(lines[at + step], text, sign, level) for step, (sign, text) in enumerate(old))
-
-
-def _same(line: str, text: str, sign: Sign, level: int) -> bool:
-    if line == text:
-        return True
-    match level if sign == " " else min(level, 2):
-        case 0:
-            return False
-        case 1:
-            return _bare(line) == _bare(text)
-        case 2:
-            return _bare(line).rstrip() == _bare(text).rstrip()
-        case _:
-            return _plain(line) == _plain(text)
-
-
-def _bare(line: str) -> str:
-    return line.removesuffix("\r").removeprefix(BOM)
-
-
-def _plain(line: str) -> str:
-    return unicodedata.normalize("NFC", _bare(line)).translate(SIGNS).strip()
+    return all(same(lines[at + step], text, sign, level) for step, (sign, text) in enumerate(old))
 
 
 def _applied(lines: list[str], spots: list[Spot]) -> list[str]:
@@ -238,38 +215,3 @@ def _replaced(old: list[str], spot: Spot, crlf: bool) -> list[str]:
             out.append(old[at])
         at += 1
     return out
-
-
-def _missing(lines: list[str], chunk: Chunk, where: str) -> PatchRefused:
-    first = next((text for sign, text in chunk.old if text.strip()), "")
-    if chunk.at_end:
-        return PatchRefused(f"{where}: its lines are not the last of the file", _nearest(lines, first))
-    for at in range(len(lines)):
-        if _plain(lines[at]) == _plain(first):
-            wrong = _first_difference(lines, at, chunk)
-            if wrong:
-                return PatchRefused(f"{where}: {wrong}", "read the file again and copy the lines")
-    return PatchRefused(f"{where}: there is no line {first[:80]!r}", _nearest(lines, first))
-
-
-def _first_difference(lines: list[str], at: int, chunk: Chunk) -> str:
-    at -= next(step for step, (_, text) in enumerate(chunk.old) if text.strip())
-    for step, (sign, text) in enumerate(chunk.old):
-        here = lines[at + step] if 0 <= at + step < len(lines) else None
-        if here is None:
-            return f"the file ends at line {len(lines)}, before {text[:80]!r}"
-        if not _same(here, text, sign, 3):
-            return f"line {at + step + 1} is {here[:80]!r}, not {text[:80]!r}"
-    return ""
-
-
-def _nearest(lines: list[str], text: str) -> str:
-    close = get_close_matches(text, lines[:20_000], 1, 0.6) if text.strip() else []
-    if not close:
-        return "read the file again and copy its lines"
-    return f"the nearest is line {lines.index(close[0]) + 1}: {close[0][:80]!r}"
-
-
-def _places(found: list[int]) -> str:
-    shown = ", ".join(str(at + 1) for at in found[:8])
-    return shown + (f" and {len(found) - 8} more" if len(found) > 8 else "")

@@ -2,15 +2,15 @@
 headers for new, deleted, renamed files and modes (git-diff(1), "Generating patch text with -p")."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from cockpit.workspace.patches.names import DEV_NULL, git_paths, is_epoch, name_of, stripped
 from cockpit.workspace.patches.values import Chunk, FilePatch, PatchRefused, Sign, checked_path
 
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-DEV_NULL = "/dev/null"
-PREFIXES = (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"))
-MODES = {"100644": 0o644, "100755": 0o755, "100600": 0o600, "100664": 0o664, "100640": 0o640}
-SKIPPED = ("index ", "similarity index ", "dissimilarity index ", "Index: ", "=====", "Only in ")
+MODE = re.compile(r"100[0-7]{3}")
+INDEX = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+ (\d{6})$")
 
 
 @dataclass(slots=True)
@@ -23,6 +23,7 @@ class Head:
     new: str | None = None
     rename_from: str = ""
     rename_to: str = ""
+    is_copy: bool = False
     is_new: bool = False
     is_deleted: bool = False
     mode: int | None = None
@@ -43,12 +44,18 @@ def parsed(text: str) -> tuple[FilePatch, ...]:
         line = lines[at]
         if line.startswith("diff --git "):
             _close(head, files)
-            head = Head(at + 1, git=_git_paths(line))
+            head = Head(at + 1, git=git_paths(line))
+        elif line.startswith(("diff --cc ", "diff --combined ")):
+            raise PatchRefused(
+                f"patch line {at + 1}: a merge's combined diff is not applied; send a plain one"
+            )
         elif line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
             if head.chunks or head.old is not None:
                 _close(head, files)
                 head = Head(at + 1)
-            head.old, head.new = _path(line[4:]), _path(lines[at + 1][4:])
+            head.old, head.new = name_of(line[4:]), name_of(lines[at + 1][4:])
+            head.is_new = head.is_new or (is_epoch(line) and _adds_all(lines, at + 2))
+            head.is_deleted = head.is_deleted or (is_epoch(lines[at + 1]) and _removes_all(lines, at + 2))
             at += 1
         elif HUNK.match(line):
             chunk, at = _hunk(lines, at)
@@ -77,22 +84,23 @@ def _extended(line: str, head: Head, place: int) -> None:
     line = line.rstrip("\r")
     if line.startswith(("new file mode ", "deleted file mode ", "old mode ", "new mode ")):
         words = line.split()
-        mode = words[-1]
-        if mode not in MODES:
-            kind = {"120000": "a symbolic link", "160000": "a submodule"}.get(mode, "a special file")
-            raise PatchRefused(f"patch line {place}: mode {mode} is {kind}; only plain files are patched")
+        mode = _mode(words[-1], place)
         head.is_new = head.is_new or (words[0] == "new" and words[1] == "file")
         head.is_deleted = head.is_deleted or words[0] == "deleted"
-        head.mode = MODES[mode] if words[0] == "new" else head.mode
-    elif line.startswith("rename from "):
-        head.rename_from = _path(line[12:])
-    elif line.startswith("rename to "):
-        head.rename_to = _path(line[10:])
-    elif line.startswith(("copy from ", "copy to ")):
-        raise PatchRefused(f"patch line {place}: copies are not applied; add the new file with its lines")
+        head.mode = mode if words[0] == "new" else head.mode
+    elif found := INDEX.match(line):
+        _mode(found[1], place)
+    elif line.startswith(("rename from ", "copy from ")):
+        head.rename_from, head.is_copy = name_of(line.partition(" from ")[2]), line[0] == "c"
+    elif line.startswith(("rename to ", "copy to ")):
+        head.rename_to = name_of(line.partition(" to ")[2])
     elif line.startswith(("GIT binary patch", "Binary files ")):
-        raise PatchRefused(f"patch line {place}: binary patches are not applied; copy the file with shell")
-    elif line[:1] in "+-@" and line and not head.is_empty:
+        what = " and ".join(head.git or ()) or "a file"
+        raise PatchRefused(
+            f"patch line {place}: the part for {what} is binary; binary patches are not applied",
+            "leave it out, or copy the file with shell",
+        )
+    elif line[:1] in "+-@" and line and not head.is_empty and not _is_foot(line):
         raise PatchRefused(
             f"patch line {place}: {line[:60]!r} stands outside of a hunk; its @@ line is missing"
         )
@@ -155,7 +163,28 @@ def _goes_on(lines: list[str], at: int) -> bool:
     if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
         return False
     # `-- ` with a version under it is the foot of a mailed patch (git-format-patch(1)).
-    return line[:1] in ("+", "-", " ") and bool(line) and line.rstrip() != "--"
+    return line[:1] in ("+", "-", " ") and bool(line) and not _is_foot(line)
+
+
+def _is_foot(line: str) -> bool:
+    return line.rstrip() == "--"
+
+
+def _mode(text: str, place: int) -> int:
+    if not MODE.fullmatch(text):
+        kind = {"120000": "a symbolic link", "160000": "a submodule"}.get(text, "a special file")
+        raise PatchRefused(f"patch line {place}: mode {text} is {kind}; only plain files are patched")
+    return int(text, 8) & 0o777
+
+
+def _adds_all(lines: list[str], at: int) -> bool:
+    header = HUNK.match(lines[at]) if at < len(lines) else None
+    return header is not None and header[1] == "0" and header[2] == "0"
+
+
+def _removes_all(lines: list[str], at: int) -> bool:
+    header = HUNK.match(lines[at]) if at < len(lines) else None
+    return header is not None and header[3] == "0" and header[4] == "0"
 
 
 def _close(head: Head, files: list[FilePatch]) -> None:
@@ -164,78 +193,29 @@ def _close(head: Head, files: list[FilePatch]) -> None:
             raise PatchRefused("the patch has hunks but names no file; put --- and +++ lines above them")
         return
     old, new = _names(head)
+    chunks = tuple(head.chunks)
+    file = FilePatch("update", "", head.place, chunks, mode=head.mode, counted=True)
     if new == DEV_NULL or head.is_deleted:
         path = checked_path(old if old != DEV_NULL else new, head.place)
-        files.append(FilePatch("delete", path, head.place, tuple(head.chunks)))
+        files.append(replace(file, action="delete", path=path, mode=None))
     elif old == DEV_NULL or head.is_new:
-        path = checked_path(new, head.place)
-        files.append(FilePatch("add", path, head.place, tuple(head.chunks), mode=head.mode))
+        files.append(replace(file, action="add", path=checked_path(new, head.place)))
     else:
         path, to = checked_path(old, head.place), checked_path(new, head.place)
-        if not head.chunks and path == to and head.mode is None:
+        if not chunks and path == to and head.mode is None:
             raise PatchRefused(f"patch line {head.place}: the part for {path} changes nothing")
-        moved = to if to != path else ""
-        files.append(FilePatch("update", path, head.place, tuple(head.chunks), moved, head.mode))
+        action: Literal["copy", "update"] = "copy" if head.is_copy else "update"
+        files.append(replace(file, action=action, path=path, to=to if to != path else ""))
 
 
 def _names(head: Head) -> tuple[str, str]:
     if head.rename_from and head.rename_to:
         return head.rename_from, head.rename_to
     if head.old is not None and head.new is not None:
-        old, new = _stripped(head.old, head.new)
+        old, new = stripped(head.old, head.new)
         # Without git's word for it two names are one file and its backup (`x.orig`), not a rename.
         is_rename = DEV_NULL not in (old, new) and old != new
         return (new, new) if is_rename and head.git is None else (old, new)
     if head.git is None:
         raise PatchRefused(f"patch line {head.place}: no file is named")
-    return _stripped(*head.git)
-
-
-def _stripped(old: str, new: str) -> tuple[str, str]:
-    for left, right in PREFIXES:
-        old_fits, new_fits = old == DEV_NULL or old.startswith(left), new == DEV_NULL or new.startswith(right)
-        if old_fits and new_fits:
-            return (old if old == DEV_NULL else old[2:]), (new if new == DEV_NULL else new[2:])
-    return old, new
-
-
-def _path(text: str) -> str:
-    text = text.rstrip("\r")
-    if text.startswith('"'):
-        return _unquoted(text)
-    return text.split("\t")[0].rstrip(" ")
-
-
-def _git_paths(line: str) -> tuple[str, str]:
-    """The two names of a `diff --git` line. Names with spaces are equal, so the middle parts them."""
-    rest = line[len("diff --git ") :].rstrip("\r")
-    if rest.startswith('"'):
-        cut = rest.index('"', 1) + 1
-        while rest[cut - 2] == "\\":
-            cut = rest.index('"', cut) + 1
-        return _path(rest[:cut]), _path(rest[cut + 1 :])
-    middle = len(rest) // 2
-    if rest[middle : middle + 1] == " " and rest[:middle][2:] == rest[middle + 1 :][2:]:
-        return rest[:middle], rest[middle + 1 :]
-    old, _, new = rest.partition(" ")
-    return _path(old), _path(new)
-
-
-def _unquoted(text: str) -> str:
-    """A name as git quotes it, in C's way with octal bytes (git-config(1), core.quotePath)."""
-    body = text[1 : text.rindex('"')] if text.rindex('"') > 0 else text[1:]
-    out = bytearray()
-    simple = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
-    at = 0
-    while at < len(body):
-        if body[at] != "\\" or at + 1 == len(body):
-            out += body[at].encode()
-            at += 1
-        elif octal := re.match(r"[0-3][0-7]{2}", body[at + 1 :]):
-            out.append(int(octal[0], 8))
-            at += 4
-        else:
-            sign = body[at + 1]
-            out += bytes([simple[sign]]) if sign in simple else sign.encode()
-            at += 2
-    return out.decode("utf-8", "surrogateescape")
+    return stripped(*head.git)

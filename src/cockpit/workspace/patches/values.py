@@ -9,7 +9,20 @@ Sign = Literal[" ", "-", "+"]
 
 
 class PatchRefused(CockpitError):
-    """A patch that cannot be read or does not fit; the message says where and what to do."""
+    """A patch that cannot be read or does not fit; the message says where and what to do.
+
+    The same for programs: the file's `path`, the `hunk` in it (from 1), its `place` (a line of the
+    patch), and `near`, the line of the file that is most like what was sought; empty or 0 if unknown.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "", *, path: str = "", hunk: int = 0, place: int = 0, near: int = 0
+    ) -> None:
+        super().__init__(message, hint)
+        self.path = path
+        self.hunk = hunk
+        self.place = place
+        self.near = near
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +50,31 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a patch does to one file. `to` is a new name, `mode` new permission bits."""
+    """What a patch does to one file. `to` is a new name, `mode` new permission bits. A `copy` leaves
+    `path` as it is. `counted` says that the patch lists every line: a unified diff does."""
 
-    action: Literal["add", "update", "delete"]
+    action: Literal["add", "update", "delete", "copy"]
     path: str
     place: int
     chunks: tuple[Chunk, ...] = ()
     to: str = ""
     mode: int | None = None
+    counted: bool = False
+
+
+How = Literal["exact", "line ends", "trailing space", "space or typographic signs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where one hunk of a patch went: `number` (from 1) within its file, `place` its line in the patch,
+    `line` (from 1) in the file as it was, `asked` the line the patch named, None where it named none."""
+
+    number: int
+    place: int
+    line: int
+    asked: int | None
+    how: How
 
 
 def checked_path(path: str, place: int) -> str:

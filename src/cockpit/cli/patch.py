@@ -1,0 +1,125 @@
+"""`cockpit patch FILE|-`: put a patch on a folder, all of it or nothing. No session, no model, no question:
+who calls it has read the patch."""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cockpit import paths
+from cockpit.errors import CockpitError
+from cockpit.plugin.changes import ChangeSet, FileChange
+from cockpit.protocol.messages import Json
+from cockpit.workspace.changes import diff_of
+from cockpit.workspace.hunks import unified
+from cockpit.workspace.local import LocalWorkspace
+from cockpit.workspace.patches.on_workspace import Wanted, planned
+from cockpit.workspace.patches.values import PatchRefused
+
+APPLIED, REFUSED, USAGE = 0, 1, 2
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 when it was applied (or would be), 1 when it was refused, 2 for a fault of usage."""
+    parser = argparse.ArgumentParser(
+        prog="cockpit patch",
+        description="Apply a patch whole or not at all: a unified diff, or *** Begin Patch ...",
+        epilog="Exit: 0 applied, 1 refused with every file as it was, 2 a fault of usage.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the patch; - reads standard input")
+    parser.add_argument("--root", required=True, metavar="DIR", help="the folder whose files are meant")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    given = parser.parse_args(list(argv))
+    root = Path(given.root).expanduser()
+    if not root.is_dir():
+        parser.error(f"there is no folder {given.root}")
+    try:
+        raw = sys.stdin.buffer.read() if given.file == "-" else Path(given.file).expanduser().read_bytes()
+    except OSError as error:
+        parser.error(f"{given.file} cannot be read: {error.strerror or error}")
+    # Bytes that are no UTF-8 pass through: a new file may hold them.
+    text = raw.decode("utf-8", "surrogateescape")
+    return asyncio.run(_patch(str(root), text, given.dry_run, given.json))
+
+
+async def _patch(root: str, text: str, dry: bool, as_json: bool) -> int:
+    workspace = LocalWorkspace(root, str(paths.state()))
+    try:
+        for recovered in await workspace.recover():
+            print(f"cockpit: {recovered}", file=sys.stderr)
+        asked, changes = await planned(workspace, text)
+        if not dry:
+            await workspace.apply(changes)
+    except CockpitError as error:
+        _refuse(error, as_json)
+        return REFUSED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _refuse(CockpitError(f"{where}{error.strerror or error}; nothing was written"), as_json)
+        return REFUSED
+    finally:
+        await workspace.close()
+    _tell(asked, changes, dry, as_json)
+    return APPLIED
+
+
+def _refuse(error: CockpitError, as_json: bool) -> None:
+    if not as_json:
+        print(f"cockpit: refused, nothing was written: {_shown(str(error))}", file=sys.stderr)
+        return
+    told: dict[str, Json] = {"applied": False, "reason": error.message, "hint": error.hint}
+    if isinstance(error, PatchRefused):
+        told |= {"path": error.path, "hunk": error.hunk, "patch_line": error.place, "nearest": error.near}
+    print(json.dumps(told))
+
+
+def _tell(asked: Wanted, changes: ChangeSet, dry: bool, as_json: bool) -> None:
+    if as_json:
+        files: list[Json] = [_row(change, asked) for change in changes.files]
+        notes: list[Json] = list(asked.patch.notes)
+        print(json.dumps({"applied": not dry, "dry_run": dry, "files": files, "notes": notes}))
+        return
+    for change in changes.files:
+        diff = diff_of(change)
+        moved = f"{_shown(change.moved_from)} -> " if change.moved_from else ""
+        print(f"{change.change:8} {moved}{_shown(change.path)}  +{diff.added} -{diff.removed}")
+        if dry and diff.hunks:
+            print(_shown(unified(diff)), end="")
+    for note in asked.patch.notes:
+        print(f"note: {_shown(note)}")
+    if dry:
+        print("nothing was written")
+
+
+def _row(change: FileChange, asked: Wanted) -> Json:
+    diff = diff_of(change)
+    placed = asked.patch.placed.get(change.path, ())
+    hunks: list[Json] = [
+        {
+            "hunk": one.number,
+            "patch_line": one.place,
+            "line": one.line,
+            "asked": one.asked,
+            "matched": one.how,
+        }
+        for one in placed
+    ]
+    return {
+        "path": os.fsencode(change.path).decode("utf-8", "replace"),
+        "change": change.change,
+        "from": os.fsencode(change.moved_from).decode("utf-8", "replace"),
+        "added": diff.added,
+        "removed": diff.removed,
+        "mode": f"{change.mode:o}",
+        "hunks": hunks,
+    }
+
+
+def _shown(text: str) -> str:
+    """`text` without anything that drives a terminal, newlines and tabs apart."""
+    kept = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return os.fsencode("".join(kept)).decode("utf-8", "replace")
