@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.contexts import writing_context
+from tests.support.contexts import previewed_call, writing_context
 from tests.support.session_view import call, registered
 
 from cockpit.builtin import shell
 from cockpit.plugin.context import Context, Running
-from cockpit.plugin.tools import ToolFailed
-from cockpit.protocol.messages import ToolCall
+from cockpit.plugin.launching import SealBroken
+from cockpit.plugin.tools import Done, Tool, ToolFailed
+from cockpit.protocol.messages import Json, ToolCall
 
 TOOLS = registered(shell)
 SHELL, JOB = TOOLS["shell"], TOOLS["job"]
+
+
+async def approved(tool: Tool, context: Context, /, **arguments: Json) -> Done:
+    """The call as it runs after a yes."""
+    _, done = await previewed_call(tool, context, **arguments)
+    return done
 
 
 @pytest.fixture
@@ -29,21 +36,21 @@ async def context(tmp_path: Path) -> AsyncIterator[Context]:
 
 async def test_a_command_gives_its_output_and_exit_code(context: Context, tmp_path: Path) -> None:
     (tmp_path / "子").mkdir()
-    done = await call(SHELL, context, command="pwd; echo 中文; exit 3", cwd="子")
+    done = await approved(SHELL, context, command="pwd; echo 中文; exit 3", cwd="子")
     assert done.text == f"{tmp_path}/子\n中文\n[exit code 3]"
     assert done.is_error and done.data == {"exit_code": 3, "timed_out": False}
-    assert (await call(SHELL, context, command="true")).text == "[exit code 0]"
+    assert (await approved(SHELL, context, command="true")).text == "[exit code 0]"
 
 
 async def test_output_streams_while_the_command_runs(context: Context) -> None:
     seen: list[str] = []
     running = Running(ToolCall("c", "shell", {}), None, seen.append)
-    await call(SHELL, replace(context, call=running), command="echo one; echo two")
+    await approved(SHELL, replace(context, call=running), command="echo one; echo two")
     assert "".join(seen) == "one\ntwo\n"
 
 
 async def test_a_command_over_its_time_says_what_to_do(context: Context) -> None:
-    done = await call(SHELL, context, command="echo begun; sleep 1006", seconds=1)
+    done = await approved(SHELL, context, command="echo begun; sleep 1006", seconds=1)
     assert done.is_error
     assert done.text == "begun\n[stopped after 1 s: give more seconds, or run it with background=true]"
 
@@ -52,7 +59,7 @@ async def test_cancelling_ends_the_command(context: Context, tmp_path: Path) -> 
     said = asyncio.Event()
     running = Running(ToolCall("c", "shell", {}), None, lambda text: said.set())
     task = asyncio.create_task(
-        call(SHELL, replace(context, call=running), command="echo $$; sleep 1007; touch late")
+        approved(SHELL, replace(context, call=running), command="echo $$; sleep 1007; touch late")
     )
     async with asyncio.timeout(20):
         await said.wait()
@@ -63,7 +70,7 @@ async def test_cancelling_ends_the_command(context: Context, tmp_path: Path) -> 
 
 
 async def test_a_job_is_started_read_written_to_and_cancelled(context: Context) -> None:
-    started = await call(
+    started = await approved(
         SHELL, context, command="echo ready; read line; echo got $line; sleep 1008", background=True
     )
     assert started.data == {"job": "job-1"} and started.text.startswith("job-1 runs")
@@ -87,25 +94,44 @@ async def until(context: Context, text: str) -> Any:
 
 
 async def test_a_job_that_ended_is_waited_for(context: Context) -> None:
-    await call(SHELL, context, command="exit 4", background=True)
+    await approved(SHELL, context, command="exit 4", background=True)
     assert "job-1 ended with exit code 4" in (await call(JOB, context, action="wait", id="job-1")).text
 
 
 @pytest.mark.parametrize(
-    ("command", "argv", "lift"),
-    [
-        ("git log -3", (("git", "log", "-3"),), "git log *"),
-        ("git log | head", (), ""),
-        ("rm x", (("rm", "x"),), "rm x"),
-    ],
+    ("command", "argv"),
+    [("git log -3", (("git", "log", "-3"),)), ("git log | head", ()), ("rm x", (("rm", "x"),))],
 )
-async def test_the_preview_shows_the_command_and_what_may_be_remembered(
-    context: Context, command: str, argv: tuple[tuple[str, ...], ...], lift: str
+async def test_the_preview_shows_the_command_and_the_process_that_will_run(
+    context: Context, command: str, argv: tuple[tuple[str, ...], ...]
 ) -> None:
     assert SHELL.preview is not None
     preview = await SHELL.preview({"command": command}, context)
-    assert (preview.title, preview.argv, preview.lift) == (f"$ {command}", argv, lift)
-    assert preview.parts[0].title == command
+    assert (preview.title, preview.argv, preview.parts[0].title) == (f"$ {command}", argv, command)
+    assert preview.line is not None and preview.line.text == command
+    assert preview.launch is not None and preview.launch.argv[-1].startswith(command[:3])
+
+
+@pytest.mark.parametrize("field", ["argv", "cwd", "environment", "profile", "hosts"])
+async def test_g5_what_was_approved_is_what_runs(context: Context, tmp_path: Path, field: str) -> None:
+    assert SHELL.preview is not None
+    preview = await SHELL.preview({"command": "touch made"}, context)
+    launch = preview.launch
+    assert launch is not None
+    other: dict[str, Any] = {
+        "argv": (*launch.argv[:-1], "touch other"),
+        "cwd": str(tmp_path.parent),
+        "environment": (("LD_PRELOAD", "x.so"),),
+        "profile": "net",
+        "hosts": ("example.org",),
+    }
+    changed = replace(launch, **{field: other[field]})
+    running = Running(ToolCall("c", "shell", {}), replace(preview, launch=changed), print, launch.seal())
+    for background in (False, True):
+        with pytest.raises(SealBroken):
+            arguments = {"command": "touch made", "background": background}
+            await SHELL.run(arguments, replace(context, call=running))
+    assert not list(tmp_path.glob("*"))
 
 
 async def test_milliseconds_are_understood_as_such(context: Context) -> None:

@@ -24,5 +24,6 @@ async def previewed_call(tool: Tool, context: Context, /, **arguments: Json) -> 
     assert tool.preview is not None
     preview = await tool.preview(arguments, context)
     progress = context.running().progress
-    running = Running(ToolCall("c1", tool.name, arguments), preview, progress)
+    seal = preview.launch.seal() if preview.launch is not None else ""
+    running = Running(ToolCall("c1", tool.name, arguments), preview, progress, seal)
     return preview, await tool.run(arguments, replace(context, call=running))

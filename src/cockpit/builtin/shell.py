@@ -1,17 +1,20 @@
 """`shell` and `job`: command lines in the foreground, and the jobs that go on in the background."""
 
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Literal
 
+from cockpit.builtin.judging import judged
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context, JobView
-from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Part, Preview, Tool, ToolFailed
+from cockpit.plugin.launching import Launch
+from cockpit.plugin.tools import Alias, Arguments, Cap, CommandLine, Done, Part, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.messages import Json
-from cockpit.workspace.shells import plain_argv, shape
+from cockpit.workspace.shells import plain_argv
 
 LONGEST = 600.0
 # More seconds than anybody means are milliseconds: other agents' shells take those.
@@ -40,22 +43,25 @@ async def shell(arguments: Shell, context: Context) -> Done:
     if not arguments.command.strip():
         raise ToolFailed("`command` is empty; write what to run")
     processes = context.workspace.processes
-    argv = processes.shell(arguments.command)
-    folder = _folder(arguments.cwd, context)
+    running = context.running()
+    launch = running.preview.launch if running.preview is not None else None
+    if launch is None:
+        raise ToolFailed("nothing was approved to run; call it again")
     if arguments.background:
-        job = await processes.start(argv, cwd=folder, label=arguments.command)
+        job = await processes.start_sealed(launch, running.seal, label=arguments.command)
         view = await processes.wait(job, HEAD_START)
         output, _ = await processes.output(job)
         return Done(f"{_told(view)}\n{output}".rstrip(), data={"job": job})
     seconds = _bounded(arguments.seconds)
-    progress = context.call.progress if context.call else None
-    ended = await processes.run(argv, cwd=folder, seconds=seconds, on_output=progress)
+    ended = await processes.run_sealed(launch, running.seal, seconds=seconds, on_output=running.progress)
     if ended.timed_out:
         hint = "give more seconds, or run it with background=true"
         text = f"{_lines(ended.output)}[stopped after {seconds:g} s: {hint}]"
-        return Done(text, data={"exit_code": None, "timed_out": True}, is_error=True)
+        data: Json = {"exit_code": None, "timed_out": True}
+        return Done(text, data=data, is_error=True, isolation=ended.isolation)
     text = f"{_lines(ended.output)}[exit code {ended.code}]"
-    return Done(text, data={"exit_code": ended.code, "timed_out": False}, is_error=ended.code != 0)
+    data = {"exit_code": ended.code, "timed_out": False}
+    return Done(text, data=data, is_error=ended.code != 0, isolation=ended.isolation)
 
 
 def _lines(output: str) -> str:
@@ -76,6 +82,9 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     wanted = parse(Shell, arguments)
     folder = _folder(wanted.cwd, context)
     argv = plain_argv(wanted.command)
+    line = CommandLine(wanted.command, "powershell" if sys.platform == "win32" else "bash", folder)
+    form = await judged(line, context)
+    launch = Launch(context.workspace.processes.shell(form.script), folder, form.environment)
     where = "" if folder == context.workspace.root else f"in {folder}"
     first = wanted.command.strip().split("\n", 1)[0]
     return Preview(
@@ -83,7 +92,8 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
         parts=(Part("command", wanted.command, where),),
         argv=(argv,) if argv else (),
         paths=(folder,) if wanted.cwd.strip() else (),
-        lift=shape(argv),
+        line=line,
+        launch=launch,
     )
 
 

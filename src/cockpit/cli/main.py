@@ -4,11 +4,14 @@ import sys
 from collections.abc import Callable, Sequence
 
 COMMANDS = {
+    "audit": "cockpit.cli.audit",
     "connect": "cockpit.cli.connect",
     "doctor": "cockpit.cli.doctor",
     "lsp": "cockpit.cli.lsp",
     "models": "cockpit.cli.models",
     "nav": "cockpit.cli.nav",
+    "patch": "cockpit.cli.patch",
+    "permissions": "cockpit.cli.permissions",
     "plugins": "cockpit.cli.plugins",
     "replay": "cockpit.cli.replay",
     "serve": "cockpit.cli.serve",

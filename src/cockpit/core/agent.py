@@ -4,15 +4,15 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cockpit.core.approval import Approvals
-from cockpit.core.audit import Audit
 from cockpit.core.budget import Budget, Limits
+from cockpit.core.carrying import Carrying
 from cockpit.core.catalog import Catalog
 from cockpit.core.history import History
 from cockpit.core.log import Log
 from cockpit.core.read_cache import ReadCache
-from cockpit.core.redaction import Redactor
 from cockpit.core.results import StoredResults
 from cockpit.core.router import Breaker, Choice, candidates
 from cockpit.core.rules import Rule
@@ -21,11 +21,16 @@ from cockpit.plugin.context import Agents, Navigator, Workspace
 from cockpit.plugin.models import ModelFacts
 from cockpit.plugin.values import Role
 from cockpit.protocol.content import Block
+from cockpit.protocol.events import PlanChanged
 from cockpit.protocol.messages import Mode, Usage
+from cockpit.protocol.ops import DecidePlan
 from cockpit.protocol.queries import Query, Reply
+from cockpit.safety.audit import Audit
+from cockpit.safety.redaction import Redactor
 from cockpit.settings.files import Settings
 
 DEFAULT_WINDOW = 128_000
+UNATTENDED_SECONDS = 300.0
 
 
 @dataclass(slots=True)
@@ -58,6 +63,23 @@ class Host:
     remember: Callable[[Rule], None] | None = None
     origin: str = ""
     has_read_outside: bool = False
+    isolation: Literal["full", "partial", "none", ""] = ""
+    plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))
+    chosen: DecidePlan | None = None
+    carrying: Carrying | None = None
+    settled: Mode = "ask"
+    change_mode: Callable[[Mode], None] | None = None
+
+    def use_mode(self, mode: Mode) -> None:
+        """Another mode, and everybody hears of it."""
+        self.mode = mode
+        if self.change_mode is not None:
+            self.change_mode(mode)
+
+    def patience(self) -> float:
+        """Seconds until an approval that nobody answers is a no; 0 for ever."""
+        unattended = self.origin.startswith(("schedule:", "channel:"))
+        return self.approvals.seconds or (UNATTENDED_SECONDS if unattended else 0.0)
 
     def new_id(self) -> str:
         return secrets.token_hex(6)
@@ -79,6 +101,7 @@ class Agent:
     role: Role | None = None
     model: str = ""
     depth: int = 0
+    opened_planning: bool = False
     steers: deque[tuple[str, tuple[Block, ...]]] = field(default_factory=deque)
     context_tokens: int = 0
     counted_tokens: int = 0
@@ -91,7 +114,13 @@ class Agent:
     @property
     def mode(self) -> Mode:
         own = self.role.mode if self.role else None
-        return _stricter_mode(self.host.mode, own)
+        return stricter_mode(self.host.mode, own)
+
+    @property
+    def is_planning(self) -> bool:
+        """Whether it may only look: the session plans, or it was opened while somebody did. Beside the
+        mode, because a role's `deny` is stricter than `plan` and asks where `plan` refuses."""
+        return self.opened_planning or "plan" in (self.host.mode, self.role.mode if self.role else None)
 
     def choices(self) -> tuple[Choice, ...]:
         """The models to ask, in order. Raises `ModelUnknown`."""
@@ -114,7 +143,7 @@ class Agent:
             self.counted_tokens = self.history.tokens()
 
 
-def _stricter_mode(host: Mode, own: Mode | None) -> Mode:
+def stricter_mode(host: Mode, own: Mode | None) -> Mode:
     """A role can tighten the session's mode, never loosen it."""
     order: tuple[Mode, ...] = ("full", "auto-edit", "ask", "plan", "deny")
     return host if own is None else max(host, own, key=order.index)

@@ -1,20 +1,21 @@
 """Putting a session together out of its parts. Opens nothing, starts nothing."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
+from cockpit.core import planning
 from cockpit.core.agent import Agent, Host
 from cockpit.core.approval import Approvals
-from cockpit.core.audit import Audit
 from cockpit.core.budget import Budget, Limits
+from cockpit.core.carrying import TOOL, carried
 from cockpit.core.catalog import Catalog
+from cockpit.core.gate import Gate
 from cockpit.core.log import Log
 from cockpit.core.observers import Observers
 from cockpit.core.opening import Past
 from cockpit.core.options import Options
-from cockpit.core.redaction import Redactor
 from cockpit.core.residents import Residents
 from cockpit.core.results import StoredResults
 from cockpit.core.router import Breaker, ModelUnknown, choose
@@ -29,7 +30,10 @@ from cockpit.errors import SettingsInvalid
 from cockpit.plugin.context import Navigator, Workspace
 from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import MODES, Mode
-from cockpit.settings.files import Settings, add_user_word, environment
+from cockpit.settings import permissions
+from cockpit.safety.audit import Audit
+from cockpit.safety.redaction import Redactor, secrets_of
+from cockpit.settings.files import Settings, add_user_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,9 @@ class Ground:
 
 def assemble(ground: Ground, past: Past, reload: Reload, on_close: Callable[[], None]) -> Session:
     """The session, with what its past says of it. Raises `SettingsInvalid`, `ModelUnknown`."""
-    log = Log(ground.id, ground.transcript, tuple(past.envelopes))
-    host = _host(ground, past, log)
+    redactor = _redactor(ground)
+    log = Log(ground.id, ground.transcript, tuple(past.envelopes), Gate(redactor))
+    host = _host(ground, past, log, redactor)
 
     def warn(text: str) -> None:
         log.emit(Warned(text))
@@ -65,14 +70,19 @@ def assemble(ground: Ground, past: Past, reload: Reload, on_close: Callable[[], 
     session = Session(host, main, turns, residents, Observers(warn), reload, on_close)
     session.seen.extend(past.ids)
     host.answer = session.ask
+    host.change_mode = session.changed
+    log.watch(lambda envelope: planning.see(host, envelope))
+    if host.mode == "plan":
+        main.toolbox.search(f"select:{TOOL}")
     log.watch(past.history.see)
     log.watch(session.observers.see)
     return session
 
 
-def _host(ground: Ground, past: Past, log: Log) -> Host:
+def _host(ground: Ground, past: Past, log: Log, redactor: Redactor) -> Host:
     settings, options = ground.settings, ground.options
-    approvals = Approvals(log, new_id, options.someone, options.approval_seconds)
+    seconds = options.approval_seconds or settings.number("approvals.seconds") or 0.0
+    approvals = Approvals(log, new_id, options.someone, seconds)
     host = Host(
         session=ground.id,
         root=ground.root,
@@ -82,25 +92,34 @@ def _host(ground: Ground, past: Past, log: Log) -> Host:
         workspace=ground.workspace,
         navigator=ground.navigator,
         approvals=approvals,
-        results=StoredResults(ground.file.with_suffix("") / "results"),
+        results=StoredResults(ground.file.with_suffix("") / "results", redactor.exact),
         breaker=ground.breaker,
         state=str(ground.file.with_suffix("")),
         model=options.model or past.model or settings.text("models.default"),
         mode=options.mode or past.mode or _mode(settings),
         trusted=ground.trusted,
         limits=_limits(options.limits, settings),
-        rules=rules_of(settings, ground.root),
-        audit=Audit(ground.id),
-        redactor=Redactor(environment(ground.root, ground.trusted)),
+        rules=rules_of(ground.root, ground.trusted),
+        audit=Audit(ground.id, redact=redactor.text),
+        redactor=redactor,
         forbidden=_given(options),
         session_rules=list(past.rules),
         usage=past.usage,
         origin=options.origin,
     )
     approvals.new_id = host.new_id
+    host.plan = planning.restored(past.plan, host.mode)
+    host.carrying = carried(host.plan, past.envelopes)
+    host.settled = _mode(settings) if host.mode == "plan" else host.mode
     host.model = _model(host, options)
     host.remember = lambda rule: remember(rule, ground.root)
     return host
+
+
+def _redactor(ground: Ground) -> Redactor:
+    known = secrets_of(ground.root, ground.trusted, os.environ)
+    raw = ground.settings.text("redaction.file_reads") == "raw"
+    return Redactor(known, "raw" if raw else "redacted")
 
 
 def _model(host: Host, options: Options) -> str:
@@ -116,21 +135,12 @@ def _model(host: Host, options: Options) -> str:
         return replacement
 
 
-def rules_of(settings: Settings, root: str) -> tuple[Rule, ...]:
-    """The rules in force for a root: everybody's, then those kept for this folder."""
-    tables = (("settings", "permissions"), (f"your settings for {Path(root).name}", "projects"))
-    rules: list[Rule] = []
-    for source, key in tables:
-        table = settings.table(key)
-        if key == "projects":
-            own = cast("dict[str, dict[str, object]]", table.get(root) or {})
-            table = cast("dict[str, object]", own.get("permissions") or {})
-        for level in ("deny", "ask", "allow"):
-            words = table.get(level) or []
-            if not isinstance(words, list):
-                raise SettingsInvalid(f"permissions.{level} must be a list", 'write ["Tool(pattern)"]')
-            rules += [parse(level, str(word), source) for word in words]
-    return tuple(rules)
+def rules_of(root: str, trusted: bool) -> tuple[Rule, ...]:
+    """The rules in force for a root: everybody's, those kept for this folder, and what tightens of the
+    files a trusted folder brings."""
+    return tuple(
+        parse(one.level, one.text, one.where) for one in permissions.entries(root, trusted) if one.applies
+    )
 
 
 def remember(rule: Rule, root: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pluggy
@@ -15,7 +16,6 @@ from cockpit.core.catalog import Catalog, build
 from cockpit.core.code_panels import CodePanels
 from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options
-from cockpit.core.redaction import Redactor
 from cockpit.core.router import Breaker
 from cockpit.core.session import Session
 from cockpit.core.transcript import Header, Loaded, Transcript, load
@@ -29,6 +29,8 @@ from cockpit.protocol import wire
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.events import Envelope, TurnFinished, Warned
 from cockpit.protocol.queries import SessionRow
+from cockpit.safety import rules
+from cockpit.safety.redaction import secrets_of
 from cockpit.settings import files as settings_files
 from cockpit.settings import trust
 from cockpit.settings.files import Settings
@@ -46,6 +48,7 @@ class LocalDeck:
         self._panels: dict[str, CodePanels] = {}
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
+        self._probing: dict[str, asyncio.Task[None]] = {}
         self._loading = asyncio.Lock()
         self._reloading: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -118,6 +121,7 @@ class LocalDeck:
             session.host.log.watch(_recorder(Path(self._options.record)))
         reports = (*recovered, *(loaded.reports if loaded is not None else ()))
         begin(session, past, reports)
+        self._probing[id] = asyncio.create_task(session.tell_isolation())
         return session
 
     async def _workspace(self, root: str) -> tuple[LocalWorkspace, tuple[str, ...]]:
@@ -152,6 +156,9 @@ class LocalDeck:
 
     def _build(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
         settings = settings_files.load(root, trusted)
+        # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
+        policy = rules.load(paths.config() / "policy.yaml", _project_policy(root, trusted))
+        settings = replace(settings, left_out=(*settings.left_out, *policy.left_out))
         if self._plugins is None:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
         manager, found = self._plugins
@@ -193,11 +200,13 @@ class LocalDeck:
         settings, catalog = await self._registered(root, trusted)
         await self._navigator(root, catalog, trusted)
         session.host.trusted = trusted
-        session.host.redactor = Redactor(settings_files.environment(root, trusted))
+        session.host.redactor.use(await asyncio.to_thread(secrets_of, root, trusted, os.environ))
         _use(session, settings, catalog)
 
     def _forget(self, id: str) -> None:
         self._sessions.pop(id, None)
+        if (probing := self._probing.pop(id, None)) is not None:
+            probing.cancel()
         if (panels := self._panels.pop(id, None)) is not None:
             panels.close()
 
@@ -207,13 +216,17 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     host = session.host
     host.breaker.forgive()
     known = set(host.catalog.warnings)
-    host.settings, host.catalog, host.rules = settings, catalog, rules_of(settings, host.root)
+    host.settings, host.catalog, host.rules = settings, catalog, rules_of(host.root, host.trusted)
     session.main.toolbox.use(catalog)
     session.main.fixed_context.clear()
     session.observers.keep(catalog.all(Observer))
     session.residents.keep(catalog.all(Resident))
     for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):
         host.log.emit(Warned(text, source="plugins"))
+
+
+def _project_policy(root: str, trusted: bool) -> Path | None:
+    return Path(root) / ".cockpit" / "policy.yaml" if trusted else None
 
 
 def _recorder(file: Path) -> Callable[[Envelope], None]:

@@ -6,7 +6,7 @@ Asks nobody: an `ask` that comes out of here goes to the approvals.
 import asyncio
 from dataclasses import dataclass, replace
 
-from cockpit.core.rules import Covered, Rule, covering
+from cockpit.core.rules import Asked, Covered, Rule, covering
 from cockpit.plugin.safety import Decider, Judged, Level, Verdict
 from cockpit.protocol.messages import Mode
 
@@ -34,6 +34,8 @@ CHANGING = frozenset(
 # What the build profile holds in: it has no network, and a checkpoint takes back what it wrote.
 CONFINED = frozenset({"fs.read", "fs.write", "code.exec", "vcs.local"})
 SENDING = frozenset({"net.egress", "code.remote"})
+HARMLESS = frozenset({"fs.read", "ask.person", "none"})
+PLANNING = "plan mode changes nothing"
 ONLY_FILES = frozenset({"fs.read", "fs.write"})
 LOOKING = frozenset({"read", "search", "think"})
 EDITING = frozenset({"edit", "move"})
@@ -44,12 +46,13 @@ DECIDER_SECONDS = 5.0
 class Circumstances:
     """What is so when a call is judged: `typed` says that a person at the screen wrote this very call,
     `is_held` that a full sandbox holds programs in, `has_read_outside` that text of the network is in the
-    conversation."""
+    conversation, `is_planning` that plan mode holds the agent."""
 
     mode: Mode
     typed: bool = False
     is_held: bool = False
     has_read_outside: bool = False
+    is_planning: bool = False
 
 
 async def judge(
@@ -59,15 +62,16 @@ async def judge(
     verdict = await _decided(judged, deciders)
     if verdict.level == "deny":
         return verdict
-    if now.mode == "plan" and _changes(judged) and not _only_looks(verdict):
+    if (now.is_planning or now.mode == "plan") and not _looks(judged, verdict):
         return replace(
             verdict,
             level="deny",
-            reason="plan mode changes nothing",
+            reason=PLANNING,
             rules=(*verdict.rules, "mode plan"),
-            alternative="describe the change; a person leaves plan mode with /do",
+            alternative="put it into the plan and call propose_plan; a person leaves plan mode",
         )
-    covered = covering(rules, judged, verdict.parts)
+    root = judged.context.workspace.root
+    covered = covering(rules, Asked(judged.tool, judged.preview, root, verdict.parts))
     if covered is not None and covered.level == "deny":
         return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
     if covered is not None and covered.level == "ask":
@@ -78,9 +82,18 @@ async def judge(
     return _answered(verdict, judged, covered, now)
 
 
-def _only_looks(verdict: Verdict) -> bool:
-    """A command line that was proven to read, and runs where it could not do more."""
-    return verdict.level == "allow" and verdict.sandbox == "read"
+def _looks(judged: Judged, verdict: Verdict) -> bool:
+    """Whether plan mode lets a call be judged on. By what it can do, never by its name: whatever is not
+    known to look only changes something, so a tool of a kind or capability nobody foresaw is refused."""
+    tool = judged.tool
+    if tool.kind == "execute":
+        # A command line that was proven to read, and runs where it could not do more.
+        return verdict.level == "allow" and verdict.sandbox == "read"
+    if verdict.capabilities & CHANGING and not verdict.capabilities <= ONLY_FILES:
+        return False
+    if tool.capabilities & CHANGING:
+        return not _changes(judged)
+    return tool.kind in LOOKING and tool.capabilities <= HARMLESS
 
 
 def _answered(verdict: Verdict, judged: Judged, covered: Covered | None, now: Circumstances) -> Verdict:

@@ -19,7 +19,7 @@ def words_fit(pattern: str, argv: tuple[str | None, ...], bare: bool) -> bool:
     """
     if not argv:
         return False
-    shape = pattern.removesuffix(":*").split() + ["*"] if pattern.endswith(":*") else pattern.split()
+    shape = f"{pattern[:-2]} *".split() if pattern.endswith(":*") else pattern.split()
     words = list(argv)
     if not bare and words[0] is not None:
         words[0] = words[0].replace("\\", "/").rpartition("/")[2] if "/" not in shape[0] else words[0]

@@ -7,6 +7,7 @@ begun. What a crash left open is closed as interrupted, unless it only waited fo
 from dataclasses import dataclass, field
 
 from cockpit import __version__
+from cockpit.core.agent import Host
 from cockpit.core.history import History
 from cockpit.core.log import Log
 from cockpit.core.rules import Rule, parse, unknown
@@ -20,6 +21,7 @@ from cockpit.protocol.events import (
     ApprovalResolved,
     Envelope,
     MessageFinished,
+    PlanChanged,
     SessionChanged,
     SessionStarted,
     ToolCallFinished,
@@ -31,6 +33,9 @@ from cockpit.protocol.events import (
 )
 from cockpit.protocol.messages import AssistantMessage, Mode, ToolCall, ToolResult, Usage
 from cockpit.protocol.ops import EditContext, FollowUp, Prompt, Steer
+from cockpit.settings import permissions
+
+SHOWN_OFFERS = 5
 
 
 @dataclass(slots=True)
@@ -51,6 +56,7 @@ class Past:
     mode: Mode | None = None
     title: str = ""
     usage: Usage = field(default_factory=Usage)
+    plan: PlanChanged | None = None
 
 
 def read(loaded: Loaded) -> Past:
@@ -103,6 +109,8 @@ def _see(past: Past, envelope: Envelope) -> None:
             _see_answer(past, id, decision)
         case UsageChanged(usage=usage):
             past.usage = usage
+        case PlanChanged() as plan:
+            past.plan = plan
         case _:
             pass
 
@@ -111,6 +119,17 @@ def _see_answer(past: Past, id: str, decision: str) -> None:
     _, request = past.asked.pop(id, ("", None))
     if request is not None and decision == "allow_session":
         past.rules += [parse("allow", text, "this session") for text in request.remembers]
+
+
+def _offer(host: Host) -> None:
+    """Tell a person once what files would allow here; nothing of it applies by itself."""
+    offers = permissions.offered(host.root, host.trusted) if host.approvals.someone else ()
+    if permissions.is_new_offer(host.root, offers):
+        names = ", ".join(one.text for one in offers[:SHOWN_OFFERS])
+        more = f" and {len(offers) - SHOWN_OFFERS} more" if len(offers) > SHOWN_OFFERS else ""
+        text = f"files here would allow, and do not: {names}{more}"
+        hint = "`cockpit permissions adopt` takes them over for this folder; this is said once"
+        host.log.emit(Warned(text, hint, "permissions"))
 
 
 def mend(past: Past, log: Log) -> tuple[ToolCall, ...]:
@@ -158,6 +177,7 @@ def begin(session: Session, past: Past, reports: tuple[str, ...]) -> None:
         log.emit(Warned(text, "mend the rule: what it should stop is not stopped", "permissions"))
     for text in (*host.catalog.warnings, *host.settings.left_out):
         log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
+    _offer(host)
     calls = mend(past, log)
     session.observers.keep(host.catalog.all(Observer))
     session.residents.keep(host.catalog.all(Resident))

@@ -14,8 +14,8 @@ from typing import Literal
 
 from cockpit.core.matching import command_fits, destination_fits, path_fits, pieces, words_fit
 from cockpit.errors import SettingsInvalid
-from cockpit.plugin.safety import CommandPart, Judged
-from cockpit.plugin.tools import Tool
+from cockpit.plugin.safety import CommandPart
+from cockpit.plugin.tools import Preview, Tool
 
 FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SHELL = frozenset({"Bash", "bash", "Shell", "PowerShell"})
@@ -35,6 +35,16 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call as rules see it. `parts` are the commands of a command line as a decider read them."""
+
+    tool: Tool
+    preview: Preview | None
+    root: str
+    parts: tuple[CommandPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +85,12 @@ def _stranger(rule: Rule, names: set[str]) -> str:
     return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
 
 
-def covering(rules: tuple[Rule, ...], judged: Judged, parts: tuple[CommandPart, ...] = ()) -> Covered | None:
-    """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call.
-    `parts` are the commands of a command line as a decider read them."""
-    named = tuple(rule for rule in rules if _names(rule.tool, judged))
-    denies = tuple(rule for rule in named if rule.level == "deny" and _bites(rule, judged, parts))
-    asks = tuple(rule for rule in named if rule.level == "ask" and _bites(rule, judged, parts))
-    allows = _allowing(tuple(rule for rule in named if rule.level == "allow"), judged, parts)
+def covering(rules: tuple[Rule, ...], asked: Asked) -> Covered | None:
+    """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call."""
+    named = tuple(rule for rule in rules if _names(rule.tool, asked.tool))
+    denies = tuple(rule for rule in named if rule.level == "deny" and _bites(rule, asked))
+    asks = tuple(rule for rule in named if rule.level == "ask" and _bites(rule, asked))
+    allows = _allowing(tuple(rule for rule in named if rule.level == "allow"), asked)
     if denies:
         return Covered("deny", denies[:1], (*denies[1:], *asks, *allows))
     if asks:
@@ -89,43 +98,40 @@ def covering(rules: tuple[Rule, ...], judged: Judged, parts: tuple[CommandPart, 
     return Covered("allow", allows) if allows else None
 
 
-def _bites(rule: Rule, judged: Judged, parts: tuple[CommandPart, ...]) -> bool:
+def _bites(rule: Rule, asked: Asked) -> bool:
     """Whether any part of the call fits."""
-    preview = judged.preview
+    preview = asked.preview
     if rule.pattern in ANYTHING:
         return True
     if preview is None:
         return False
-    if judged.tool.kind == "execute":
+    if asked.tool.kind == "execute":
         lines = [" ".join(argv) for argv in preview.argv]
         lines += pieces(preview.line.text if preview.line is not None else "")
-        known = any(words_fit(rule.pattern, part.argv, bare=False) for part in parts)
+        known = any(words_fit(rule.pattern, part.argv, bare=False) for part in asked.parts)
         return known or any(command_fits(rule.pattern, line) for line in lines)
-    root = judged.context.workspace.root
     if preview.paths:
-        return any(path_fits(rule.pattern, path, root) for path in preview.paths)
+        return any(path_fits(rule.pattern, path, asked.root) for path in preview.paths)
     return destination_fits(rule.pattern, preview.destination)
 
 
-def _allowing(rules: tuple[Rule, ...], judged: Judged, parts: tuple[CommandPart, ...]) -> tuple[Rule, ...]:
+def _allowing(rules: tuple[Rule, ...], asked: Asked) -> tuple[Rule, ...]:
     """The rules that cover all of the call together, or none."""
-    preview = judged.preview
-    if preview is not None and preview.lift:
-        if same := tuple(rule for rule in rules if rule.pattern == preview.lift):
-            return same[:1]
-    if parts:
-        asked = tuple(part for part in parts if part.level != "allow")
-        return _together([_first(rules, part) for part in asked])
+    preview = asked.preview
+    lift = preview.lift if preview is not None else ""
+    if lift and (same := tuple(rule for rule in rules if rule.pattern == lift)):
+        return same[:1]
+    if asked.parts:
+        return _together([_first(rules, part) for part in asked.parts if part.level != "allow"])
     whole = tuple(rule for rule in rules if rule.pattern in ANYTHING)
     if whole or preview is None:
         return whole[:1]
-    if judged.tool.kind == "execute":
+    if asked.tool.kind == "execute":
         # Nobody has read its grammar: only words that are plain words can be compared.
         return _together([_fitting(rules, argv) for argv in preview.argv])
-    root = judged.context.workspace.root
     if preview.paths:
         found = [
-            next((rule for rule in rules if path_fits(rule.pattern, path, root)), None)
+            next((rule for rule in rules if path_fits(rule.pattern, path, asked.root)), None)
             for path in preview.paths
         ]
         return _together(found)
@@ -150,8 +156,7 @@ def _together(found: list[Rule | None]) -> tuple[Rule, ...]:
     return rules if found and None not in found else ()
 
 
-def _names(name: str, judged: Judged) -> bool:
-    tool = judged.tool
+def _names(name: str, tool: Tool) -> bool:
     if name == tool.name or any(alias.name == name for alias in tool.aliases):
         return True
     if name in SHELL:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from cockpit.core import fault
+from cockpit.core import fault, planning
 from cockpit.core.agent import Agent, Host
 from cockpit.core.commands import invoke
 from cockpit.core.compaction import compact
@@ -16,7 +16,7 @@ from cockpit.core.observers import Observers
 from cockpit.core.queries import answer
 from cockpit.core.residents import Residents
 from cockpit.core.router import choose
-from cockpit.core.tool_calls import run_call
+from cockpit.core.tool_calls import note_end, run_call
 from cockpit.core.turns import Turns, Waiting
 from cockpit.errors import CockpitError
 from cockpit.protocol.content import Text
@@ -28,6 +28,7 @@ from cockpit.protocol.ops import (
     Close,
     Compact,
     Decide,
+    DecidePlan,
     EditContext,
     FollowUp,
     Interrupt,
@@ -95,7 +96,7 @@ class Session:
         return self.host.log.read(after)
 
     async def ask(self, query: Query) -> Reply:
-        return await answer(self.main, query)
+        return self.host.redactor.value(await answer(self.main, query))
 
     async def close(self, reason: str = "closed") -> None:
         """Cancel what runs, tell the readers, sync. A second call does nothing."""
@@ -125,6 +126,8 @@ class Session:
                 await self._cancel_beside()
             case Decide():
                 self.host.approvals.decide(op)
+            case DecidePlan():
+                self._decide_plan(op)
             case Answer():
                 self.host.approvals.answer(op)
             case CallTool():
@@ -134,7 +137,7 @@ class Session:
             case SelectModel():
                 self._select_model(op.model)
             case SelectMode():
-                self._changed(op.mode)
+                planning.select(self.main, op.mode)
             case EditContext():
                 self.main.history.edit(op.change, op.seqs)
             case Compact():
@@ -143,11 +146,15 @@ class Session:
                 self.warn("rewind is not there yet", "git can take files back; /new starts afresh")
             case Trust():
                 await self.reload(self, op.trusted, op.keep)
-                self._changed(self.host.mode)
+                self.changed(self.host.mode)
             case Close():
                 await self.close()
             case _:
                 assert_never(op)
+
+    def _decide_plan(self, op: DecidePlan) -> None:
+        if text := planning.decide(self.main, op):
+            self.turns.add(Waiting(op.id, op.origin, (Text(text),)))
 
     async def _invoke(self, op: Invoke) -> None:
         if text := await invoke(self.main, op):
@@ -161,6 +168,7 @@ class Session:
         try:
             result = await run_call(self.main, call, LoopGuard(False), "person")
         finally:
+            note_end(self.main, result)
             self.host.log.emit(ToolCallFinished(result), call=call.id)
 
     async def _compact(self, focus: str) -> None:
@@ -179,12 +187,24 @@ class Session:
         self.main.context_tokens = 0
         if missing := choice.provider.ready():
             self.warn(missing)
-        self._changed(self.host.mode)
+        self.changed(self.host.mode)
 
-    def _changed(self, mode: Mode) -> None:
+    def changed(self, mode: Mode) -> None:
+        """The mode is this now, and everybody hears of it."""
         host = self.host
         host.mode = mode
-        host.log.emit(SessionChanged(host.model, host.mode, host.trusted, self.turns.title))
+        changed = SessionChanged(host.model, host.mode, host.trusted, self.turns.title, host.isolation)
+        host.log.emit(changed)
+
+    async def tell_isolation(self) -> None:
+        """Say what holds this session's commands, once that is known."""
+        isolation = await self.host.workspace.processes.isolation()
+        if self._closed or isolation.level == self.host.isolation:
+            return
+        self.host.isolation = isolation.level
+        self.changed(self.host.mode)
+        if self.host.mode == "full" and isolation.level == "none":
+            self.warn("mode full without a sandbox: commands run unasked, with your rights", isolation.reason)
 
     def _start(self, work: Work) -> None:
         """Run something beside the turn; what it raises is said."""

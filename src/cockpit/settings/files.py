@@ -30,7 +30,14 @@ MANAGED = {
 }
 # From the loosest to the tightest.
 MODES = ("full", "auto-edit", "ask", "plan", "deny")
-LOOSENING = (("permissions", "allow"), ("models",), ("plugins",), ("projects",))
+LOOSENING = (
+    ("permissions", "allow"),
+    ("models",),
+    ("plugins",),
+    ("projects",),
+    ("redaction",),
+    ("approvals",),
+)
 # What each key that somebody reads must hold: a file that says otherwise is refused, because
 # `permissions = 1` would otherwise sweep the denials of a lower layer away.
 SHAPES: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -44,6 +51,10 @@ SHAPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     **{f"limits.{name}": ((int,), "a whole number") for name in ("steps", "tool_calls", "tokens")},
     **{f"limits.{name}": ((int, float), "a number") for name in ("seconds", "money", "session_money")},
     "limits.stop_file": ((str,), "a path in quotes"),
+    "approvals": ((dict,), "a table"),
+    "approvals.seconds": ((int, float), "a number of seconds"),
+    "redaction": ((dict,), "a table"),
+    "redaction.file_reads": ((str,), "`raw` or `redacted`, in quotes"),
     "permissions": ((dict,), "a table"),
     "permissions.allow": ((list,), "a list of rules"),
     "permissions.ask": ((list,), "a list of rules"),
@@ -89,6 +100,11 @@ def user_file() -> Path:
     return paths.config() / "settings.toml"
 
 
+def managed_file() -> Path:
+    """The machine's file; relative where the platform has none."""
+    return Path(MANAGED.get(sys.platform, ""))
+
+
 def load(root: str, trusted: bool, flags: Mapping[str, object] | None = None) -> Settings:
     """The settings in force for `root`. Raises `SettingsInvalid`."""
     merged: dict[str, object] = _copy(DEFAULTS)
@@ -98,7 +114,7 @@ def load(root: str, trusted: bool, flags: Mapping[str, object] | None = None) ->
     layers: list[tuple[Path, bool]] = [(user_file(), False)]
     if trusted:
         layers += [(project / "settings.toml", True), (project / "settings.local.toml", True)]
-    managed = Path(MANAGED.get(sys.platform, ""))
+    managed = managed_file()
     for path, is_project in layers:
         table = _read(path)
         if table is None:
@@ -131,6 +147,15 @@ def add_user_word(parts: tuple[str, ...], word: str) -> None:
     _edit_user_file(list(parts), added)
 
 
+def remove_user_word(parts: tuple[str, ...], word: str) -> bool:
+    """Take `word` out of the list at `parts` of the user's file; whether it stood there."""
+    words = _at(_read(user_file()) or {}, parts)
+    if not isinstance(words, list) or word not in words:
+        return False
+    _edit_user_file(list(parts), lambda old: [one for one in cast("list[object]", old) if one != word])
+    return True
+
+
 def _edit_user_file(parts: list[str], change: Callable[[object], object]) -> None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -156,12 +181,13 @@ def environment(root: str, trusted: bool) -> Mapping[str, str]:
     """The process's environment, with a trusted folder's `.env` beneath it."""
     found: dict[str, str] = {}
     if trusted:
-        found.update(_dotenv(Path(root) / ".env"))
+        found.update(dotenv(Path(root) / ".env"))
     found.update(os.environ)
     return found
 
 
-def _dotenv(path: Path) -> dict[str, str]:
+def dotenv(path: Path) -> dict[str, str]:
+    """The variables of a `.env` file, empty where there is none."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -229,10 +255,10 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _at(table: Mapping[str, object], key: str) -> object:
-    """What stands at dotted `key`, None where nothing does."""
+def _at(table: Mapping[str, object], key: str | tuple[str, ...]) -> object:
+    """What stands at dotted `key` (or at a path of keys), None where nothing does."""
     value: object = table
-    for part in key.split("."):
+    for part in key.split(".") if isinstance(key, str) else key:
         if not isinstance(value, Mapping):
             return None
         value = value.get(part)

@@ -1,0 +1,157 @@
+"""`cockpit permissions [list|explain|remove|adopt]`: the rules of this folder, which of them decides about a
+call and which it shadows, and taking them back."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cockpit.cli.plugins import catalog_of
+from cockpit.core.assembly import rules_of
+from cockpit.core.rules import Asked, Covered, covering
+from cockpit.errors import CockpitError
+from cockpit.plugin.tools import CommandLine, Preview, Tool
+from cockpit.settings import permissions, trust
+from cockpit.settings.permissions import LEVELS, Entry
+
+VERDICTS: dict[str, str] = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
+SAYS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
+
+
+def main(argv: Sequence[str]) -> int:
+    given = _parser().parse_args(list(argv))
+    root = os.path.realpath(Path.cwd())
+    trusted = trust.is_trusted(root) is True
+    match given.what:
+        case "explain":
+            return _explain(given, root, trusted)
+        case "remove":
+            return _remove(given.rule, root)
+        case "adopt":
+            return _adopt(given.rules, root, trusted)
+        case _:
+            return _list(given.json, root, trusted)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cockpit permissions", description="Permission rules of this folder."
+    )
+    parser.add_argument("--json", action="store_true")
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    listed = what.add_parser("list", help="every rule, where it stands, whether it applies")
+    explain = what.add_parser("explain", help="which rule decides about a call, and which it shadows")
+    explain.add_argument("call", help="a command line, or a path with --tool")
+    explain.add_argument("--tool", default="shell", help="the tool that is called (default: shell)")
+    remove = what.add_parser("remove", help="take a rule out of your own settings")
+    remove.add_argument("rule", help="as `list` shows it: 'Bash(git push *)'")
+    adopt = what.add_parser("adopt", help="take over what a project or another agent would allow")
+    adopt.add_argument("rules", nargs="*", help="these only (default: all that is offered)")
+    for one in (listed, explain, remove, adopt):
+        # Without a default of its own, so that `--json` may stand before the word too.
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    return parser
+
+
+def _list(as_json: bool, root: str, trusted: bool) -> int:
+    rows = permissions.entries(root, trusted)
+    if as_json:
+        print(json.dumps([_row(one) for one in rows], ensure_ascii=False))
+        return 0
+    if not rows:
+        print("no rules: what the policy asks about is asked. An answer of `always` makes one.")
+    for level in LEVELS:
+        for one in (row for row in rows if row.level == level and row.applies):
+            print(f"{level:5}  {one.text:40}  {one.where}")
+    offers = permissions.offered(root, trusted)
+    if offers:
+        print("\noffered, not applied (cockpit permissions adopt):")
+        for one in offers:
+            print(f"       {one.text:40}  {one.where}")
+    return 0
+
+
+def _row(one: Entry) -> dict[str, object]:
+    return {
+        "level": one.level,
+        "rule": one.text,
+        "source": one.source,
+        "scope": one.scope,
+        "applies": one.applies,
+    }
+
+
+def _explain(given: argparse.Namespace, root: str, trusted: bool) -> int:
+    catalog = catalog_of(root, trusted)
+    tool = catalog.get(Tool, given.tool)
+    if tool is None:
+        raise CockpitError(f"there is no tool called {given.tool}", "cockpit plugins lists them")
+    says, asked = _asked(tool, str(given.call), root, trusted)
+    covered = covering(rules_of(root, trusted), asked)
+    if given.json:
+        print(json.dumps(says | _told(covered), ensure_ascii=False))
+        return 0
+    print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'nothing speaks against it'}")
+    if not covered:
+        print("rules    none fits")
+        return 0
+    for rule in covered.by:
+        print(f"rule     {rule} {SAYS[rule.level]} it ({rule.source})")
+    for rule in covered.shadowed:
+        print(f"shadows  {rule.level} {rule} ({rule.source})")
+    if says["verdict"] == "must-block" and covered.level == "allow":
+        print("         the policy blocks it in spite of that rule")
+    return 0
+
+
+def _asked(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[str, object], Asked]:
+    """What the policy says of the call, and the call as rules see it."""
+    if tool.kind == "execute":
+        from cockpit.builtin.judging import judged_line
+
+        line = CommandLine(call, "powershell" if sys.platform == "win32" else "bash", root)
+        verdict = judged_line(line, root, trusted, False).verdict
+        word = VERDICTS[verdict.level]
+        said: dict[str, object] = {"verdict": word, "risk": verdict.risk, "reason": verdict.reason}
+        return said, Asked(tool, Preview(call, line=line), root, verdict.parts)
+    from cockpit.workspace.resolver import Resolver
+
+    looks = tool.kind in ("read", "search")
+    found = Resolver(root).judge(call, "read" if looks else "write")
+    level = "ask" if found.level == "allow" and not looks else found.level
+    said = {"verdict": VERDICTS[level], "risk": 0 if looks else 20, "reason": found.reason}
+    return said, Asked(tool, Preview(call, paths=(found.real,)), root)
+
+
+def _told(covered: Covered | None) -> dict[str, object]:
+    if covered is None:
+        return {"rules": "none", "by": [], "shadows": []}
+    by = [{"rule": str(rule), "source": rule.source} for rule in covered.by]
+    shadows = [{"level": one.level, "rule": str(one), "source": one.source} for one in covered.shadowed]
+    return {"rules": covered.level, "by": by, "shadows": shadows}
+
+
+def _remove(rule: str, root: str) -> int:
+    gone = permissions.remove(root, rule)
+    if not gone:
+        raise CockpitError(
+            f"{rule} stands in none of your lists", "cockpit permissions list shows where it stands"
+        )
+    print(f"removed {rule} from {', '.join(gone)}")
+    return 0
+
+
+def _adopt(wanted: list[str], root: str, trusted: bool) -> int:
+    offers = permissions.offered(root, trusted)
+    chosen = tuple(one for one in offers if not wanted or one.text in wanted)
+    if strange := [text for text in wanted if text not in {one.text for one in offers}]:
+        raise CockpitError(f"{strange[0]} is not offered here", "cockpit permissions list shows what is")
+    if not chosen:
+        print("nothing is offered here")
+        return 0
+    permissions.adopt(root, chosen)
+    for one in chosen:
+        print(f"allow  {one.text}  (from {one.source})")
+    return 0
