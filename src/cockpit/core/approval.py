@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from cockpit.core import ledger
 from cockpit.core.log import Log
 from cockpit.plugin.context import NobodyThere
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, QuestionAsked, Warned
 from cockpit.protocol.messages import Decision
 from cockpit.protocol.ops import Answer, Decide
+from cockpit.protocol.rows import HunkEdit
 
 By = Literal["person", "timeout", "closed", "nobody"]
 
@@ -21,6 +23,8 @@ class Answered:
     decision: Decision
     note: str = ""
     parts: tuple[str, ...] = ()
+    by: By = "person"
+    edits: tuple[HunkEdit, ...] = ()
 
     @property
     def is_allowed(self) -> bool:
@@ -68,12 +72,23 @@ class Approvals:
         if op.decision not in self._asked[op.request].options:
             self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))
             return
-        known = {part.id for part in self._asked[op.request].parts}
+        asked = self._asked[op.request]
+        known = {name for part in asked.parts for name in ledger.named(part)}
         parts = tuple(part for part in op.parts if part in known)
         if op.parts and not parts:
             self.log.emit(Warned("none of the named parts is in the request", "choose one that is shown"))
             return
-        future.set_result(Answered(op.decision, op.note, parts))
+        can_edit = {row.id for part in asked.parts for row in part.hunks if row.can_edit}
+        if strange := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
+            # What the person wrote must not be dropped in silence.
+            self.log.emit(Warned(f"{strange[0]} cannot be edited", "take it as it is, or refuse it"))
+            return
+        future.set_result(Answered(op.decision, op.note, parts, edits=op.edits))
+
+    def is_waiting(self, request: str) -> bool:
+        """Whether `request` is still to be answered."""
+        future = self._approvals.get(request)
+        return future is not None and not future.done()
 
     async def question(self, text: str, options: tuple[str, ...], agent: str, call: str) -> str:
         """A person's words. Raises `NobodyThere`."""
@@ -96,5 +111,6 @@ class Approvals:
         future.set_result(op.text)
 
     def _resolve(self, id: str, answer: Answered, by: By, agent: str, call: str) -> Answered:
-        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note), agent, call)
-        return answer
+        parts = ledger.answered(self._asked[id], answer.decision, answer.parts, answer.edits)
+        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *parts), agent, call)
+        return replace(answer, by=by)

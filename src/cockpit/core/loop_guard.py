@@ -6,11 +6,13 @@ Says so in a result; decides nothing about permission.
 import json
 from dataclasses import dataclass
 
+from cockpit.core.carrying import TOOL
 from cockpit.plugin.tools import Arguments, Tool
 
 SAME = 3
 LOOKING = 10
 GIVE_UP = 3
+REPAIRS = 2
 WRITING = frozenset({"edit", "delete", "move", "execute"})
 
 
@@ -24,6 +26,8 @@ class LoopGuard:
     _looked: int = 0
     _nudged: bool = False
     refused: int = 0
+    misfits: int = 0
+    misfit: str = ""
 
     def repeats(self, tool: Tool, arguments: Arguments) -> str:
         """Why this call must not run, or empty. Counts the call."""
@@ -40,6 +44,17 @@ class LoopGuard:
             f"not run: this is the {self._running}th time running that {tool.name} is called with the same "
             "arguments, and its result will not change. Use what it returned, or do something else."
         )
+
+    def misread(self, tool: str, fault: str) -> None:
+        """A call's arguments could not be read: counted for plans, which a model must get right."""
+        if tool == TOOL:
+            self.misfits, self.misfit = self.misfits + 1, fault
+
+    def stalls(self) -> str:
+        """Why the turn ends here: a plan that came unreadable again after two repairs. Or empty."""
+        if self.misfits <= REPAIRS:
+            return ""
+        return f"the plan could not be read {self.misfits} times, nothing was run; at last: {self.misfit}"
 
     def gives_up(self) -> bool:
         """Whether the model keeps repeating itself although it was told."""

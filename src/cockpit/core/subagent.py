@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from cockpit.core.agent import Agent
+from cockpit.core.agent import Agent, stricter_mode
 from cockpit.core.budget import Limits
 from cockpit.core.history import History
 from cockpit.core.toolbox import Toolbox
@@ -65,17 +65,22 @@ class OpenedAgents:
 
     async def _start(self, parent: Agent, path: str, role: Role, task: str, name: str) -> AgentHandle:
         if name == "in-process":
-            return ChildAgent(_child(parent, path, role), task)
+            return ChildAgent(child_of(parent, path, role), task)
+        if parent.is_planning:
+            raise CockpitError(
+                f"plan mode cannot hold the runner {name} to looking", "open the agent in process"
+            )
         runner = parent.host.catalog.get(Runner, name)
         if runner is None:
             raise CockpitError(f"there is no runner called {name}", "leave `runner` out to run it in process")
         budget = dict(parent.budget.left()) | {"steps": float(min(role.max_steps, MOST_STEPS))}
         stop_file = parent.budget.limits.stop_file
-        given = AgentTask(path, role, task, parent.host.root, parent.mode, budget, stop_file)
+        mode = stricter_mode(parent.mode, role.mode)
+        given = AgentTask(path, role, task, parent.host.root, mode, budget, stop_file)
         return await runner.start(given, context_of(parent))
 
 
-def _child(parent: Agent, path: str, role: Role) -> Agent:
+def child_of(parent: Agent, path: str, role: Role) -> Agent:
     """An agent with the parent's rights or fewer, and a budget below the parent's."""
     allowed = role.tools
     if parent.role is not None and parent.role.tools is not None:
@@ -90,9 +95,10 @@ def _child(parent: Agent, path: str, role: Role) -> Agent:
         toolbox=Toolbox(parent.host.catalog, allowed),
         budget=budget,
         agents=parent.agents,
-        role=replace(role, mode=role.mode or parent.mode),
+        role=replace(role, mode=stricter_mode(parent.mode, role.mode), tools=allowed),
         model=model,
         depth=parent.depth + 1,
+        opened_planning=parent.is_planning,
     )
     child.agents = OpenedAgents(lambda: child)
     return child

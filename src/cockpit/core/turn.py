@@ -65,8 +65,7 @@ class Turn:
 
 def begin(agent: Agent) -> Turn:
     """A new turn of `agent`: fresh counters on a fresh guard."""
-    looks_only = agent.mode == "plan" or (agent.role is not None and agent.role.mode == "plan")
-    return Turn(agent, LoopGuard(nudges_progress=not looks_only))
+    return Turn(agent, LoopGuard(nudges_progress=not agent.is_planning))
 
 
 async def run_turn(agent: Agent, op: str, origin: str, content: tuple[Block, ...]) -> TurnFinished:
@@ -161,6 +160,8 @@ async def _call(turn: Turn, message: AssistantMessage) -> TurnFinished | None:
     """Run the answer's calls; None means the model is asked again."""
     results = await run_calls(turn.agent, message.calls, turn.guard)
     turn.denied += sum(result.outcome == "denied" for result in results)
+    if stalled := turn.guard.stalls():
+        return turn.finished("max_turn_requests", "loop", stalled)
     if turn.guard.gives_up():
         reason = "the same call was repeated although it was refused"
         return await _sum_up(turn, LimitReached("loop", reason))

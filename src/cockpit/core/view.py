@@ -7,13 +7,24 @@ from pathlib import Path
 from typing import Literal, cast
 
 from cockpit import paths
+from cockpit.core import planning
 from cockpit.core.agent import Agent
 from cockpit.core.router import Choice, candidates
 from cockpit.core.step import Streaming, ask
 from cockpit.core.transcript import Draft
-from cockpit.plugin.context import Context, Models, Results, Running, SessionView, Store, Toolbox
+from cockpit.plugin.context import (
+    Context,
+    Models,
+    PlanApproved,
+    Plans,
+    Results,
+    Running,
+    SessionView,
+    Store,
+    Toolbox,
+)
 from cockpit.plugin.models import Completed, ModelRequest
-from cockpit.protocol.events import Event
+from cockpit.protocol.events import Event, PlanChanged
 from cockpit.protocol.messages import Json, Mode, Usage
 from cockpit.protocol.queries import Query, Refused, Reply
 from cockpit.settings.atomic import write_atomically
@@ -64,6 +75,10 @@ class View:
     def toolbox(self) -> Toolbox:
         return self._agent.toolbox
 
+    @property
+    def plans(self) -> Plans:
+        return AgentPlans(self._agent, self._call)
+
     def store(self, scope: Literal["user", "project", "session"]) -> Store:
         host = self._agent.host
         match scope:
@@ -86,6 +101,33 @@ class View:
     async def ask(self, query: Query) -> Reply:
         answer = self._agent.host.answer
         return Refused("this session answers no queries") if answer is None else await answer(query)
+
+
+class AgentPlans:
+    """Plan mode as one agent's tools may touch it."""
+
+    def __init__(self, agent: Agent, call: str) -> None:
+        self._agent = agent
+        self._call = call
+
+    @property
+    def now(self) -> PlanChanged:
+        return self._agent.host.plan
+
+    def past(self) -> tuple[PlanChanged, ...]:
+        return planning.decided(self._agent.host)
+
+    def enter(self, reason: str) -> None:
+        planning.enter(self._agent, reason)
+
+    async def propose(self, plan: PlanChanged) -> PlanApproved:
+        return await planning.propose(self._agent, self._call, plan)
+
+    def reminder(self) -> str:
+        return planning.reminder(self._agent)
+
+    def unverified(self) -> tuple[str, ...]:
+        return planning.unverified(self._agent)
 
 
 class JsonStore:

@@ -21,7 +21,7 @@ from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
 from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
-from cockpit.protocol.events import Event
+from cockpit.protocol.events import Event, PlanChanged
 from cockpit.protocol.messages import Json, Mode, StopReason, ToolCall, Usage
 from cockpit.protocol.queries import Query, Reply
 
@@ -60,6 +60,49 @@ class Toolbox(Protocol):
         ...
 
 
+class PlanRefused(CockpitError):
+    """A plan was not approved: the call that proposed it is marked as denied."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanApproved:
+    """A person's yes: the plan as they left it, and the mode that is in force now."""
+
+    text: str
+    edited: bool
+    mode: Mode
+    note: str = ""
+
+
+class Plans(Protocol):
+    """Plan mode as a plugin may touch it: it can ask, and only a person decides (docs/plan-mode.md)."""
+
+    @property
+    def now(self) -> PlanChanged:
+        """Where plan mode stands."""
+        ...
+
+    def past(self) -> tuple[PlanChanged, ...]:
+        """The plans of this session that were decided, oldest first."""
+        ...
+
+    def enter(self, reason: str) -> None:
+        """Begin plan mode, which only tightens. Raises `PlanRefused` where nobody could end it."""
+        ...
+
+    async def propose(self, plan: PlanChanged) -> PlanApproved:
+        """Ask a person to approve `plan`. Raises `PlanRefused` with what to do instead."""
+        ...
+
+    def reminder(self) -> str:
+        """What the model is to be told of it at this step, empty for nothing."""
+        ...
+
+    def unverified(self) -> tuple[str, ...]:
+        """The checks of the approved plan that nobody has run, once, when its work seems to be done."""
+        ...
+
+
 class SessionView(Protocol):
     """The session, as far as a plugin may see and touch it."""
 
@@ -77,6 +120,8 @@ class SessionView(Protocol):
     def results(self) -> Results: ...
     @property
     def toolbox(self) -> Toolbox: ...
+    @property
+    def plans(self) -> Plans: ...
 
     def store(self, scope: Literal["user", "project", "session"]) -> Store: ...
     def emit(self, event: Event) -> None: ...

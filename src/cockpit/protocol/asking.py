@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from cockpit.protocol.messages import Decision
-from cockpit.protocol.rows import ApprovalPart
+from cockpit.protocol.messages import Decision, Mode
+from cockpit.protocol.rows import ApprovalPart, PlanStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,15 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
-    """How the asking ended; `by` says who answered."""
+    """How the asking ended; `by` says who answered. `refused` and `edited` are the hunks of an allow that
+    were left out or written otherwise (docs/adr/0015)."""
 
     id: str
     decision: Decision
     by: Literal["person", "timeout", "closed", "nobody"]
     note: str = ""
+    refused: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,19 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """The plan that a person approves."""
+    """Plan mode, and the plan that a person approves (docs/plan-mode.md).
+
+    `text` is the whole plan as Markdown, with a person's edits once it is approved; `steps`,
+    `verification` and `rollback` are the same as rows. `request` is the approval that waits for it, ""
+    where the call that asked is gone and the plan still waits. `mode` is the one that comes back, or came
+    back, when it is approved. `note` is the person's word to the model."""
 
     text: str
-    state: Literal["planning", "pending", "approved", "rejected"]
+    state: Literal["idle", "planning", "pending", "approved", "rejected"]
+    request: str = ""
+    title: str = ""
+    steps: tuple[PlanStep, ...] = ()
+    verification: tuple[str, ...] = ()
+    rollback: tuple[str, ...] = ()
+    mode: Mode | None = None
+    note: str = ""

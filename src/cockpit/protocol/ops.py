@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from cockpit.protocol.content import Block
 from cockpit.protocol.messages import Decision, Json, Mode
+from cockpit.protocol.rows import HunkEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class Interrupt:
 class Decide:
     """Answer an `ApprovalRequested`.
 
-    `note` is a word to the model with a rejection. `parts` narrows an allow to these parts (files)
-    of the request; empty means all of them.
+    `note` is a word to the model with a rejection. `parts` narrows an allow to these parts (files) or
+    hunks (`path#2`) of the request; empty means all of them. A hunk in `edits` is taken as edited.
     """
 
     id: str
@@ -61,6 +62,25 @@ class Decide:
     decision: Decision
     note: str = ""
     parts: tuple[str, ...] = ()
+    edits: tuple[HunkEdit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DecidePlan:
+    """Approve or reject the plan that waits (docs/adr/0017). Only people send it.
+
+    `request` names the approval, "" means the plan there is. `text` is the plan as the person edited it,
+    "" for as it was proposed. `note` is a word to the model. `mode` is the mode from now on, None for the
+    one before planning. With no plan waiting, an approval leaves plan mode.
+    """
+
+    id: str
+    origin: str
+    request: str
+    decision: Literal["approve", "reject"]
+    text: str = ""
+    note: str = ""
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +185,7 @@ Op: TypeAlias = (
     | FollowUp
     | Interrupt
     | Decide
+    | DecidePlan
     | Answer
     | CallTool
     | Invoke

@@ -7,9 +7,30 @@ from cockpit.protocol.content import Diff
 
 
 @dataclass(frozen=True, slots=True)
+class HunkRow:
+    """A piece of a file's change that can be taken, refused or edited by itself. `id` is `path#2`, counted
+    from 1; `line` is where it begins in the file as it is. What is created, deleted, moved or binary is one
+    piece. `refused`: the person refused the same before."""
+
+    id: str
+    line: int
+    can_edit: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HunkEdit:
+    """A hunk as a person wants it: `text` takes the place of all its new lines, context ones too."""
+
+    hunk: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalPart:
     """One thing that is asked for: a file, or one command of a command line. `level` and `reason` are the
-    verdict on a command, `level` "" where nobody judged the part by itself."""
+    verdict on a command, `level` "" where nobody judged the part by itself. `hunks` are a file's, in the
+    order of `diff.hunks`, or one for all of it."""
 
     id: str
     title: str
@@ -17,6 +38,7 @@ class ApprovalPart:
     diff: Diff | None = None
     level: Literal["allow", "ask", "deny", ""] = ""
     reason: str = ""
+    hunks: tuple[HunkRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +47,20 @@ class TodoRow:
 
     text: str
     status: Literal["pending", "in_progress", "completed"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """A step of a plan. `level` and `reason` are the verdict its command would get once plan mode is over,
+    `level` "" where there is none."""
+
+    kind: Literal["command", "edit", "note"]
+    purpose: str
+    command: str = ""
+    path: str = ""
+    read_only: bool = False
+    level: Literal["allow", "ask", "deny", ""] = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

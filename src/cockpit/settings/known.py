@@ -8,8 +8,10 @@ KNOWN: Mapping[str, frozenset[str] | None] = {
     "mode": None,
     "models": frozenset({"default", "fallback", "tiers", "window"}),
     "limits": frozenset({"steps", "tool_calls", "seconds", "tokens", "money", "session_money", "stop_file"}),
+    "approvals": frozenset({"seconds"}),
     "permissions": frozenset({"allow", "ask", "deny"}),
     "plugins": None,
+    "redaction": frozenset({"file_reads"}),
     "projects": None,
 }
 

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import Action, Command, CommandAnswer, Invoked
-from cockpit.protocol.messages import Json
 
 ACTIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("callers", "Who calls a symbol", "", ()),
@@ -30,8 +29,6 @@ def commands() -> tuple[Command, ...]:
     plain = tuple(Command(name, text, _acting(name), hint, aliases) for name, text, hint, aliases in ACTIONS)
     return (
         *plain,
-        Command("plan", "Plan mode: look, change nothing", _mode("plan")),
-        Command("do", "Leave plan mode and carry the plan out", _mode("ask")),
         Command("mode", "Change the permission mode", _acting("mode"), "[ask|auto-edit|plan|full|deny]"),
     )
 
@@ -39,17 +36,5 @@ def commands() -> tuple[Command, ...]:
 def _acting(action: str) -> Callable[[Invoked, Context], Awaitable[CommandAnswer]]:
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         return Action(action, {"text": invoked.text})
-
-    return run
-
-
-def _mode(mode: str) -> Callable[[Invoked, Context], Awaitable[CommandAnswer]]:
-    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
-        arguments: dict[str, Json] = {"text": mode}
-        if mode == "ask" and context.session.mode == "plan" and not invoked.text:
-            arguments["prompt"] = "The plan is approved. Carry it out."
-        elif invoked.text:
-            arguments["prompt"] = invoked.text
-        return Action("mode", arguments)
 
     return run
