@@ -78,6 +78,12 @@ def git(root: Path, *words: str) -> bytes:
     return subprocess.run(("git", "-C", str(root), *words), check=True, capture_output=True).stdout
 
 
+def kept(root: Path) -> str:
+    """The tree as git keeps it."""
+    git(root, "add", "-A")
+    return git(root, "write-tree").decode().strip()
+
+
 def files(root: Path) -> dict[str, tuple[bytes, bool]]:
     found = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
     return {
@@ -93,7 +99,7 @@ def put(root: Path, made: dict[str, str], dice: random.Random) -> None:
         (root / name).chmod(0o755 if dice.randrange(5) == 0 else 0o644)
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", range(24))
 async def test_g14_what_git_diffs_is_made_again_to_the_byte(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     root = tmp_path / "root"
@@ -102,14 +108,16 @@ async def test_g14_what_git_diffs_is_made_again_to_the_byte(tmp_path: Path, seed
     git(root, "config", "core.autocrlf", "false")
     first = {name: content(dice) for name in NAMES if dice.randrange(4)}
     put(root, first, dice)
-    git(root, "add", "-A")
+    old = kept(root)
     before = files(root)
     put(root, second(first, dice), dice)
-    git(root, "add", "-A", "-N")
+    new = kept(root)
     options = dice.choice(
         (("-M",), ("-M", "-C", "--find-copies-harder"), ("--no-renames",), ("-M", "--no-prefix"))
     )
-    text = git(root, "-c", "core.quotePath=true", "diff", *options, f"-U{dice.randrange(4)}").decode()
+    text = git(
+        root, "-c", "core.quotePath=true", "diff", *options, f"-U{dice.randrange(4)}", old, new
+    ).decode()
     after = files(root)
     if before == after:
         return

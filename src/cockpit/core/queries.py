@@ -7,6 +7,7 @@ from cockpit.core.agent import Agent
 from cockpit.core.catalog import Entry
 from cockpit.core.code import about_code
 from cockpit.core.context import table
+from cockpit.core.ledger import refusals
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
 from cockpit.plugin.hookspecs import HOOKS
@@ -37,6 +38,8 @@ from cockpit.protocol.queries import (
     PluginRows,
     Plugins,
     Query,
+    RefusalRows,
+    Refusals,
     Refused,
     Reply,
     SessionRows,
@@ -64,6 +67,8 @@ async def answer(agent: Agent, query: Query) -> Reply:
             return await table(agent)
         case Changes():
             return _changes(agent)
+        case Refusals():
+            return RefusalRows(refusals(agent.host.log.durable()))
         case Checkpoints():
             return CheckpointRows(())
         case Output(handle, cursor):

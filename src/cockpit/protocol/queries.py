@@ -118,6 +118,28 @@ class ChangeRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusals:
+    """The hunks a person has refused in this session: the hunk ledger (docs/ledger.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRow:
+    """A refused hunk: its file, the line it began at, its removed and added lines with their signs."""
+
+    path: str
+    line: int
+    lines: tuple[str, ...]
+    call: str
+    time: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRows:
+    rows: tuple[RefusalRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoints:
     """The places this session can go back to."""
 
@@ -232,6 +254,7 @@ Query: TypeAlias = (
     | Sessions
     | ContextRows
     | Changes
+    | Refusals
     | Checkpoints
     | Output
     | Plugins
@@ -248,6 +271,7 @@ Reply: TypeAlias = (
     | SessionRows
     | ContextTable
     | ChangeRows
+    | RefusalRows
     | CheckpointRows
     | OutputPage
     | PluginRows

@@ -2,7 +2,7 @@
 so that CR, form feeds and U+2028 stay what they are. Knows no files."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import SequenceMatcher
 
 from cockpit.protocol.content import Diff, Hunk
@@ -93,9 +93,17 @@ def _shown(sign: str, lines: list[bytes]) -> list[str]:
     return out
 
 
-def rebuilt(before: bytes, after: bytes, all_hunks: tuple[Hunk, ...], kept: Collection[str]) -> bytes:
-    """`before` with only the hunks whose ids are in `kept`. All of them give exactly `after`."""
+def rebuilt(
+    before: bytes,
+    after: bytes,
+    all_hunks: tuple[Hunk, ...],
+    kept: Collection[str],
+    written: Mapping[str, bytes] | None = None,
+) -> bytes:
+    """`before` with only the hunks whose ids are in `kept`, those in `written` with these bytes instead of
+    their new lines. All of them give exactly `after`, none exactly `before`."""
     old, new = lines_of(before), lines_of(after)
+    instead = written or {}
     out: list[bytes] = []
     at = 0
     for hunk in all_hunks:
@@ -104,7 +112,7 @@ def rebuilt(before: bytes, after: bytes, all_hunks: tuple[Hunk, ...], kept: Coll
         out += old[at:start]
         at = start + hunk.old_lines
         taken = new[new_start : new_start + hunk.new_lines] if hunk.id in kept else old[start:at]
-        out += taken
+        out += [instead[hunk.id]] if hunk.id in instead and hunk.id in kept else taken
     return b"".join(out + old[at:])
 
 
