@@ -96,6 +96,11 @@ def children(folder: str, above: Levels, hidden: bool) -> tuple[list[os.DirEntry
     return [entry for entry in entries if not _is_left_out(entry, levels, hidden)], levels
 
 
+def is_left_out(entry: os.DirEntry[str], levels: Levels) -> bool:
+    """Whether the rules in force in its folder leave `entry` out."""
+    return _is_left_out(entry, levels, True)
+
+
 def _is_left_out(entry: os.DirEntry[str], levels: Levels, hidden: bool) -> bool:
     name = entry.name
     if name in NEVER or (name[0] == "." and not hidden):

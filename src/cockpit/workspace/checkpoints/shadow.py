@@ -1,0 +1,269 @@
+"""The checkpoints of one root: a look before and after each call that can write, and what each changed.
+
+What is different between two calls is not an agent's, so nobody's record holds it. Every method blocks:
+call it in a thread. Writes nothing into the root.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cockpit.errors import CockpitError
+from cockpit.workspace.checkpoints import keeping
+from cockpit.workspace.checkpoints.ledger import Before, Ledger, Opened
+from cockpit.workspace.checkpoints.objects import Objects
+from cockpit.workspace.checkpoints.remembered import Remembered
+from cockpit.workspace.checkpoints.scanning import Limits, Look, Stopped, TooMany, looked
+from cockpit.workspace.checkpoints.tree import File, Folder, is_kind
+from cockpit.workspace.checkpoints.values import Call, Delta, FileDelta, Kept, Record, joined, same, without
+
+
+@dataclass(slots=True)
+class Pending:
+    """A call on its way. `before` are the paths it says it will write; None: it may write anything."""
+
+    mark: Opened
+    before: Before | None
+    missing: tuple[str, ...] = ()
+    delta: Delta = field(default_factory=Delta)
+
+
+class Shadow:
+    """The checkpoints of `root`, kept in `folder`. `problem` says why only edits are kept, or ""."""
+
+    def __init__(self, root: str, folder: Path, limits: Limits | None = None) -> None:
+        self.root = root
+        self.objects = Objects(folder)
+        self.ledger = Ledger(folder)
+        self.problem = ""
+        self._folder = folder
+        self._limits = limits or Limits()
+        self._remembered = Remembered(folder)
+        self._presence = keeping.Presence(folder)
+        self._tree: Folder | None = None
+        self._kept = 0
+        self._pending: dict[str, Pending] = {}
+        self._lock = threading.RLock()
+        self._stop: list[bool] = []
+        self._prepared = False
+
+    def warm(self) -> None:
+        """Look the root over for the first time, so that the first call need not wait for it."""
+        with self._lock:
+            self._ready()
+
+    def begin(self, call: Call, paths: tuple[str, ...] | None) -> str:
+        """`call` is about to run, and to write `paths` (None: anything). What is in the way of a
+        checkpoint of it, or ""."""
+        with self._lock:
+            try:
+                self._prepare()
+                if paths is not None:
+                    self._begin_paths(call, paths)
+                    return ""
+                self._ready()
+                if not self.problem:
+                    self._scan()
+                    self._pending[call.call] = Pending(self.ledger.begin(call), None)
+            except Stopped:
+                return "the session ends"
+            except TooMany:
+                self.problem = _too_many(self._limits)
+            except OSError as error:
+                return f"{error.filename or self._folder}: {error.strerror or error}"
+            return self.problem
+
+    def finish(self, call: str) -> Record | None:
+        """`call` has ended: what it changed, on record; None for nothing. Raises `CockpitError`."""
+        with self._lock:
+            pending = self._pending.get(call)
+            if pending is None:
+                return None
+            try:
+                if pending.before is None:
+                    self._scan()
+                    delta = pending.delta
+                else:
+                    delta = self._written(pending)
+                if not delta:
+                    return None
+                record = Record("call", pending.mark.call, time.time(), delta)
+                self.ledger.add(record)
+                return record
+            except Stopped:
+                return None
+            except (OSError, TooMany) as error:
+                text = f"what {pending.mark.call.title} changed is on no checkpoint: {error}"
+                raise CockpitError(text, "rewind cannot take it back; git may") from error
+            finally:
+                del self._pending[call]
+                pending.mark.end()
+
+    def rewound(self, record: Record) -> None:
+        """Keep a rewind, which is itself a step that can be taken back; what it wrote is known now."""
+        with self._lock:
+            self._prepare()
+            self.ledger.add(record)
+            for file in record.delta.files:
+                self._observe(file.path)
+
+    def records(self, session: str) -> tuple[Record, ...]:
+        """What the calls of a session changed, in the order they ended."""
+        with self._lock:
+            if not self._folder.is_dir():
+                return ()
+            self._prepare()
+            if self.ledger.is_crashed():
+                self._ready()
+            return self.ledger.of(session)
+
+    def now(self, path: str) -> Kept | None:
+        """The file at `path` as it is; its bytes are not kept by this."""
+        file = self._look(path, None)
+        return file.kept if file is not None else None
+
+    def left_out(self) -> tuple[tuple[str, Kept], ...]:
+        """The files whose bytes are not kept, and why."""
+        with self._lock:
+            if self._tree is None:
+                return ()
+            return tuple((name, one.kept) for name, one in sorted(self._tree.walk()) if not one.id)
+
+    def tidy(self) -> int:
+        """Drop what is old or too much, at most once a day, and only where nobody else keeps anything
+        here. How many objects went."""
+        with self._lock:
+            if not self._prepared or self._pending:
+                return 0
+            tree = self._tree
+            named = {file.id for _, file in tree.walk()} if tree is not None else self._remembered.ids()
+            return keeping.tidy(self._folder, self.ledger, self.objects, self._presence, named)
+
+    def close(self) -> None:
+        """End a look that goes on, and let others write what is known."""
+        self._stop.append(True)
+        with self._lock:
+            if self._tree is not None:
+                # Where it cannot be written, the next session reads the files anew.
+                with contextlib.suppress(OSError):
+                    self._remembered.write(self._tree)
+            for pending in self._pending.values():
+                pending.mark.end()
+            self._pending.clear()
+            self._remembered.close()
+            self._presence.close()
+
+    def _prepare(self) -> None:
+        if not self._prepared:
+            self.objects.prepare()
+            self.ledger.prepare()
+            self._presence.take()
+            self._prepared = True
+
+    def _ready(self) -> None:
+        """The tree is known, and what a crash cut off is on record."""
+        self._prepare()
+        if self._tree is not None or self.problem:
+            return
+        mine = self._remembered.take()
+        known = self._remembered.load() if mine else None
+        self._tree = known or Folder()
+        self._kept = sum(file.size for _, file in self._tree.walk() if file.id)
+        try:
+            look = self._look_over()
+        except (Stopped, TooMany, OSError) as error:
+            self._tree = None
+            if isinstance(error, TooMany):
+                self.problem = _too_many(self._limits)
+                return
+            raise
+        for mark in self.ledger.unfinished():
+            self._recover(mark, look if known is not None else Delta())
+        self._remembered.write(self._tree)
+
+    def _recover(self, mark: Opened, look: Delta) -> None:
+        """What a call changed that a crash cut off, as far as it can be told: others may have written too."""
+        delta = look if mark.before is None else self._written(Pending(mark, mark.before))
+        if delta:
+            self.ledger.add(Record("call", mark.call, time.time(), delta, sure=mark.before is not None))
+        mark.end()
+
+    def _scan(self) -> None:
+        """What is different since the last look belongs to every call that may have written it."""
+        assert self._tree is not None
+        delta = self._look_over()
+        own = {path for one in self._pending.values() if one.before is not None for path in one.before}
+        delta = without(delta, frozenset(own))
+        for pending in self._pending.values():
+            if pending.before is None:
+                pending.delta = joined(pending.delta, delta)
+        self._remember(tuple(file.path for file in delta.files))
+
+    def _look_over(self) -> Delta:
+        assert self._tree is not None
+        look = Look(self.root, self._tree, self.objects, self._limits, self._stop)
+        delta = look.run(self._kept)
+        self._kept = look.total
+        return delta
+
+    def _begin_paths(self, call: Call, paths: tuple[str, ...]) -> None:
+        before: Before = {}
+        for path in paths:
+            file = self._look(path, self.objects)
+            before[path] = file.kept if file is not None else None
+        missing = {
+            above for path in paths for above in _above(path) if not os.path.isdir(_at(self.root, above))
+        }
+        mark = self.ledger.begin(call, before)
+        self._pending[call.call] = Pending(mark, before, tuple(sorted(missing)))
+
+    def _written(self, pending: Pending) -> Delta:
+        assert pending.before is not None
+        files: list[FileDelta] = []
+        for path, before in pending.before.items():
+            after = self._observe(path)
+            if not same(before, after):
+                files.append(FileDelta(path, before, after))
+        made = tuple(one for one in pending.missing if os.path.isdir(_at(self.root, one)))
+        return Delta(tuple(files), made)
+
+    def _observe(self, path: str) -> Kept | None:
+        """Take the file at `path` as known, so that the next look finds nothing new in it."""
+        file = self._look(path, self.objects)
+        if self._tree is not None and not os.path.isabs(path):
+            self._tree.put(path, file)
+            self._remember((path,))
+        return file.kept if file is not None else None
+
+    def _remember(self, paths: tuple[str, ...]) -> None:
+        if self._tree is not None:
+            self._remembered.add(self._tree, ((path, self._tree.find(path)) for path in paths))
+
+    def _look(self, path: str, objects: Objects | None) -> File | None:
+        real = _at(self.root, path)
+        try:
+            facts = os.lstat(real)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not is_kind(facts.st_mode):
+            return None
+        return looked(real, path, facts, objects, self._limits, time.time_ns())
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, path.replace("/", os.sep))
+
+
+def _above(path: str) -> list[str]:
+    """The folders between the root and a file in it."""
+    if os.path.isabs(path):
+        return []
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: at + 1]) for at in range(len(parts))]
+
+
+def _too_many(limits: Limits) -> str:
+    return f"the folder holds more than {limits.files:,} files: only edits are kept, no shell commands"
