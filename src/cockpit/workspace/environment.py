@@ -20,6 +20,21 @@ SECRET = re.compile(
 )
 # Each makes a shell or a loader run a file before the command that was shown.
 STARTERS = words("BASH_ENV ENV PROMPT_COMMAND PS4 SHELLOPTS BASHOPTS LD_AUDIT")
+# Each leads to a service of the person's, or to a folder that a held program does not have.
+DOORS = words(
+    """
+    SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS DISPLAY
+    WAYLAND_DISPLAY XAUTHORITY DOCKER_HOST DOCKER_CONFIG KUBECONFIG TMUX STY TMPDIR TMP TEMP COCKPIT_HOME
+    """
+)
+# A key says what it is, under any name: a provider's prefix, or a password in an address.
+KEYS = re.compile(
+    r"""
+    ^(sk-|sk_live_|rk_live_|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|xox[abpors]-|hf_|AIza|AKIA|ASIA)[\w-]{12}
+    | ://[^/\s:@]*:[^/\s@]+@ | -----BEGIN\ [A-Z ]*PRIVATE
+    """,
+    re.VERBOSE,
+)
 FIXED = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 
@@ -33,11 +48,28 @@ def scrubbed(ours: Mapping[str, str], given: Mapping[str, str] | None = None) ->
     kept = {
         name: value
         for name, value in ours.items()
-        if not is_secret(name) and name not in STARTERS and not name.startswith("BASH_FUNC_")
+        if not is_secret(name)
+        and name not in STARTERS
+        and not name.startswith("BASH_FUNC_")
+        and (KEYS.search(value) is None or name.lower().endswith("_proxy"))
     }
     if "PATH" in kept:
         kept["PATH"] = search_path(kept["PATH"])
     return kept | FIXED | dict(given or {})
+
+
+def held_in(scrubbed: Mapping[str, str], given: Mapping[str, str], home: str) -> dict[str, str]:
+    """`scrubbed` for a program in a sandbox: without the doors out of it, with folders that are there."""
+    kept = {
+        name: value
+        for name, value in scrubbed.items()
+        if name not in DOORS
+        and not name.startswith(("XDG_", "VSCODE_"))
+        and not KEYS.search(value)
+    }
+    person = kept.get("USER") or kept.get("LOGNAME") or os.path.basename(home)
+    names = {"HOME": home, "USER": person, "LOGNAME": person, "TMPDIR": "/tmp"}
+    return kept | names | dict(given)
 
 
 def search_path(value: str) -> str:

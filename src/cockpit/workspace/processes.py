@@ -1,88 +1,34 @@
 """Child processes on this machine: each in a group of its own, its output streamed and bounded, its
-environment scrubbed. Decides nothing of what may run.
+environment scrubbed, and held in where its launch says so. Decides nothing of what may run.
 
 Two lives: `run` is over when it returns, whatever the command left behind is ended with it;
 a job (`start`) goes on until it ends, is cancelled, or the workspace closes.
 """
 
 import asyncio
-import contextlib
 import math
 import os
-import secrets
 import shutil
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
-from cockpit.errors import CockpitError
 from cockpit.plugin.context import Ended, JobView
-from cockpit.plugin.launching import NO_ISOLATION, Isolation, Launch, SealBroken
+from cockpit.plugin.launching import Isolation, Launch, SealBroken
 from cockpit.workspace import environment as environments
 from cockpit.workspace import groups, shells
-from cockpit.workspace.output import Output
+from cockpit.workspace.children import Process, ProcessFailed, feed, new_mark, not_found, spawn, whole
+from cockpit.workspace.sandbox.holding import Sandbox
+from cockpit.workspace.sandbox.places import surroundings
+from cockpit.workspace.sandbox.values import Held, SandboxSettings
+
+__all__ = ["LocalProcesses", "ProcessFailed"]
 
 KEPT_JOBS = 64
-DRAIN = 1.0
 CLOSED = "the workspace is closed; open the session again to run programs"
-
-
-class ProcessFailed(CockpitError):
-    """A program that could not be started, or a job that nobody started."""
-
-
-class Child(asyncio.SubprocessProtocol):
-    """One process while it lives. `ended` is set when it has exited, `drained` when its output is whole."""
-
-    def __init__(self, on_output: Callable[[str], None] | None) -> None:
-        self.output = Output()
-        self.ended = asyncio.Event()
-        self.drained = asyncio.Event()
-        self._on_output = on_output
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._take(data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd != 0:
-            self._take(b"", final=True)
-            self.drained.set()
-
-    def process_exited(self) -> None:
-        self.ended.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.ended.set()
-        self.drained.set()
-
-    def _take(self, data: bytes, final: bool = False) -> None:
-        text = self.output.feed(data, final)
-        if text and self._on_output is not None:
-            self._on_output(text)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Process:
-    """A started process: its protocol, its transport, and who belongs to it."""
-
-    child: Child
-    transport: asyncio.SubprocessTransport
-    family: groups.Family
-    started: float
-
-    @property
-    def code(self) -> int | None:
-        return self.transport.get_returncode()
-
-    async def finish(self) -> None:
-        """End what is left of the family and read what is left of the output."""
-        await groups.end(self.family)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN):
-                await self.child.ended.wait()
-                await self.child.drained.wait()
-        self.transport.close()
+# What bubblewrap says when it could not set up the sandbox: the command has not run.
+NOT_SET_UP = "bwrap: "
 
 
 @dataclass(slots=True)
@@ -105,10 +51,11 @@ class Job:
 class LocalProcesses:
     """`Processes` on this machine. `close` ends everything that still runs."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, sandbox: SandboxSettings | None = None) -> None:
         self._root = root
+        self._sandbox = Sandbox(surroundings(root), sandbox or SandboxSettings())
         self._jobs: dict[str, Job] = {}
-        self._running: set[Process] = set()
+        self._running: dict[Process, Held | None] = {}
         self._count = 0
         self._closed = False
 
@@ -116,6 +63,9 @@ class LocalProcesses:
         if sys.platform == "win32":
             return shells.windows_shell(command, shutil.which)
         return shells.posix_shell(command, shutil.which)
+
+    async def isolation(self) -> Isolation:
+        return await self._sandbox.isolation()
 
     async def run(
         self,
@@ -128,23 +78,10 @@ class LocalProcesses:
         environment: Mapping[str, str] | None = None,
     ) -> Ended:
         """Raises `ProcessFailed` when the program cannot be started."""
-        process = await self._spawn(argv, cwd, bool(stdin), on_output, environment)
-        timed_out = False
-        try:
-            if stdin:
-                _feed(process, stdin)
-            async with asyncio.timeout(None if math.isinf(seconds) else seconds):
-                await process.child.ended.wait()
-        except TimeoutError:
-            timed_out = True
-        finally:
-            await _whole(self._let_go(process))
-        output = process.child.output
-        code = process.code if process.code is not None else -9
-        return Ended(code, output.text(), time.monotonic() - process.started, output.dropped, timed_out)
-
-    async def isolation(self) -> Isolation:
-        return NO_ISOLATION
+        process = await self._plain(argv, cwd, bool(stdin), on_output, environment)
+        if stdin:
+            feed(process, stdin)
+        return await self._to_the_end(process, seconds)
 
     async def run_sealed(
         self,
@@ -154,21 +91,41 @@ class LocalProcesses:
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
     ) -> Ended:
-        _check(launch, seal)
-        environment = dict(launch.environment)
-        return await self.run(
-            launch.argv, cwd=launch.cwd, seconds=seconds, on_output=on_output, environment=environment
-        )
+        """Raises `ProcessFailed`, `SealBroken` and `SandboxMissing`."""
+        process, held = await self._sealed(launch, seal, False, on_output)
+        ended = await self._to_the_end(process, seconds)
+        if held.fds and ended.code == 1 and ended.output.startswith(NOT_SET_UP):
+            raise ProcessFailed(f"the sandbox could not be set up, nothing ran: {ended.output.strip()[:400]}")
+        return replace(ended, isolation=held.label)
+
+    async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
+        return self._job_of(await self._plain(argv, cwd, True, None, None), label or " ".join(argv))
 
     async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
-        _check(launch, seal)
-        return await self.start(launch.argv, cwd=launch.cwd, label=label)
+        process, _ = await self._sealed(launch, seal, True, None)
+        return self._job_of(process, label or " ".join(launch.argv))
+
+    async def _to_the_end(self, process: Process, seconds: float) -> Ended:
+        timed_out = False
+        try:
+            async with asyncio.timeout(None if math.isinf(seconds) else seconds):
+                await process.child.ended.wait()
+        except TimeoutError:
+            timed_out = True
+        finally:
+            await whole(self._let_go(process))
+        output = process.child.output
+        code = process.code if process.code is not None else -9
+        return Ended(code, output.text(), time.monotonic() - process.started, output.dropped, timed_out)
 
     async def _let_go(self, process: Process) -> None:
         await process.finish()
-        self._running.discard(process)
+        held = self._running.pop(process, None)
+        if held is not None and (mended := await self._sandbox.release(held)):
+            said = f"\n[put back what the command had changed, and must not: {', '.join(mended)}]\n"
+            process.child.output.feed(said.encode(errors="replace"))
 
-    async def _spawn(
+    async def _plain(
         self,
         argv: tuple[str, ...],
         cwd: str,
@@ -176,39 +133,77 @@ class LocalProcesses:
         on_output: Callable[[str], None] | None,
         environment: Mapping[str, str] | None,
     ) -> Process:
-        if self._closed:
-            raise ProcessFailed(CLOSED)
-        mark, born = secrets.token_hex(8), max(groups.ticks() - 1, 0)
+        self._must_be_open()
+        mark = new_mark()
         folder = os.path.join(self._root, cwd) if cwd else self._root
+        variables = environments.scrubbed(os.environ, environment) | dict((mark.variable,))
+        process = await spawn(argv, folder, variables, mark, has_stdin=has_stdin, on_output=on_output)
+        return await self._known(process, None)
+
+    async def _sealed(
+        self, launch: Launch, seal: str, has_stdin: bool, on_output: Callable[[str], None] | None
+    ) -> tuple[Process, Held]:
+        self._must_be_open()
+        if launch.seal() != seal:
+            raise SealBroken("what would run is not what was approved; nothing was started", "call it again")
+        mark = new_mark()
+        held = await self._hold(launch, mark.variable)
         try:
-            transport, child = await asyncio.get_running_loop().subprocess_exec(
-                lambda: Child(on_output),
-                *argv,
-                stdin=asyncio.subprocess.PIPE if has_stdin else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                cwd=folder,
-                env=environments.scrubbed(os.environ, environment) | {groups.MARK: mark},
-                **groups.spawn_options(),
+            _must_be_there(launch, held)
+            process = await spawn(
+                held.argv,
+                launch.cwd,
+                held.environment,
+                mark,
+                has_stdin=has_stdin,
+                on_output=on_output,
+                fds=held.fds,
             )
-        except FileNotFoundError as error:
-            raise _not_found(argv[0], folder) from error
-        except (OSError, ValueError) as error:
-            raise ProcessFailed(f"{argv[0]} could not be started: {error}") from error
-        family = groups.Family(transport.get_pid(), mark, born)
-        process = Process(child, transport, family, time.monotonic())
+        except BaseException:
+            await whole(self._give_up(held))
+            raise
+        finally:
+            for fd in held.fds:
+                os.close(fd)
+        return await self._known(process, held), held
+
+    async def _hold(self, launch: Launch, mark: tuple[str, str]) -> Held:
+        """Cancelled while it makes ready, it cleans up what was made."""
+        making = asyncio.ensure_future(self._sandbox.hold(launch, mark))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await whole(self._undo(making))
+            raise
+
+    async def _undo(self, making: "asyncio.Future[Held]") -> None:
+        await asyncio.wait({making})
+        if making.cancelled() or making.exception() is not None:
+            return
+        held = making.result()
+        for fd in held.fds:
+            os.close(fd)
+        await self._sandbox.release(held)
+
+    async def _give_up(self, held: Held) -> None:
+        await self._sandbox.release(held)
+
+    async def _known(self, process: Process, held: Held | None) -> Process:
+        self._running[process] = held
         if self._closed:
-            await process.finish()
+            await whole(self._let_go(process))
             raise ProcessFailed(CLOSED)
-        self._running.add(process)
         return process
 
-    async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
-        process = await self._spawn(argv, cwd, True, None, None)
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise ProcessFailed(CLOSED)
+
+    def _job_of(self, process: Process, label: str) -> str:
         self._count += 1
         name = f"job-{self._count}"
         watch = asyncio.create_task(self._watch(process), name=name)
-        self._jobs[name] = Job(name, label or " ".join(argv), process, watch, time.time())
+        self._jobs[name] = Job(name, label, process, watch, time.time())
         self._forget_oldest()
         return name
 
@@ -239,7 +234,7 @@ class LocalProcesses:
 
     async def cancel(self, job: str) -> JobView:
         found = self._job(job)
-        await _whole(self._end(found))
+        await whole(self._end(found))
         return found.view()
 
     async def _end(self, job: Job) -> None:
@@ -253,8 +248,9 @@ class LocalProcesses:
     async def close(self) -> None:
         """End every process. What is started later is refused."""
         self._closed = True
-        await asyncio.gather(*(process.finish() for process in tuple(self._running)))
+        await asyncio.gather(*(self._let_go(process) for process in tuple(self._running)))
         await asyncio.gather(*(job.watch for job in self._jobs.values()))
+        self._sandbox.close()
 
     def _job(self, name: str) -> Job:
         found = self._jobs.get(name)
@@ -264,33 +260,10 @@ class LocalProcesses:
         return found
 
 
-def _check(launch: Launch, seal: str) -> None:
-    if launch.seal() != seal:
-        raise SealBroken("what would run is not what was approved; nothing was started", "call it again")
-
-
-def _not_found(program: str, folder: str) -> ProcessFailed:
-    if not os.path.isdir(folder):
-        return ProcessFailed(f"there is no folder {folder} to run in")
-    return ProcessFailed(f"{program} is not installed or not in PATH")
-
-
-def _feed(process: Process, stdin: bytes) -> None:
-    pipe = process.transport.get_pipe_transport(0)
-    if isinstance(pipe, asyncio.WriteTransport):
-        pipe.write(stdin)
-        pipe.write_eof()
-
-
-async def _whole(ending: Coroutine[None, None, None]) -> None:
-    """Await to the end, also while the caller is being cancelled; then the cancelling goes on."""
-    task = asyncio.ensure_future(ending)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    task.result()
-    if cancelled is not None:
-        raise cancelled
+def _must_be_there(launch: Launch, held: Held) -> None:
+    """Said by its name, as without a sandbox, instead of by the words of what starts it."""
+    program = launch.argv[0]
+    path = held.environment.get("PATH", "") if not held.fds else None
+    named = os.path.join(launch.cwd, program) if os.sep in program else program
+    if not os.path.isdir(launch.cwd) or shutil.which(named, path=path) is None:
+        raise not_found(program, launch.cwd)

@@ -1,0 +1,131 @@
+"""The arguments of bubblewrap for one launch. Pure but for looking whether a path is there: what is to be
+shown, hidden and guarded was found out before.
+
+Mounts are made in order, and a later one lies on top: the machine read-only, what is hidden, what comes
+back, the workspace, what is guarded within it, devices.
+"""
+
+import os
+from dataclasses import dataclass
+
+from cockpit.plugin.launching import Profile
+from cockpit.workspace.resolver import is_within
+from cockpit.workspace.sandbox.guarded import Guarded
+from cockpit.workspace.sandbox.repository import GitFolders
+
+# Memory that a program may fill with temporary files.
+ROOM = str(2 << 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What this bubblewrap can. `ids` are the user and the group inside: never root."""
+
+    program: str
+    disables_namespaces: bool
+    sizes: bool
+    ids: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one launch sees. `outer` and `inner` are hidden folders around and within the workspace,
+    `masked` single paths that cannot be opened, `top` the work tree that the root lies in,
+    `hosts_network` whether there is no network of its own."""
+
+    root: str
+    top: str
+    home: str
+    cwd: str
+    profile: Profile
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    shown: tuple[str, ...]
+    masked: tuple[str, ...]
+    guarded: Guarded
+    stubs: tuple[str, ...]
+    git: GitFolders
+    scratch: str
+    hosts_network: bool = False
+
+
+def arguments(view: View, features: Features, environment: dict[str, str]) -> list[str]:
+    """All options, without the program; the command comes after `--`."""
+    uid, gid = (str(one) for one in features.ids)
+    options = ["--unshare-user", "--uid", uid, "--gid", gid, "--unshare-all"]
+    if view.hosts_network:
+        options.append("--share-net")
+    if features.disables_namespaces:
+        options.append("--disable-userns")
+    options += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    for name, value in environment.items():
+        options += ["--setenv", name, value]
+    options += ["--ro-bind", "/", "/"]
+    options += [*_hide(view.outer, features), *_show(view, view.outer), "--dir", view.home]
+    options += [*_workspace(view), *_hide(view.inner, features), *_show(view, view.inner)]
+    options += ["--bind", view.scratch, view.scratch]
+    options += [*_guards(view), *_mask(view.masked), *_devices()]
+    return [*options, "--chdir", view.cwd]
+
+
+def _hide(folders: tuple[str, ...], features: Features) -> list[str]:
+    options: list[str] = []
+    for folder in folders:
+        options += ["--perms", "1777" if folder in ("/tmp", "/var/tmp") else "0755"]
+        options += ["--size", ROOM] if features.sizes else []
+        options += ["--tmpfs", folder]
+    return options
+
+
+def _show(view: View, hides: tuple[str, ...]) -> list[str]:
+    paths = [one for one in view.shown if any(is_within(one, folder) for folder in hides)]
+    return [part for one in paths for part in ("--ro-bind-try", one, one)]
+
+
+def _workspace(view: View) -> list[str]:
+    if view.root == "/":
+        return []
+    options = ["--ro-bind", view.top, view.top] if view.top != view.root else []
+    writable = "--ro-bind" if view.profile == "read" else "--bind"
+    options += [writable, view.root, view.root]
+    for store in view.git.stores:
+        # Also where it lies within: a folder that is mounted cannot be moved out of the way.
+        options += [writable, store, store]
+    return options
+
+
+def _guards(view: View) -> list[str]:
+    options: list[str] = []
+    if view.profile != "read":
+        fixed = [one for one in view.git.fixed if one not in view.stubs]
+        stores = set(view.git.stores)
+        protected = [one for one in view.guarded.protected if one not in stores and one not in view.stubs]
+        for path in (*fixed, *protected):
+            options += ["--ro-bind-try", path, path]
+        for path in view.stubs:
+            # An empty folder of its own is a tenth of the cost of a bind.
+            options += ["--perms", "0555", "--tmpfs", path]
+    if view.profile != "build" or is_within(view.home, view.root):
+        options += _mask(view.guarded.secret)
+    return options
+
+
+def _mask(paths: tuple[str, ...]) -> list[str]:
+    options: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            options += ["--perms", "0555", "--tmpfs", path]
+        else:
+            options += ["--ro-bind", "/dev/null", path]
+    return options
+
+
+def _devices() -> list[str]:
+    options = ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    for path in ("/proc/sysrq-trigger", "/proc/kcore", "/proc/kmsg", "/proc/keys"):
+        if os.path.exists(path):
+            options += ["--ro-bind", "/dev/null", path]
+    for path in ("/proc/irq", "/proc/bus", "/proc/acpi", "/proc/scsi"):
+        if os.path.isdir(path):
+            options += ["--ro-bind", path, path]
+    return options

@@ -1,0 +1,185 @@
+"""A launch becomes what is started: behind bubblewrap, behind Landlock, or as it is.
+
+`Sandbox` holds what is known of one workspace between launches. It decides nothing of what may run; what
+really holds is in `Held.label`, never what was hoped for.
+"""
+
+import asyncio
+import contextlib
+import os
+import platform
+import sys
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cockpit.plugin.launching import Isolation, Launch
+from cockpit.plugin.workspace import SandboxMissing
+from cockpit.workspace import environment as environments
+from cockpit.workspace.resolver import is_within
+from cockpit.workspace.sandbox import aftercare, bubblewrap, filters, landlock, limits, places, repository
+from cockpit.workspace.sandbox.guarded import Guarded, Watch, unwelcome
+from cockpit.workspace.sandbox.probing import SWITCHED_OFF, Probed, probe, readable
+from cockpit.workspace.sandbox.values import Held, SandboxSettings, Surroundings
+
+if TYPE_CHECKING:
+    from cockpit.workspace.sandbox.stubs import Stubs
+
+_PROBED: dict[str, Probed] = {}
+_PROBING = threading.Lock()
+
+
+class Sandbox:
+    """What holds the programs of one root. Methods that are no coroutines look at the disk."""
+
+    def __init__(self, around: Surroundings, settings: SandboxSettings) -> None:
+        self._around, self._settings = around, settings
+        self._lock = threading.Lock()
+        self._limits: limits.Limits | None = None
+        self._top = repository.top_of(around.root, around.home) if around.root != "/" else "/"
+        self._watches = [Watch(one, around.home) for one in dict.fromkeys((around.root, self._top))]
+        self._probed: Probed | None = None
+
+    async def isolation(self) -> Isolation:
+        if self._probed is None:
+            self._probed = await asyncio.to_thread(self._probe)
+        return self._probed.isolation
+
+    async def hold(self, launch: Launch, mark: tuple[str, str]) -> Held:
+        """How `launch` is started. Raises `SandboxMissing`. Give it back to `release` when it has ended;
+        its `fds` are closed by whoever started it."""
+        known = await self.isolation()
+        if self._settings.use == "required" and known.level != "full":
+            raise SandboxMissing(
+                f"settings require a sandbox and there is none: {known.reason}",
+                'mend that, or set [sandbox] use = "auto" in your own settings',
+            )
+        return await asyncio.to_thread(self._hold, launch, mark)
+
+    async def release(self, held: Held) -> tuple[str, ...]:
+        """Clean up after a launch. What had to be put back, as paths."""
+        return await asyncio.to_thread(self._release, held)
+
+    def close(self) -> None:
+        if self._limits is not None:
+            limits.drop(self._limits)
+
+    def _probe(self) -> Probed:
+        if self._settings.use == "off":
+            return Probed(SWITCHED_OFF)
+        with _PROBING:
+            # A machine does not change under a running program, but for where it looks for bubblewrap.
+            found = _PROBED.setdefault(os.environ.get("PATH", ""), probe())
+        if found.isolation.level == "full":
+            self._sweep()
+            with self._lock:
+                self._look()
+        return found
+
+    def _hold(self, launch: Launch, mark: tuple[str, str]) -> Held:
+        probed = self._probed or Probed(SWITCHED_OFF)
+        environment = environments.scrubbed(os.environ, dict(launch.environment)) | dict((mark,))
+        label = probed.isolation.label(launch.profile)
+        if label == "none":
+            return Held(launch.argv, environment, label)
+        os.makedirs(self._around.scratch, mode=0o700, exist_ok=True)
+        inside = environments.held_in(environment, dict(launch.environment), self._around.home)
+        if probed.features is not None:
+            return self._wrapped(launch, probed.features, inside, mark, label)
+        return self._fenced(launch, inside, label)
+
+    def _wrapped(
+        self,
+        launch: Launch,
+        features: bubblewrap.Features,
+        inside: dict[str, str],
+        mark: tuple[str, str],
+        label: str,
+    ) -> Held:
+        with self._lock:
+            if self._limits is None:
+                self._limits = limits.limits(os.getuid())
+            view, token, seen = self._view(launch)
+        held = self._limits
+        options = bubblewrap.arguments(view, features, inside)
+        unix = launch.profile == "build" or bool(launch.profile == "net" and launch.hosts)
+        told = readable(b"\0".join(os.fsencode(one) for one in options) + b"\0")
+        refusals = readable(filters.program(platform.machine(), unix=unix))
+        # Options travel through a file: a command line is shown to every user of the machine.
+        wrapper = (features.program, "--args", str(told), "--seccomp", str(refusals), "--")
+        # What starts the sandbox can be read within it, at /proc/1/environ.
+        bare = {"PATH": "/usr/bin:/bin", **dict((mark,))}
+        # Joining a control group takes as long as all of the rest: not for what only reads.
+        joining = () if launch.profile == "read" else held.outside
+        argv = (*joining, *wrapper, *held.inside, *launch.argv)
+        return Held(argv, bare, label, (told, refusals), token, seen)
+
+    def _view(self, launch: Launch) -> tuple[bubblewrap.View, int, aftercare.Before]:
+        around, root = self._around, self._around.root
+        outer, inner = places.hidden(around.home, around.own, root)
+        shown = places.shown(around.home, os.environ, (sys.prefix, sys.base_prefix))
+        git = repository.git_folders(self._top)
+        token, stubs, seen = -1, tuple[str, ...](), tuple[tuple[str, str], ...]()
+        if launch.profile != "read":
+            token, stubs = self._stubs().begin(tuple(one for one in git.fixed if not os.path.lexists(one)))
+        guarded = self._look()
+        if token >= 0:
+            seen = aftercare.before(guarded.links, (*git.unwelcome, *unwelcome(root)))
+        shares = launch.profile == "net" and not launch.hosts
+        masked = (*places.again_hidden(around.home), *places.system_secrets(), *places.sockets(outer))
+        if shares and is_within(servers := os.path.realpath("/etc/resolv.conf"), "/run"):
+            shown = (*shown, servers)
+        view = bubblewrap.View(
+            root,
+            self._top,
+            around.home,
+            launch.cwd,
+            launch.profile,
+            outer,
+            inner,
+            shown,
+            masked,
+            guarded,
+            stubs,
+            git,
+            around.scratch,
+            shares,
+        )
+        return view, token, seen
+
+    def _look(self) -> Guarded:
+        """What is guarded in the root, and the secrets of the work tree around it."""
+        here, *around = [one.look() for one in self._watches]
+        secret = (*here.secret, *(path for one in around for path in one.secret))
+        return replace(here, secret=tuple(dict.fromkeys(secret)))
+
+    def _fenced(self, launch: Launch, inside: dict[str, str], label: str) -> Held:
+        around = self._around
+        outer, inner = places.hidden(around.home, around.own, around.root)
+        hides = (*outer, *inner, *places.system_secrets())
+        shown = places.shown(around.home, os.environ, (sys.prefix, sys.base_prefix))
+        writes = (around.scratch,) if launch.profile == "read" else (around.scratch, around.root)
+        reads = (*landlock.open_paths(hides), *shown, around.root, self._top)
+        connects = launch.profile == "net"
+        refusals = filters.program(platform.machine(), unix=launch.profile == "build", internet=connects)
+        plan = landlock.plan(launch.argv, reads=reads, writes=writes, connects=connects, refusals=refusals)
+        fd = readable(plan)
+        return Held(landlock.command(fd), inside | {"TMPDIR": around.scratch}, label, (fd,))
+
+    def _release(self, held: Held) -> tuple[str, ...]:
+        if held.token < 0:
+            return ()
+        mended = aftercare.after(held.before, os.path.join(self._around.state, "sandbox", "aside"))
+        self._stubs().end(held.token)
+        return tuple(os.path.relpath(one, self._around.root) for one in mended)
+
+    def _sweep(self) -> None:
+        """What a killed cockpit left in this workspace."""
+        with contextlib.suppress(OSError):
+            self._stubs().sweep()
+
+    def _stubs(self) -> "Stubs":
+        # Its locks are of POSIX: Windows, which has no sandbox, must not come here.
+        from cockpit.workspace.sandbox.stubs import Stubs
+
+        return Stubs(self._around.root, self._around.state, self._around.home)
