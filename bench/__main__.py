@@ -10,6 +10,7 @@ from bench import headless, keys, start, still, stop, stream, turns
 from bench.figures import Figure, table
 from bench.ground import Ground, ground
 from bench.navigation import figures as navigation
+from bench.safety import figures as safety
 
 FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "version": start.version,
@@ -29,6 +30,9 @@ FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "right": navigation.right,
     "tokens": navigation.tokens,
     "symbol_keys": navigation.keys,
+    "verdicts": safety.verdicts,
+    "hour": safety.hour,
+    "costs": safety.costs,
 }
 
 

@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 from cockpit.core.agent import Agent
 from cockpit.core.approval import Answered
 from cockpit.core.judgement import SENDING, Circumstances, judge
-from cockpit.core.remembering import remember, remembers
-from cockpit.plugin.changes import ChangeSet
+from cockpit.core.ledger import Settled, part_of, refusals, settled
+from cockpit.core.remembering import keepable, remember
 from cockpit.plugin.context import Context
 from cockpit.plugin.launching import Isolation, Profile
 from cockpit.plugin.safety import Decider, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
-from cockpit.protocol.content import Diff
 from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.messages import Decision, ToolCall
+from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart
-from cockpit.workspace.changes import diff_of
 
 RISK_OF_AN_ASK = 30
 PROFILES: dict[Profile, str] = {
@@ -25,6 +24,7 @@ PROFILES: dict[Profile, str] = {
     "none": "",
 }
 SHOWN_PROBLEMS = 3
+CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ async def permit(
     typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
     deciders = host.catalog.all(Decider)
     isolation = await host.workspace.processes.isolation()
-    now = Circumstances(agent.mode, typed, isolation.level == "full", host.has_read_outside)
+    held = isolation.level == "full"
+    now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
     verdict = await judge(judged, deciders, host.all_rules(), now)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
@@ -73,15 +74,16 @@ async def permit(
             pass
     request = replace(_request(agent, tool, call, preview, verdict), held=_held(preview, isolation))
     answer = await host.approvals.ask(request, agent.path, call.id)
-    narrowed, left_out = _narrowed(preview, answer.parts)
-    if answer.is_allowed and left_out and request.whole:
+    taken = _settled(preview, answer)
+    if answer.is_allowed and taken is not None and (torn := _torn(taken, request.whole)):
         host.audit.decided(agent.path, call, verdict, "reject_once")
-        return Permitted(False, preview, _torn(left_out))
+        return Permitted(False, preview, torn)
     host.audit.decided(agent.path, call, verdict, answer.decision if host.approvals.someone else "auto_deny")
-    remember(agent.host, tool, request.remembers, answer)
+    remember(agent.host, request, answer)
     if not answer.is_allowed:
         return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
-    note = f"[A person left out: {', '.join(left_out)}]" if left_out else ""
+    narrowed = await _narrowed(preview, taken, context)
+    note = taken.told if taken is not None else ""
     return Permitted(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
 
 
@@ -114,9 +116,9 @@ def _held(preview: Preview | None, isolation: Isolation) -> str:
 def _request(
     agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None, verdict: Verdict
 ) -> ApprovalRequested:
-    kept = remembers(tool, preview, verdict)
+    kept = keepable(tool, preview, verdict)
     options: tuple[Decision, ...] = ("allow_once", "reject_once")
-    if kept:
+    if kept.always:
         options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
     title = preview.title if preview is not None else _title(tool, call)
     return ApprovalRequested(
@@ -125,15 +127,16 @@ def _request(
         tool=tool.name,
         title=title,
         reason=verdict.reason,
-        parts=_parts(preview, call, verdict),
+        parts=_parts(preview, call, verdict, refusals(agent.host.log.durable())),
         destination=verdict.destination or (preview.destination if preview is not None else ""),
         risk=verdict.risk,
-        shape=", ".join(kept),
+        shape=str(kept),
         options=options,
-        expires=agent.host.approvals.seconds,
+        expires=agent.host.patience(),
         note=_note(preview),
         whole=preview is not None and preview.whole,
-        remembers=kept,
+        remembers=kept.session,
+        keeps=kept.always,
         rules=verdict.rules,
         alternative=verdict.alternative,
     )
@@ -159,7 +162,9 @@ def _title(tool: Tool, call: ToolCall) -> str:
     return f"{tool.name} {call.written}"[:200]
 
 
-def _parts(preview: Preview | None, call: ToolCall, verdict: Verdict) -> tuple[ApprovalPart, ...]:
+def _parts(
+    preview: Preview | None, call: ToolCall, verdict: Verdict, refused: tuple[RefusalRow, ...]
+) -> tuple[ApprovalPart, ...]:
     if preview is None:
         return (ApprovalPart("call", call.name, call.written),)
     if verdict.parts and preview.line is not None:
@@ -171,9 +176,7 @@ def _parts(preview: Preview | None, call: ToolCall, verdict: Verdict) -> tuple[A
         )
         return (whole, *read)
     if preview.changes is not None:
-        return tuple(
-            ApprovalPart(diff.path, diff.path, diff.note, diff) for diff in diffs_of(preview.changes)
-        )
+        return tuple(part_of(one, refused) for one in preview.changes.files)
     return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
 
 
@@ -181,21 +184,21 @@ def _where(preview: Preview) -> str:
     return preview.parts[0].detail if preview.parts else ""
 
 
-def diffs_of(changes: ChangeSet) -> tuple[Diff, ...]:
-    """The change set as people read it: a diff per file."""
-    return tuple(diff_of(one) for one in changes.files)
+def _settled(preview: Preview | None, answer: Answered) -> Settled | None:
+    """What a person took of the change set, by hunk; None where there is none."""
+    if preview is None or preview.changes is None:
+        return None
+    return settled(preview.changes, answer.parts, answer.edits)
 
 
-def _narrowed(preview: Preview | None, parts: tuple[str, ...]) -> tuple[Preview | None, tuple[str, ...]]:
-    """The preview with only the files a person allowed, and the paths that were left out."""
-    if preview is None or preview.changes is None or not parts:
-        return preview, ()
-    kept = tuple(one for one in preview.changes.files if one.path in parts)
-    left_out = tuple(one.path for one in preview.changes.files if one.path not in parts)
-    if not left_out:
-        return preview, ()
-    # What was checked was the whole set: of a part of it nothing is known.
-    return replace(preview, changes=replace(preview.changes, files=kept), checked=None), left_out
+async def _narrowed(preview: Preview | None, taken: Settled | None, context: Context) -> Preview | None:
+    """The preview with what the person took, as they took it."""
+    if preview is None or taken is None or not taken.told:
+        return preview
+    # What was checked was the whole set: what is left of it is looked at again, for a moment.
+    checked = await context.navigator.checked(taken.changes, CHECK_SECONDS) if preview.checked else None
+    shown = checked if checked is not None and checked.state == "checked" else None
+    return replace(preview, changes=taken.changes, checked=shown)
 
 
 def _denied(verdict: Verdict) -> str:
@@ -203,11 +206,19 @@ def _denied(verdict: Verdict) -> str:
     return f"{text}; instead: {verdict.alternative}" if verdict.alternative else text
 
 
-def _torn(left_out: tuple[str, ...]) -> str:
-    return (
-        f"nothing was written: this change is applied as a whole, and the person left out "
-        f"{', '.join(left_out)}; ask them what they want instead"
-    )
+def _torn(taken: Settled, whole: bool) -> str:
+    """Why nothing of what was allowed may be written, or nothing."""
+    others = ", ".join((*taken.refused, *taken.edited))
+    if taken.problem:
+        return f"nothing was written: {taken.problem}"
+    if whole and others:
+        return (
+            f"nothing was written: this change is applied as a whole, and the person left out {others}; "
+            "ask them what they want instead"
+        )
+    if not taken.changes.files:
+        return f"nothing was written: the person left nothing of it\n{taken.told}"
+    return ""
 
 
 def _rejected(answer: Answered, verdict: Verdict, someone: bool) -> str:

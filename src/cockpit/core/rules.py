@@ -87,7 +87,7 @@ def _stranger(rule: Rule, names: set[str]) -> str:
 
 def covering(rules: tuple[Rule, ...], asked: Asked) -> Covered | None:
     """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call."""
-    named = tuple(rule for rule in rules if _names(rule.tool, asked.tool))
+    named = tuple(rule for rule in rules if _names(rule, asked.tool))
     denies = tuple(rule for rule in named if rule.level == "deny" and _bites(rule, asked))
     asks = tuple(rule for rule in named if rule.level == "ask" and _bites(rule, asked))
     allows = _allowing(tuple(rule for rule in named if rule.level == "allow"), asked)
@@ -156,7 +156,9 @@ def _together(found: list[Rule | None]) -> tuple[Rule, ...]:
     return rules if found and None not in found else ()
 
 
-def _names(name: str, tool: Tool) -> bool:
+def _names(rule: Rule, tool: Tool) -> bool:
+    """Whether the rule speaks of the tool. Leave to edit is no leave to delete."""
+    name = rule.tool
     if name == tool.name or any(alias.name == name for alias in tool.aliases):
         return True
     if name in SHELL:
@@ -164,5 +166,5 @@ def _names(name: str, tool: Tool) -> bool:
     if name in READING:
         return tool.kind in ("read", "search")
     if name in WRITING:
-        return tool.kind in ("edit", "delete", "move")
+        return tool.kind in (("edit",) if rule.level == "allow" else ("edit", "delete", "move"))
     return "*" in name and fnmatch.fnmatchcase(tool.name, name)

@@ -10,8 +10,8 @@ from cockpit.protocol.rows import ApprovalPart, PlanStep
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
     """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
-    a change does to problems. `remembers` are the rules that `allow_session` and `allow_always` would keep
-    and `shape` the same in one line, empty when nothing can be remembered (`options` lacks them then).
+    a change does to problems. `remembers` are the rules that `allow_session` would keep, `keeps` those of
+    `allow_always`, `shape` both in one line; empty when nothing can be remembered (`options` lacks them then).
     `whole`: an answer with some parts only rejects. `rules` are the ids that led here, `alternative` what
     the model could do instead, `held` what the program may touch if it runs."""
 
@@ -29,6 +29,7 @@ class ApprovalRequested:
     note: str = ""
     whole: bool = False
     remembers: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     alternative: str = ""
     held: str = ""
