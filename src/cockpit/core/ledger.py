@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cockpit.plugin.changes import ChangeSet, FileChange
-from cockpit.protocol.content import Diff, Hunk
+from cockpit.protocol.content import Diff, Hunk, new_text
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, Envelope
 from cockpit.protocol.messages import Decision
 from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
 from cockpit.workspace.changes import diff_of, file_change
-from cockpit.workspace.hunks import MARK, rebuilt
+from cockpit.workspace.hunks import rebuilt
 
 SHOWN_HUNKS = 12
 SHOWN_LINES = 24
@@ -90,6 +90,13 @@ def settled(changes: ChangeSet, parts: tuple[str, ...], edits: tuple[HunkEdit, .
     )
 
 
+def audited(taken: Settled | None) -> dict[str, object] | None:
+    """The names of the hunks for the audit, None where all was taken as it came."""
+    if taken is None or not taken.told:
+        return None
+    return {"accepted": taken.accepted, "refused": taken.refused, "edited": taken.edited}
+
+
 def _settled_file(
     change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], sorting: Sorting
 ) -> FileChange | None:
@@ -134,7 +141,7 @@ def replacement(hunk: Hunk, text: str) -> bytes:
     text = text.replace("\r\n", "\n")
     if not text:
         return b""
-    if hunk.lines and hunk.lines[-1] == MARK and hunk.new_lines and hunk.lines[-2][:1] in (" ", "+"):
+    if not new_text(hunk).endswith("\n") and hunk.new_lines:
         text = text.removesuffix("\n")
     elif not text.endswith("\n"):
         text += "\n"

@@ -90,6 +90,22 @@ class Plot:
     series: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
 
 
+def new_text(hunk: Hunk) -> str:
+    """The hunk's new lines as an editor shows them: without CR at their ends, and with the last newline
+    where the file has one."""
+    lines: list[str] = []
+    closed = True
+    sign = ""
+    for line in hunk.lines:
+        if line[:1] == "\\":
+            closed = closed and sign == "-"
+            continue
+        sign = line[:1]
+        if sign in (" ", "+"):
+            lines.append(line[1:].removesuffix("\r"))
+    return "\n".join(lines) + ("\n" if lines and closed else "")
+
+
 Block: TypeAlias = Text | Markdown | Code | Diff | Table | Tree | Image | Plot
 
 
