@@ -62,6 +62,7 @@ class Host:
     answer: Callable[[Query], Awaitable[Reply]] | None = None
     remember: Callable[[Rule], None] | None = None
     origin: str = ""
+    checkpoints: Checkpointing | None = None
     has_read_outside: bool = False
     isolation: Literal["full", "partial", "none", ""] = ""
     plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))

@@ -30,9 +30,9 @@ from cockpit.errors import SettingsInvalid
 from cockpit.plugin.context import Navigator, Workspace
 from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import MODES, Mode
-from cockpit.settings import permissions
 from cockpit.safety.audit import Audit
 from cockpit.safety.redaction import Redactor, secrets_of
+from cockpit.settings import permissions
 from cockpit.settings.files import Settings, add_user_word
 
 

@@ -13,6 +13,7 @@ from cockpit import __version__, paths
 from cockpit.core import store
 from cockpit.core.assembly import Ground, assemble, rules_of
 from cockpit.core.catalog import Catalog, build
+from cockpit.core.checkpointing import Checkpointing
 from cockpit.core.code_panels import CodePanels
 from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options
@@ -34,6 +35,7 @@ from cockpit.safety.redaction import secrets_of
 from cockpit.settings import files as settings_files
 from cockpit.settings import trust
 from cockpit.settings.files import Settings
+from cockpit.workspace.checkpoints.shadow import Shadow
 from cockpit.workspace.local import LocalWorkspace
 
 
@@ -45,6 +47,7 @@ class LocalDeck:
         self._sessions: dict[str, Session] = {}
         self._workspaces: dict[str, LocalWorkspace] = {}
         self._navigators: dict[str, Opened] = {}
+        self._shadows: dict[str, Shadow] = {}
         self._panels: dict[str, CodePanels] = {}
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
@@ -88,6 +91,9 @@ class LocalDeck:
         for workspace in self._workspaces.values():
             await workspace.close()
         self._workspaces.clear()
+        for shadow in self._shadows.values():
+            await asyncio.to_thread(shadow.close)
+        self._shadows.clear()
 
     async def _open(self, root: str, id: str, path: Path | None) -> Session:
         trusted = await asyncio.to_thread(self._trusted, root)
@@ -113,6 +119,7 @@ class LocalDeck:
             self._options,
         )
         session = assemble(ground, past, self._reload, lambda: self._forget(id))
+        session.host.checkpoints = Checkpointing(self._shadow(root))
         self._sessions[id] = session
         # One prompt without a screen is over before a warm server would pay.
         warm = self._options.origin != "headless"
@@ -130,6 +137,13 @@ class LocalDeck:
             return self._workspaces[root], ()
         workspace = self._workspaces[root] = LocalWorkspace(root, str(paths.state()))
         return workspace, tuple(str(one) for one in await workspace.recover())
+
+    def _shadow(self, root: str) -> Shadow:
+        """The checkpoints of a root, one for all its sessions; nothing is made before a call writes."""
+        if root not in self._shadows:
+            folder = paths.state() / "checkpoints" / store.folder_of(root).name
+            self._shadows[root] = Shadow(root, folder)
+        return self._shadows[root]
 
     async def _navigator(self, root: str, catalog: Catalog, trusted: bool) -> LiveNavigator:
         """The navigator of a root, one for all its sessions, with the languages there are now."""

@@ -1,6 +1,7 @@
 """Outputs over their cap are set aside in files, not lost: a preview and a handle stay in sight."""
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from cockpit.plugin.tools import Cap
@@ -11,14 +12,15 @@ SMALL_WINDOW = 32_000
 class StoredResults:
     """The set-aside outputs of one session, a file each in `folder`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, redact: Callable[[str], str] = lambda text: text) -> None:
         self._folder = folder
+        self._redact = redact
 
     def keep(self, text: str) -> str:
         """Set `text` aside; its handle."""
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = f"r{secrets.token_hex(4)}"
-        (self._folder / f"{handle}.txt").write_text(text, encoding="utf-8", errors="replace", newline="")
+        (self._folder / f"{handle}.txt").write_text(self._redact(text), encoding="utf-8", errors="replace", newline="")
         return handle
 
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:

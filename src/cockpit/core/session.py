@@ -15,6 +15,7 @@ from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.observers import Observers
 from cockpit.core.queries import answer
 from cockpit.core.residents import Residents
+from cockpit.core.rewinding import rewind
 from cockpit.core.router import choose
 from cockpit.core.tool_calls import note_end, run_call
 from cockpit.core.turns import Turns, Waiting
@@ -143,7 +144,7 @@ class Session:
             case Compact():
                 self._start(lambda: self._compact(op.focus))
             case Rewind():
-                self.warn("rewind is not there yet", "git can take files back; /new starts afresh")
+                self._start(lambda: self._rewind(op))
             case Trust():
                 await self.reload(self, op.trusted, op.keep)
                 self.changed(self.host.mode)
@@ -170,6 +171,10 @@ class Session:
         finally:
             note_end(self.main, result)
             self.host.log.emit(ToolCallFinished(result), call=call.id)
+
+    async def _rewind(self, op: Rewind) -> None:
+        with self.turns.held():
+            await rewind(self.main, op)
 
     async def _compact(self, focus: str) -> None:
         await self.turns.idle()

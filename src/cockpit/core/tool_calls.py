@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from cockpit.core.agent import Agent
@@ -20,15 +21,17 @@ from cockpit.core.guards import pass_through
 from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.permission import Permitted, permit
 from cockpit.core.results import capped
+from cockpit.core.rewinding import around, warm
 from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
-from cockpit.plugin.context import Context, Running
+from cockpit.plugin.context import Context, PlanRefused, Running
 from cockpit.plugin.safety import Guard, Guarded
 from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Tool
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
 from cockpit.protocol.messages import Outcome, ToolCall, ToolResult
+from cockpit.safety.audit import AuditFailed
 
 Finish = Callable[[ToolResult], None]
 Say = Callable[[str], None]
@@ -46,7 +49,7 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
         if open_calls.pop(result.call, None) is None:
             return
         results.append(result)
-        agent.host.audit.finished(agent.path, result)
+        note_end(agent, result)
         agent.host.log.emit(ToolCallFinished(result), agent.path, result.call)
 
     try:
@@ -57,6 +60,18 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
         for call in tuple(open_calls.values()):
             finish(ToolResult(call.id, call.name, "cancelled", CANCELLED))
     return results
+
+
+def note_end(agent: Agent, result: ToolResult) -> None:
+    """The end of a call in the audit. What ran has run: where that cannot be written it is said, and the
+    next call, whose decision cannot be written either, will not run."""
+    host = agent.host
+    try:
+        host.audit.finished(agent.path, result)
+    except AuditFailed as error:
+        host.log.emit(Warned(error.message, error.hint, "audit"), agent.path, result.call)
+        return
+    host.log.anchor(host.audit.head)
 
 
 async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, finish: Finish) -> None:
@@ -103,16 +118,25 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
     found = agent.toolbox.find(call.name, call.arguments)
     if found is None or call.problem:
         agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
+        if found is not None:
+            guard.misread(found[0].name, call.problem)
         return _result(call, "error", call.problem or _unknown(agent, call.name))
     tool, arguments = found
     call = replace(call, name=tool.name, arguments=arguments)
     agent.host.log.emit(ToolCallStarted(call, tool.kind, _title(tool, call), asked_by), agent.path, call.id)
+    warm(agent, tool)
     try:
         result = await _in_order(agent, tool, call, guard, asked_by)
     except ArgumentsInvalid as error:
+        guard.misread(tool.name, str(error))
         result = _result(call, "error", f"the arguments do not fit: {error}")
+    except PlanRefused as error:
+        result = _result(call, "denied", error.message)
     except LimitReached as error:
         result = _result(call, "error", f"not run: {error.message}")
+    except AuditFailed as error:
+        agent.host.log.emit(Warned(error.message, error.hint, "audit"), agent.path, call.id)
+        result = _result(call, "error", f"not run: {error}")
     except CockpitError as error:
         result = _result(call, "error", str(error))
     except TimeoutError:
@@ -140,11 +164,20 @@ async def _in_order(
         return _result(call, "repeated", repeated)
     running = Running(call, None, _progress(agent, call))
     preview = await tool.preview(call.arguments, replace(context, call=running)) if tool.preview else None
+    if spoilt := _spoilt(agent, preview):
+        return _result(call, "error", spoilt)
     permitted = await permit(agent, tool, call, preview, context, passed.asks, asked_by)
     if not permitted.allowed:
         return _result(call, "denied", permitted.reason)
+    # A person may have edited hunks that they saw without their secrets.
+    if spoilt := _spoilt(agent, permitted.preview):
+        return _result(call, "error", spoilt)
     agent.budget.spend_call()
-    done = agent.host.redactor.done(await _run(agent, tool, call, permitted, context))
+    await agent.host.audit.sync()
+    run = partial(_run, agent, tool, call, permitted, context)
+    # What a person runs is the person's own: no rewind takes it back.
+    ran = await (around(agent, tool, call, permitted, run) if asked_by == "model" else run())
+    done = agent.host.redactor.done(ran, tool.kind, call.id)
     done = _annotated(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
     return await _guarded_result(agent, tool, call, done, permitted, guard)
 
@@ -166,6 +199,18 @@ async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, c
     reads.keep(call, stamp, done)
     _tell_seen(tool, permitted.preview, context)
     return done
+
+
+def _spoilt(agent: Agent, preview: Preview | None) -> str:
+    """Why these changes must not be written: they would put our own marker where a secret stands."""
+    changes = preview.changes if preview is not None else None
+    path = agent.host.redactor.spoilt(changes) if changes is not None else ""
+    if not path:
+        return ""
+    return (
+        f"nothing was written: the new text of {path} holds a [redacted ...] marker in place of a secret; "
+        "leave the lines with the secret as they are (edit around them), or ask the person to edit the file"
+    )
 
 
 def _tell_seen(tool: Tool, preview: Preview | None, context: Context) -> None:
@@ -229,8 +274,7 @@ def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
 
 def _progress(agent: Agent, call: ToolCall) -> Say:
     def progress(text: str) -> None:
-        clean = agent.host.redactor.text(text)
-        agent.host.log.emit(ToolCallProgressed(call.id, clean), agent.path, call.id)
+        agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
 
     return progress
 

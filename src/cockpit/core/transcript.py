@@ -1,7 +1,7 @@
 """A session's file: append-only JSON lines, one writer, flushed per record.
 
 Records are the header, ops that were accepted, durable envelopes, pieces of an unfinished answer
-(`Draft`), and marks that a call was about to run (`Mark`). A torn last line is cut and that is
+(`Draft`), marks that a call was about to run (`Mark`), hashes of the audit (`Anchor`). A torn last line is cut and that is
 reported; a line that cannot be read elsewhere is kept in the file, skipped and reported.
 """
 
@@ -49,6 +49,13 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """The hash of the audit's last line when this was written."""
+
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """An op that was taken. `seq` is the last event's before it."""
 
@@ -56,7 +63,7 @@ class Accepted:
     seq: int
 
 
-Record: TypeAlias = Header | Draft | Mark | Accepted | Envelope
+Record: TypeAlias = Header | Draft | Mark | Anchor | Accepted | Envelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +158,8 @@ def _line(record: Record) -> bytes:
             }
         case Mark(call):
             value = {"record": "mark", "call": call}
+        case Anchor(hashed):
+            value = {"record": "audit", "hash": hashed}
         case Header():
             value = {
                 "record": "session",
@@ -192,6 +201,8 @@ def _other(raw: Mapping[str, object]) -> Record:
             return Draft(*(str(raw[key]) for key in ("message", "text", "thoughts", "agent")))
         case "mark":
             return Mark(str(raw["call"]))
+        case "audit":
+            return Anchor(str(raw["hash"]))
         case "session":
             created = float(str(raw["created"]))
             forked = str(raw.get("forked", ""))

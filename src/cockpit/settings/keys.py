@@ -8,6 +8,7 @@ cockpit's files lie in it, keys too, and the keyring is left alone. Nothing here
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from cockpit import paths
@@ -16,6 +17,8 @@ from cockpit.settings.atomic import write_atomically
 
 SERVICE = "cockpit"
 KEYRING = "keyring"
+# Every key this process has held in its hands, and whose it is: what redaction looks for.
+_known: dict[str, str] = {}
 
 
 class KeyRefused(CockpitError):
@@ -24,6 +27,11 @@ class KeyRefused(CockpitError):
 
 def file() -> Path:
     return paths.config() / "keys.json"
+
+
+def known() -> Mapping[str, str]:
+    """Every key that was typed, found or saved in this process, and its provider's name."""
+    return _known
 
 
 def tidy(text: str) -> str:
@@ -39,6 +47,7 @@ def tidy(text: str) -> str:
         raise KeyRefused("a key has no spaces and is one line", "paste the key alone")
     if not key.isascii() or not key.isprintable():
         raise KeyRefused("the key has characters that no key has", "copy it again from the provider's page")
+    _known.setdefault(key, "saved")
     return key
 
 
@@ -57,12 +66,16 @@ def find_key(provider: str) -> tuple[str, str] | None:
     if not place:
         return None
     key = _ask_keyring(provider) if place == KEYRING else _entries()[provider].get("key")
-    return (key, place) if isinstance(key, str) and key else None
+    if not isinstance(key, str) or not key:
+        return None
+    _known[key] = provider
+    return key, place
 
 
 def save_key(provider: str, key: str) -> str:
     """Keep `key` for `provider`; where it now lies. Raises `KeyRefused` and OSError."""
     key = tidy(key)
+    _known[key] = provider
     entries = _entries()
     in_keyring = _give_keyring(provider, key)
     entries[provider] = {KEYRING: True} if in_keyring else {"key": key}

@@ -1,0 +1,154 @@
+"""`cockpit audit verify|tail|summary`: whether the record of decisions is whole, and what it says."""
+
+import argparse
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from cockpit import paths
+from cockpit.errors import CockpitError
+from cockpit.safety import audit_files, audit_reading
+from cockpit.safety.audit_chain import records
+
+SPAN = re.compile(r"(\d+)([smhdw])")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+ANCHOR = b'{"record":"audit"'
+LOOKED = 0.5
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="cockpit audit", description="The record of decisions.")
+    commands = parser.add_subparsers(dest="what", required=True)
+    verify = commands.add_parser("verify", help="check the chain; exit 1 names the first bad line")
+    verify.add_argument("--json", action="store_true")
+    tail = commands.add_parser("tail", help="the last decisions")
+    tail.add_argument("-n", type=int, default=20, metavar="N")
+    tail.add_argument("--follow", "-f", action="store_true", help="and those to come")
+    tail.add_argument("--json", action="store_true", help="the lines as they are")
+    summary = commands.add_parser("summary", help="decisions by level, tool and approver")
+    summary.add_argument("--since", default="", metavar="WHEN", help="30m, 12h, 7d, or 2026-11-20")
+    summary.add_argument("--json", action="store_true")
+    given = parser.parse_args(list(argv))
+    match given.what:
+        case "verify":
+            return _verify(given.json)
+        case "tail":
+            return _tail(given.n, given.follow, given.json)
+        case "summary":
+            return _summary(_since(given.since), given.json)
+        case other:
+            raise AssertionError(other)
+
+
+def _verify(as_json: bool) -> int:
+    found = audit_reading.verify(paths.state(), _anchors())
+    fault = found.fault
+    if as_json:
+        told: dict[str, object] = {
+            "ok": found.is_whole,
+            "files": found.files,
+            "lines": found.lines,
+            "unchained": found.unchained,
+            "missing": list(found.missing),
+        }
+        if fault is not None:
+            told |= {"file": fault.file, "line": fault.line, "what": fault.what}
+        print(json.dumps(told, ensure_ascii=False))
+    elif fault is not None:
+        print(f"broken: {fault.file} line {fault.line}: {fault.what}")
+    elif found.missing:
+        print(f"broken: the end was cut or the files were replaced; the chain lacks {found.missing[0]}")
+    else:
+        before = f"; unchained before line {found.unchained + 1}" if found.unchained else ""
+        print(f"ok: {found.lines} lines in {found.files} files{before}")
+    return 0 if found.is_whole else 1
+
+
+def _anchors() -> dict[str, str]:
+    """The newest hash that each transcript holds."""
+    found: dict[str, str] = {}
+    for path in (paths.state() / "sessions").glob("*/*.jsonl"):
+        with path.open("rb") as file:
+            noted = [line for line in file if line.startswith(ANCHOR)]
+        for record in records(noted[-1]) if noted else ():
+            found[f"the hash in the transcript of {path.stem}"] = str(record.get("hash", ""))
+    return found
+
+
+def _tail(number: int, follow: bool, as_json: bool) -> int:
+    rows = list(audit_reading.every(paths.state()))
+    for row in rows[len(rows) - max(0, number) :] if number else ():
+        print(json.dumps(row, ensure_ascii=False) if as_json else _line(row))
+    for row in _coming() if follow else ():
+        print(json.dumps(row, ensure_ascii=False) if as_json else _line(row))
+    return 0
+
+
+def _coming() -> Iterator[Mapping[str, object]]:
+    """Lines as they are written, until the person has seen enough."""
+    path, at, inode = audit_files.current(paths.state()), -1, 0
+    while True:
+        try:
+            facts = path.stat()
+            if at < 0:
+                at, inode = facts.st_size, facts.st_ino
+            if inode != facts.st_ino or facts.st_size < at:
+                at, inode = 0, facts.st_ino
+            with path.open("rb") as file:
+                file.seek(at)
+                raw = file.read()
+        except FileNotFoundError:
+            at, raw = 0, b""
+        whole = raw.rpartition(b"\n")[0]
+        if whole:
+            at += len(whole) + 1
+            yield from records(whole)
+        time.sleep(LOOKED)
+
+
+def _line(row: Mapping[str, object]) -> str:
+    when = row.get("time")
+    stamp = time.strftime("%m-%d %H:%M:%S", time.localtime(when)) if isinstance(when, int | float) else "-"
+    words = [stamp, str(row.get("session", "")), str(row.get("agent", "")), str(row.get("what", ""))]
+    words += [str(row[key]) for key in ("tool", "level", "outcome", "approver", "reason") if row.get(key)]
+    rules = row.get("rules")
+    if isinstance(rules, list) and rules:
+        words.append(f"[{', '.join(map(str, rules))}]")
+    return " ".join("  ".join(word for word in words if word).split("\n"))
+
+
+def _since(text: str) -> float:
+    if not text:
+        return 0.0
+    if found := SPAN.fullmatch(text):
+        return time.time() - int(found[1]) * SECONDS[found[2]]
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except ValueError as error:
+        raise CockpitError(f"{text!r} is no time", "write 30m, 12h, 7d, or a day as 2026-11-20") from error
+
+
+def _summary(since: float, as_json: bool) -> int:
+    summary = audit_reading.summed(audit_reading.every(paths.state()), since)
+    if as_json:
+        print(json.dumps(summary.as_json(), ensure_ascii=False))
+        return 0
+    print(f"{summary.decisions} decisions, {summary.asked} asked, {sum(summary.denied.values())} denied")
+    for title, counted in (
+        ("by level", summary.levels),
+        ("by tool", summary.tools),
+        ("by approver", summary.approvers),
+        ("denied", summary.denied),
+        ("ran unasked", summary.unasked),
+    ):
+        _table(title, counted)
+    return 0
+
+
+def _table(title: str, counted: Counter[str]) -> None:
+    if counted:
+        print(f"\n{title}")
+    for name, number in counted.most_common():
+        print(f"{number:6}  {name}")
