@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 GENESIS = "0" * 64
 LINE = re.compile(rb'(\{.*"prev_hash":"([0-9a-f]{64})"),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
 BEGAN = "began"
+PUT_BEFORE = "lines were put before the chain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Reading:
         rest = lines.pop()
         for number, line in enumerate(lines, start=1):
             if self.fault is None and (what := self._line(line)):
-                self.fault = Fault(name, number, what)
+                self.fault = Fault(name, 1 if what is PUT_BEFORE else number, what)
         if rest and self.fault is None:
             self.fault = Fault(name, len(lines) + 1, "the last line has no end: it was torn or cut")
 
@@ -76,8 +77,10 @@ class Reading:
     def _first(self, line: bytes) -> str:
         """The first chained line must own up to every line before it."""
         record = json.loads(line)
-        known = (record.get("unchained"), record.get("sha256")) if record.get("what") == BEGAN else (0, "")
-        found = (self.unchained, self._plain.hexdigest() if self.unchained else "")
+        if record.get("what") != BEGAN:
+            return PUT_BEFORE if self.unchained else ""
+        known = record.get("unchained"), record.get("sha256")
+        found = self.unchained, self._plain.hexdigest()
         return "" if known == found else "the lines before the chain are not those it began after"
 
 
