@@ -10,6 +10,7 @@ from cockpit.core.approval import Approvals
 from cockpit.core.budget import Budget, Limits
 from cockpit.core.carrying import Carrying
 from cockpit.core.catalog import Catalog
+from cockpit.core.checkpointing import Checkpointing
 from cockpit.core.history import History
 from cockpit.core.log import Log
 from cockpit.core.read_cache import ReadCache

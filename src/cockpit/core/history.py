@@ -6,7 +6,7 @@ call in `messages()` has exactly one result, whatever happened (property-tested)
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from cockpit.core.sent import Sent
 from cockpit.protocol.content import Text
@@ -14,6 +14,7 @@ from cockpit.protocol.events import (
     ContextCompacted,
     Envelope,
     MessageFinished,
+    Rewound,
     ToolCallFinished,
     ToolCallStarted,
     TurnStarted,
@@ -28,6 +29,7 @@ from cockpit.protocol.messages import (
 )
 
 PREVIEW = 600
+Edited: TypeAlias = tuple[Literal["drop", "pin", "fold", "restore"], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class History:
     summary: str = ""
     _asked: dict[str, ToolCall] = field(default_factory=dict)
     _pruned_before: int = 0
+    # All that was folded in, so that it can be folded again without what was rewound.
+    _seen: list[Envelope | Edited] = field(default_factory=list)
     # Grown with each entry; None when something before the end is different now.
     _sent: Sent | None = None
 
@@ -55,6 +59,24 @@ class History:
         """Fold one envelope in."""
         if envelope.agent != self.agent:
             return
+        self._seen.append(envelope)
+        if isinstance(envelope.event, Rewound):
+            self._fold_again()
+        else:
+            self._fold(envelope)
+
+    def _fold_again(self) -> None:
+        """Without what was said between the begin of a rewound turn and its rewind."""
+        hidden = rewound_ranges(one for one in self._seen if isinstance(one, Envelope))
+        self.entries, self.summary, self._pruned_before, self._sent = [], "", 0, None
+        self._asked.clear()
+        for one in self._seen:
+            if not isinstance(one, Envelope):
+                self._edit(*one)
+            elif not any(begin <= one.seq < end for begin, end in hidden):
+                self._fold(one)
+
+    def _fold(self, envelope: Envelope) -> None:
         match envelope.event:
             case TurnStarted(content=content):
                 self._add(envelope.seq, UserMessage(content))
@@ -71,6 +93,11 @@ class History:
 
     def edit(self, change: Literal["drop", "pin", "fold", "restore"], seqs: Iterable[int]) -> None:
         """What a person does to messages; the calls and results of a dropped message go with it."""
+        edited = (change, tuple(seqs))
+        self._seen.append(edited)
+        self._edit(*edited)
+
+    def _edit(self, change: Literal["drop", "pin", "fold", "restore"], seqs: Iterable[int]) -> None:
         states: dict[str, Literal["", "dropped", "pinned", "folded"]]
         states = {"drop": "dropped", "pin": "pinned", "fold": "folded", "restore": ""}
         chosen = set(seqs)
@@ -147,3 +174,15 @@ class History:
             return
         self.summary = summary
         self.entries = [e for e in self.entries if e.seq >= kept_from or e.state == "pinned"]
+
+
+def rewound_ranges(envelopes: Iterable[Envelope]) -> list[tuple[int, int]]:
+    """From which event to before which other one nothing is told any more; undone rewinds are left out."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for envelope in envelopes:
+        event = envelope.event
+        if isinstance(event, Rewound) and event.undoes:
+            ranges.pop(event.undoes, None)
+        elif isinstance(event, Rewound) and event.what != "files":
+            ranges[event.id] = (event.from_seq, envelope.seq)
+    return list(ranges.values())

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from cockpit.core.agent import Agent
 from cockpit.core.catalog import Entry
+from cockpit.core.checkpoint_rows import checkpoints
 from cockpit.core.code import about_code
 from cockpit.core.context import table
 from cockpit.core.ledger import refusals
@@ -20,7 +21,6 @@ from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import (
     ChangeRows,
     Changes,
-    CheckpointRows,
     Checkpoints,
     CommandRow,
     CommandRows,
@@ -70,7 +70,7 @@ async def answer(agent: Agent, query: Query) -> Reply:
         case Refusals():
             return RefusalRows(refusals(agent.host.log.durable()))
         case Checkpoints():
-            return CheckpointRows(())
+            return await checkpoints(agent, query)
         case Output(handle, cursor):
             return _output(agent, handle, cursor)
         case Plugins():

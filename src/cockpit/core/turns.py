@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from cockpit.core.agent import Agent
@@ -10,6 +11,7 @@ from cockpit.core.budget import Budget
 from cockpit.core.mentions import expanded
 from cockpit.core.tool_calls import run_calls
 from cockpit.core.turn import begin, go_on, run_turn
+from cockpit.errors import CockpitError
 from cockpit.protocol.content import Block, plain
 from cockpit.protocol.events import TurnFinished, TurnStarted, Warned
 from cockpit.protocol.messages import ToolCall, Usage
@@ -82,6 +84,19 @@ class Turns:
             await asyncio.sleep(0)
             running.cancel()
             await asyncio.wait((running,), timeout=CANCEL_SECONDS)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nothing runs in it, and what is said meanwhile begins after it. Raises `CockpitError` while a
+        turn runs."""
+        if self.is_busy() or self._stopping:
+            raise CockpitError("a turn is running", "interrupt it first (Esc), then rewind")
+        self._stopping = True
+        try:
+            yield
+        finally:
+            self._stopping = False
+            self._start_next()
 
     async def close(self) -> None:
         self._closed = True

@@ -24,6 +24,7 @@ from cockpit.protocol.messages import (
     ToolResult,
     Usage,
 )
+from cockpit.protocol.rewinding import Rewound as Rewound
 from cockpit.protocol.rows import PanelRow, TodoRow
 
 
@@ -227,6 +228,7 @@ Event: TypeAlias = (
     | PlanChanged
     | FileChanged
     | ContextCompacted
+    | Rewound
     | UsageChanged
     | Warned
     | TurnFinished

@@ -153,12 +153,16 @@ class Compact:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Take files, or conversation, or both back to before `turn`."""
+    """Take files, or conversation, or both back to before `turn`. Files that a person has changed since
+    stay as they are, unless `persons` is `overwrite`. `undo` takes a rewind back: that of the id `turn`,
+    or the last one; `what` is then what that one was."""
 
     id: str
     origin: str
     turn: str
     what: Literal["files", "conversation", "both"] = "both"
+    persons: Literal["keep", "overwrite"] = "keep"
+    undo: bool = False
 
 
 @dataclass(frozen=True, slots=True)

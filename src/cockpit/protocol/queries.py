@@ -18,6 +18,9 @@ from cockpit.protocol.code import (
 )
 from cockpit.protocol.content import Diff
 from cockpit.protocol.messages import Json
+from cockpit.protocol.rewinding import CheckpointRow as CheckpointRow
+from cockpit.protocol.rewinding import CheckpointRows as CheckpointRows
+from cockpit.protocol.rewinding import Checkpoints as Checkpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,24 +140,6 @@ class RefusalRow:
 @dataclass(frozen=True, slots=True)
 class RefusalRows:
     rows: tuple[RefusalRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
-    """The places this session can go back to."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointRow:
-    turn: str
-    title: str
-    time: float
-    files: int
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointRows:
-    rows: tuple[CheckpointRow, ...]
 
 
 @dataclass(frozen=True, slots=True)

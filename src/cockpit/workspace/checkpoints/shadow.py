@@ -8,11 +8,12 @@ import contextlib
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cockpit.errors import CockpitError
 from cockpit.workspace.checkpoints import keeping
+from cockpit.workspace.checkpoints.counting import Counting
 from cockpit.workspace.checkpoints.ledger import Before, Ledger, Opened
 from cockpit.workspace.checkpoints.objects import Objects
 from cockpit.workspace.checkpoints.remembered import Remembered
@@ -37,6 +38,7 @@ class Shadow:
     def __init__(self, root: str, folder: Path, limits: Limits | None = None) -> None:
         self.root = root
         self.objects = Objects(folder)
+        self.counting = Counting(self.objects)
         self.ledger = Ledger(folder)
         self.problem = ""
         self._folder = folder
@@ -52,12 +54,12 @@ class Shadow:
 
     def warm(self) -> None:
         """Look the root over for the first time, so that the first call need not wait for it."""
-        with self._lock:
+        with self._lock, contextlib.suppress(Stopped):
             self._ready()
 
-    def begin(self, call: Call, paths: tuple[str, ...] | None) -> str:
-        """`call` is about to run, and to write `paths` (None: anything). What is in the way of a
-        checkpoint of it, or ""."""
+    def begin(self, call: Call, paths: tuple[str, ...] | None, jobs: bool = False) -> str:
+        """`call` is about to run, and to write `paths` (None: anything). `jobs`: programs of earlier
+        calls still run, so that what is new now may be theirs. What is in the way of a checkpoint, or ""."""
         with self._lock:
             try:
                 self._prepare()
@@ -66,7 +68,7 @@ class Shadow:
                     return ""
                 self._ready()
                 if not self.problem:
-                    self._scan()
+                    self._between(call, self._scan(), jobs)
                     self._pending[call.call] = Pending(self.ledger.begin(call), None)
             except Stopped:
                 return "the session ends"
@@ -191,7 +193,13 @@ class Shadow:
             self.ledger.add(Record("call", mark.call, time.time(), delta, sure=mark.before is not None))
         mark.end()
 
-    def _scan(self) -> None:
+    def _between(self, call: Call, delta: Delta, jobs: bool) -> None:
+        """What is new before a call is a person's, unless a job may have done it: nobody can tell then."""
+        if delta and jobs and not any(one.before is None for one in self._pending.values()):
+            job = replace(call, call=f"{call.call}-jobs", title="background jobs")
+            self.ledger.add(Record("call", job, call.started, delta, sure=False))
+
+    def _scan(self) -> Delta:
         """What is different since the last look belongs to every call that may have written it."""
         assert self._tree is not None
         delta = self._look_over()
@@ -201,6 +209,7 @@ class Shadow:
             if pending.before is None:
                 pending.delta = joined(pending.delta, delta)
         self._remember(tuple(file.path for file in delta.files))
+        return delta
 
     def _look_over(self) -> Delta:
         assert self._tree is not None

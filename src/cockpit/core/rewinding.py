@@ -1,0 +1,194 @@
+"""Going back to before a turn: what there is to go back to, and the way. A call's turn, and the
+conversation, are this module's; files are the part of `workspace/checkpoints`."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from cockpit.core.agent import Agent
+from cockpit.core.permission import Permitted
+from cockpit.errors import CockpitError
+from cockpit.plugin.tools import Capability, Done, Preview, Tool
+from cockpit.protocol.content import plain
+from cockpit.protocol.events import Envelope, FileChanged, Rewound, TurnStarted, Warned
+from cockpit.protocol.messages import ToolCall
+from cockpit.protocol.ops import Rewind
+from cockpit.workspace.changes import diff_of
+from cockpit.workspace.checkpoints.planning import Way, reversed_files, way_back
+from cockpit.workspace.checkpoints.restoring import Restored, restore
+from cockpit.workspace.checkpoints.shadow import Shadow
+from cockpit.workspace.checkpoints.values import Call, Delta, Record
+
+CHANGES_NOTHING: frozenset[Capability] = frozenset(
+    {"none", "fs.read", "secret.read", "net.egress", "ask.person", "proc.signal"}
+)
+LOOKING = ("read", "search", "think", "fetch")
+TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of the main agent. `seq` is its first event's."""
+
+    id: str
+    seq: int
+    time: float
+    prompt: str
+
+
+async def around(
+    agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, run: Callable[[], Awaitable[Done]]
+) -> Done:
+    """`run` the call between two looks at the files, so that what it changes can be taken back."""
+    kept = agent.host.checkpoints
+    if kept is None or not await _may_write(agent, tool, call, permitted.preview):
+        return await run()
+    log, preview = agent.host.log, permitted.preview
+    title = (preview.title if preview is not None else "") or tool.name
+    facts = Call(agent.host.session, log.turn, agent.path, call.id, title[:TITLE], time.time())
+
+    def say(text: str, hint: str) -> None:
+        log.emit(Warned(text, hint, "checkpoints"), agent.path, call.id)
+
+    jobs = any(job.running for job in agent.host.workspace.processes.jobs())
+    await kept.begin(facts, _paths(preview), jobs, say)
+    try:
+        return await run()
+    finally:
+        await kept.finish(call.id, say)
+
+
+def warm(agent: Agent, tool: Tool) -> None:
+    """A call was taken up that may write, or is a sign of more: look the files over beside it."""
+    if agent.host.checkpoints is not None and tool.kind not in LOOKING:
+        agent.host.checkpoints.warm()
+
+
+async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None) -> bool:
+    if tool.capabilities <= CHANGES_NOTHING or tool.is_concurrent(call.arguments):
+        return False
+    launch = preview.launch if preview is not None else None
+    if launch is None or launch.profile != "read":
+        return True
+    # Only what is really held in can change nothing.
+    return (await agent.host.workspace.processes.isolation()).level == "none"
+
+
+def _paths(preview: Preview | None) -> tuple[str, ...] | None:
+    """What a call says it will write; None where it may write anything."""
+    if preview is None or preview.changes is None:
+        return None
+    files = preview.changes.files
+    return tuple(dict.fromkeys(path for one in files for path in (one.moved_from, one.path) if path))
+
+
+async def rewind(agent: Agent, op: Rewind) -> None:
+    """Carry `op` out. Nothing else may run. Raises `CockpitError` when nothing could be done."""
+    asked = _undoing(agent, op.turn) if op.undo else _to_turn(agent, op)
+    shadow, restored, way = _shadow(agent), Restored((), (), ()), Way()
+    persons: tuple[str, ...] = ()
+    if asked.what != "conversation":
+        way = await asyncio.to_thread(_way, shadow, agent, asked)
+        steps = way.of("agent") + (way.of("person") if op.persons == "overwrite" else ())
+        persons = tuple(step.path for step in way.of("person") if op.persons == "keep")
+        restored = await restore(agent.host.workspace, shadow.objects, way, steps)
+        await asyncio.to_thread(_record, shadow, agent, op.id, asked, way, restored)
+        await _announce(agent, restored)
+    left = (*((step.path, step.reason) for step in way.blocked), *restored.left)
+    said = tuple(f"{path}: {reason}" for path, reason in left)
+    files = len(restored.paths)
+    event = replace(asked, id=op.id, files=files, kept=persons, left=said)
+    agent.host.log.emit(event)
+    if event.what != "files":
+        agent.context_tokens = 0
+
+
+def turns(envelopes: tuple[Envelope, ...]) -> tuple[Turn, ...]:
+    """The main agent's turns, in order."""
+    return tuple(
+        Turn(one.turn, one.seq, one.time, plain(one.event.content))
+        for one in envelopes
+        if isinstance(one.event, TurnStarted) and one.agent == "main"
+    )
+
+
+def in_force(agent: Agent) -> dict[str, Rewound]:
+    """The rewinds that nobody has undone, by id."""
+    found: dict[str, Rewound] = {}
+    for envelope in agent.host.log.durable():
+        if isinstance(event := envelope.event, Rewound):
+            if event.undoes:
+                found.pop(event.undoes, None)
+            else:
+                found[event.id] = event
+    return found
+
+
+def gone_turns(agent: Agent, part: str) -> set[str]:
+    """The turns of which the `files` (or the `conversation`) were rewound and are so still."""
+    order = turns(agent.host.log.durable())
+    seqs = {one.event.id: one.seq for one in agent.host.log.durable() if isinstance(one.event, Rewound)}
+    gone: set[str] = set()
+    for event in in_force(agent).values():
+        if event.what in (part, "both"):
+            gone |= {one.id for one in order if event.from_seq <= one.seq < seqs[event.id]}
+    return gone
+
+
+def way_to(agent: Agent, turn: str) -> Way:
+    """The way to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
+    Raises `CockpitError` for a turn that is none."""
+    if turn in in_force(agent):
+        return _way(_shadow(agent), agent, _undoing(agent, turn))
+    return _way(_shadow(agent), agent, _to_turn(agent, Rewind("", "", turn)))
+
+
+def _shadow(agent: Agent) -> Shadow:
+    if agent.host.checkpoints is None:
+        raise CockpitError("this session keeps no checkpoints", "git can take files back")
+    return agent.host.checkpoints.shadow
+
+
+def _to_turn(agent: Agent, op: Rewind) -> Rewound:
+    for turn in turns(agent.host.log.durable()):
+        if turn.id == op.turn:
+            return Rewound(op.id, turn.id, op.what, turn.seq, prompt=turn.prompt)
+    raise CockpitError(f"there is no turn {op.turn} in this session", "/rewind lists them")
+
+
+def _undoing(agent: Agent, id: str) -> Rewound:
+    """The event that takes a rewind back: that of `id`, or the last."""
+    found = in_force(agent)
+    if not found or (id and id not in found):
+        raise CockpitError("there is no rewind to undo", "/rewind lists what there is")
+    event = found[id] if id else tuple(found.values())[-1]
+    return Rewound("", event.turn, event.what, event.from_seq, undoes=event.id)
+
+
+def _way(shadow: Shadow, agent: Agent, asked: Rewound) -> Way:
+    records = shadow.records(agent.host.session)
+    if asked.undoes:
+        chosen = [one for one in records if one.kind == "rewind" and one.call.call == asked.undoes]
+    else:
+        gone = gone_turns(agent, "files")
+        order = turns(agent.host.log.durable())
+        wanted = {one.id for one in order if one.seq >= asked.from_seq} - gone
+        chosen = [one for one in records if one.kind == "call" and one.call.turn in wanted]
+    return way_back(chosen, shadow.now)
+
+
+def _record(shadow: Shadow, agent: Agent, id: str, asked: Rewound, way: Way, restored: Restored) -> None:
+    """A rewind is a step like any other: what it changed is kept, so that it can be undone."""
+    now = time.time()
+    call = Call(agent.host.session, "", agent.path, id, "rewind", now)
+    delta = Delta(reversed_files(way, restored.paths), restored.made, restored.removed)
+    shadow.rewound(Record("rewind", call, now, delta, undoes=asked.undoes))
+
+
+async def _announce(agent: Agent, restored: Restored) -> None:
+    """Tell frontends and language servers which files are different now."""
+    diffs = await asyncio.to_thread(lambda: [diff_of(change) for change in restored.changes])
+    for change, diff in zip(restored.changes, diffs, strict=True):
+        agent.host.navigator.changed(change.path, change.before, ())
+        agent.host.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))
