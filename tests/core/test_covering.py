@@ -1,0 +1,105 @@
+"""Which rules cover a call: by the words of every command, never by the beginning of a text."""
+
+import pytest
+from tests.support.session_view import registered
+
+from cockpit.builtin import delete, edit, shell
+from cockpit.core.rules import Asked, Rule, covering, parse
+from cockpit.plugin.safety import CommandPart, Level
+from cockpit.plugin.tools import CommandLine, Preview, Tool
+
+SHELL = registered(shell)["shell"]
+EDIT = registered(edit)["edit"]
+DELETE = registered(delete)["delete"]
+
+
+def part(*argv: str | None, level: Level = "ask", shape: str = "x") -> CommandPart:
+    return CommandPart(" ".join(one or "?" for one in argv), argv, level, shape=shape)
+
+
+def asked(*parts: CommandPart, text: str = "") -> Asked:
+    return Asked(SHELL, Preview("", line=CommandLine(text, "bash", "/ws")), "/ws", parts)
+
+
+def allow(*texts: str) -> tuple[Rule, ...]:
+    return tuple(parse("allow", text, "mine") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("rule", "argv", "fits"),
+    [
+        ("Bash(git status *)", ("git", "status"), True),
+        ("Bash(git status *)", ("git", "status", "-s"), True),
+        ("Bash(git status *)", ("git", "push"), False),
+        ("Bash(git status:*)", ("git", "status", "-s"), True),
+        ("Bash(git *)", ("gitk",), False),
+        ("Bash(npm run test)", ("npm", "run", "test"), True),
+        ("Bash(npm run test)", ("npm", "run", "test", "--", "x"), False),
+        ("Bash(npm run test)", ("npm", "run", "test && rm"), False),
+        ("Bash(npm run *)", ("npm", "run test"), False),
+        ("Bash(echo a b)", ("echo", "a b"), False),
+        ("Bash(git *)", ("/tmp/git", "status"), False),
+        ("Bash(git *)", ("./git", "status"), False),
+        ("Bash(pytest *)", ("pytest", None), True),
+        ("Bash(pytest -q)", ("pytest", None), False),
+        ("Bash(pytest *)", (None, "-q"), False),
+        ("Bash", ("anything",), True),
+        ("Bash(*)", ("anything", "else"), True),
+        ("Edit(**)", ("git", "status"), False),
+    ],
+)
+def test_an_allow_rule_fits_words_not_text(rule: str, argv: tuple[str | None, ...], fits: bool) -> None:
+    assert (covering(allow(rule), asked(part(*argv))) is not None) == fits
+
+
+def test_allow_rules_cover_a_line_together_or_not_at_all() -> None:
+    test, commit = part("npm", "test"), part("git", "commit", "-m", "x")
+    rules = allow("Bash(npm test)", "Bash(git commit *)")
+    both = covering(rules, asked(test, commit))
+    assert both is not None and both.by == rules
+    assert covering(rules[:1], asked(test, commit)) is None
+
+
+def test_what_was_read_as_safe_needs_no_rule_beside_it() -> None:
+    line = asked(part("pytest", "-q"), part("tail", "-5", level="allow"))
+    assert covering(allow("Bash(pytest *)"), line) is not None
+
+
+@pytest.mark.parametrize("level", ["ask", "deny"])
+def test_what_may_not_be_remembered_is_covered_by_no_allow_rule(level: Level) -> None:
+    sudo = part("sudo", "ls", level=level, shape="")
+    assert covering(allow("Bash", "Bash(*)", "Bash(sudo *)"), asked(sudo)) is None
+
+
+def test_a_deny_beats_an_ask_beats_an_allow_and_what_loses_is_named() -> None:
+    rules = (
+        *allow("Bash(git *)"),
+        parse("ask", "Bash(git push *)", "b"),
+        parse("deny", "Bash(git push -f)", "c"),
+    )
+    push = covering(rules, asked(part("git", "push")))
+    assert push is not None and (push.level, str(push)) == ("ask", "Bash(git push *) (b)")
+    assert [str(one) for one in push.shadowed] == ["Bash(git *)"]
+    force = covering(rules, asked(part("git", "push", "-f")))
+    assert force is not None and force.level == "deny" and len(force.shadowed) == 2
+
+
+@pytest.mark.parametrize("text", ["/usr/bin/git push", "sudo git push", "x=$(git push)", "a |& git push"])
+def test_a_deny_rule_finds_a_command_that_nobody_could_read(text: str) -> None:
+    unread = CommandPart(text, (), "ask")
+    found = covering((parse("deny", "Bash(git push *)", "mine"),), asked(unread, text=text))
+    named = covering((parse("deny", "Bash(git push *)", "mine"),), asked(part("/usr/bin/git", "push")))
+    assert named is not None and (found is not None or text.startswith("/"))
+
+
+@pytest.mark.parametrize(("tool", "covered"), [(EDIT, True), (DELETE, False)])
+def test_leave_to_edit_is_no_leave_to_delete(tool: Tool, covered: bool) -> None:
+    call = Asked(tool, Preview("", paths=("/ws/src/a.py",)), "/ws")
+    assert (covering(allow("Edit(src/**)"), call) is not None) == covered
+    assert covering((parse("deny", "Edit(src/**)", "mine"),), call) is not None
+
+
+def test_every_path_of_a_call_must_be_covered() -> None:
+    call = Asked(EDIT, Preview("", paths=("/ws/src/a.py", "/ws/docs/b.md")), "/ws")
+    assert covering(allow("Edit(src/**)"), call) is None
+    assert covering(allow("Edit(src/**)", "Edit(docs/**)"), call) is not None

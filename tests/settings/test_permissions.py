@@ -1,0 +1,90 @@
+"""Rules in files: ours, a project's, Claude Code's; what applies, what is offered, what is taken back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cockpit.errors import SettingsInvalid
+from cockpit.settings import permissions
+from cockpit.settings.files import user_file
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, home: Path) -> Path:
+    root = tmp_path / "ws"
+    (root / ".claude").mkdir(parents=True)
+    (root / ".cockpit").mkdir()
+    lists = {"allow": ["Bash(npm run *)"], "ask": ["Bash(git push:*)"], "deny": ["Read(./secrets/**)"]}
+    (root / ".claude" / "settings.json").write_text(json.dumps({"permissions": lists}), encoding="utf-8")
+    text = '[permissions]\nallow = ["Bash(make *)"]\ndeny = ["Bash(rm *)"]\n'
+    (root / ".cockpit" / "settings.toml").write_text(text, encoding="utf-8")
+    return root
+
+
+def texts(root: Path, trusted: bool, applies: bool) -> set[str]:
+    return {
+        f"{one.level} {one.text}" for one in permissions.entries(str(root), trusted) if one.applies == applies
+    }
+
+
+def test_a_projects_files_tighten_and_only_offer_what_they_would_allow(project: Path) -> None:
+    assert texts(project, True, True) == {
+        "ask Bash(git push:*)",
+        "deny Read(./secrets/**)",
+        "deny Bash(rm *)",
+    }
+    assert texts(project, True, False) == {"allow Bash(npm run *)", "allow Bash(make *)"}
+
+
+def test_before_trust_nothing_of_a_project_is_read(project: Path) -> None:
+    assert permissions.entries(str(project), False) == ()
+
+
+def test_what_another_agent_was_allowed_at_home_is_offered_too(project: Path, home: Path) -> None:
+    (home / ".claude").mkdir()
+    lists = {"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch"]}}
+    (home / ".claude" / "settings.json").write_text(json.dumps(lists), encoding="utf-8")
+    assert texts(project, False, True) == {"deny WebFetch"}
+    assert [one.text for one in permissions.offered(str(project), False)] == ["Bash(ls:*)"]
+
+
+def test_an_offer_is_new_once_and_again_when_it_changes(project: Path) -> None:
+    root = str(project)
+    offers = permissions.offered(root, True)
+    assert [permissions.is_new_offer(root, offers) for _ in range(2)] == [True, False]
+    assert permissions.is_new_offer(root, offers[:1])
+    assert not permissions.is_new_offer(root, ())
+
+
+def test_what_is_adopted_applies_for_this_folder_alone_and_can_be_taken_back(project: Path) -> None:
+    root = str(project)
+    permissions.adopt(root, permissions.offered(root, True))
+    assert {"allow Bash(npm run *)", "allow Bash(make *)"} <= texts(project, False, True)
+    assert permissions.offered(root, True) == ()
+    assert permissions.entries(str(project.parent), False) == ()
+    assert permissions.remove(root, "Bash(make *)") == (f"projects.{root}.permissions.allow",)
+    assert permissions.remove(root, "Bash(make *)") == ()
+    assert "allow Bash(make *)" not in texts(project, False, True)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"permissions": 3}', "", "\0", "[" * 100_000])
+def test_another_programs_broken_file_says_nothing(project: Path, text: str) -> None:
+    (project / ".claude" / "settings.json").write_text(text, encoding="utf-8")
+    assert texts(project, True, False) == {"allow Bash(make *)"}
+
+
+def test_our_own_broken_file_is_named() -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text('[permissions]\nallow = "Bash"\n', encoding="utf-8")
+    with pytest.raises(SettingsInvalid, match=r"settings\.toml: permissions\.allow must be a list"):
+        permissions.entries("/ws", False)
