@@ -126,7 +126,12 @@ class Sandbox:
         if token >= 0:
             seen = aftercare.before(guarded.links, (*git.unwelcome, *unwelcome(root)))
         shares = launch.profile == "net" and not launch.hosts
-        masked = (*places.again_hidden(around.home), *places.system_secrets(), *places.sockets(outer))
+        seen_folders = (root, self._top, *git.stores, *shown, around.scratch)
+        masked = (
+            *places.again_hidden(around.home),
+            *places.system_secrets(),
+            *places.sockets(outer, seen_folders),
+        )
         if shares and is_within(servers := os.path.realpath("/etc/resolv.conf"), "/run"):
             shown = (*shown, servers)
         view = bubblewrap.View(

@@ -105,15 +105,18 @@ def system_secrets() -> tuple[str, ...]:
     return tuple(one for one in sorted(SYSTEM_SECRETS) if os.path.exists(one) and os.access(one, os.R_OK))
 
 
-def sockets(hides: tuple[str, ...], listing: str = "/proc/net/unix") -> tuple[str, ...]:
-    """The sockets of other programs that have a path outside of `hides`: who may write there could
-    connect to them, also from a network of its own."""
+def sockets(
+    hides: tuple[str, ...], seen: tuple[str, ...], listing: str = "/proc/net/unix"
+) -> tuple[str, ...]:
+    """The sockets of other programs that have a path outside of `hides`, or within `seen`: a namespace of
+    the network does not stop who can reach the path."""
     try:
         lines = Path(listing).read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
     except OSError:
         return ()
     found = {fields[7] for line in lines if len(fields := line.split(maxsplit=7)) == 8}
-    open_ones = (one for one in found if one.startswith("/") and not is_below(one, hides))
+    absolute = (one for one in found if one.startswith("/"))
+    open_ones = (one for one in absolute if is_below(one, seen) or not is_below(one, hides))
     return tuple(sorted(one for one in open_ones if os.path.exists(one) and os.path.realpath(one) == one))
 
 

@@ -1,0 +1,79 @@
+"""A project, a home with secrets and an outside, for programs that try to get out."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cockpit.plugin.launching import Launch, Profile
+from cockpit.plugin.workspace import Ended
+from cockpit.workspace.processes import LocalProcesses
+
+CANARY = "canary-7f3a"
+
+
+@dataclass(frozen=True)
+class Box:
+    """`claimed` says that a full sandbox is said to be on: then every probe must be held."""
+
+    root: Path
+    home: Path
+    outside: Path
+    processes: LocalProcesses
+    claimed: bool
+
+    async def run(self, script: str, profile: Profile = "build", seconds: float = 30.0) -> Ended:
+        launch = Launch(self.processes.shell(script), str(self.root), (), profile)
+        return await self.processes.run_sealed(launch, launch.seal(), seconds=seconds)
+
+    async def python(self, script: str, profile: Profile = "build") -> Ended:
+        launch = Launch((sys.executable, "-I", "-c", script), str(self.root), (), profile)
+        return await self.processes.run_sealed(launch, launch.seal())
+
+    def is_labelled(self, ended: Ended, profile: Profile) -> bool:
+        """Whether a record of a machine without a full sandbox says so."""
+        return ended.isolation in ("none", f"landlock {profile}")
+
+
+@contextmanager
+def environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def furnish(base: Path) -> tuple[Path, Path, Path]:
+    """A repository with what steers programs, a home with secrets, a folder that is neither."""
+    root, home, outside = base / "work" / "project", base / "person", base / "outside"
+    for folder in (root, home, outside):
+        folder.mkdir(parents=True)
+    for name, text in (
+        (home / ".ssh" / "id_ed25519", CANARY),
+        (home / ".aws" / "credentials", CANARY),
+        (home / ".netrc", CANARY),
+        (home / ".bashrc", "# mine\n"),
+        (home / "notes.txt", CANARY),
+        (outside / "file.txt", "theirs\n"),
+        (root / "main.py", "print(1)\n"),
+        (root / ".env", f"KEY={CANARY}\n"),
+        (root / "sub" / ".env", f"KEY={CANARY}\n"),
+        (root / ".cockpit" / "settings.toml", 'mode = "ask"\n'),
+        (root / ".vscode" / "settings.json", "{}\n"),
+        (root / "sub" / ".claude" / "settings.json", "{}\n"),
+    ):
+        name.parent.mkdir(parents=True, exist_ok=True)
+        name.write_text(text)
+    (home / ".gitconfig").write_text("[user]\n name = n\n email = a@b.c\n")
+    setup = "git init -q . && git add main.py && git -c user.name=n -c user.email=a@b.c commit -qm one"
+    subprocess.run(("bash", "-c", setup), cwd=root, check=True, capture_output=True)
+    return root, home, outside

@@ -1,0 +1,169 @@
+"""G8: a held program writes nowhere but in its workspace, and reads no secrets."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.workspace.sandbox.boxes import CANARY, Box
+from tests.workspace.trees import tree
+
+# Each prints ESCAPED where the write went through. {home}, {outside} and {root} are real folders.
+WRITES = {
+    "home": "echo x > {home}/.bashrc && grep -q x {home}/.bashrc && test -s {home}/notes.txt && echo ESCAPED",
+    "outside": "echo x > {outside}/file.txt && echo ESCAPED",
+    "outside, new": "echo x > {outside}/new.txt && echo ESCAPED",
+    "etc": "echo x > /etc/cockpit-probe && echo ESCAPED",
+    "usr": "touch /usr/bin/cockpit-probe && echo ESCAPED",
+    "link out": "ln -s {outside}/file.txt out && echo x > out && echo ESCAPED",
+    "hard link out": "ln {outside}/file.txt hard && echo x > hard && echo ESCAPED",
+    "git config": "echo '[alias] x = !id' >> .git/config && echo ESCAPED",
+    "git config by git": "git config alias.x '!id' && echo ESCAPED",
+    "git hooks": "echo id > .git/hooks/pre-commit && echo ESCAPED",
+    "git moved away": "mv .git away && echo ESCAPED",
+    "git config replaced": "echo x > new && mv new .git/config && echo ESCAPED",
+    "git config removed": "rm -f .git/config && echo ESCAPED",
+    "cockpit": "echo x > .cockpit/settings.toml && echo ESCAPED",
+    "cockpit moved away": "mv .cockpit away && echo ESCAPED",
+    "cockpit removed": "rm -rf .cockpit && echo ESCAPED",
+    "vscode": "echo x > .vscode/tasks.json && echo ESCAPED",
+    "below": "echo x > sub/.claude/settings.json && echo ESCAPED",
+    "missing mcp": "echo '{{}}' > .mcp.json && echo ESCAPED",
+    "missing envrc": "echo id > .envrc && echo ESCAPED",
+    "missing claude": "(mkdir -p .claude && echo '{{}}' > .claude/settings.json) && echo ESCAPED",
+    "missing claude, replaced": "rmdir .claude && mkdir .claude && echo x > .claude/x && echo ESCAPED",
+    "missing idea, moved": "mkdir n; echo x > n/x; mv -T n .idea && echo ESCAPED",
+    "remount": "mount -o remount,rw / && echo ESCAPED",
+    "unmount": "umount .cockpit && echo ESCAPED",
+    "bind over": "mount --bind {outside} sub && echo ESCAPED",
+    "chmod outside": "chmod 777 {outside}/file.txt && echo ESCAPED",
+    "through proc": "for p in /proc/[0-9]*; do echo x > $p/root{outside}/file.txt && echo ESCAPED; done",
+    "through proc/cwd": "echo x > /proc/1/cwd/../../outside/file.txt && echo ESCAPED",
+}
+READS = {
+    "ssh": "cat {home}/.ssh/id_ed25519",
+    "aws": "cat {home}/.aws/credentials",
+    "netrc": "cat {home}/.netrc",
+    "home": "grep -r canary {home}",
+    "through proc": "cat /proc/*/root{home}/notes.txt",
+    "environment of the parent": "cat /proc/*/environ",
+    "environment": "env",
+    "env file": "cat .env sub/.env",
+    "env file, by a link": "ln -s .env other; cat other",
+    "all of the project": "grep -rs canary .",
+    "keys of cockpit": 'cat "$COCKPIT_HOME"/config/keys.json {cockpit}/config/keys.json',
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+async def test_g8_no_write_gets_out_of_the_workspace_or_into_what_steers(box: Box, name: str) -> None:
+    if not box.claimed:
+        assert box.is_labelled(await box.run("true"), "build")
+        return
+    before = tree(box.home.parent / "outside"), tree(box.home), steering(box.root)
+    script = WRITES[name].format(home=box.home, outside=box.outside, root=box.root)
+    ended = await box.run(f"echo tried; {script}; true")
+    assert ended.isolation == "bwrap build" and ended.output.startswith("tried\n"), ended.output
+    hides = name == "home"  # its home is an empty one of its own: what it writes there is gone
+    assert hides or "ESCAPED" not in ended.output, ended.output
+    assert (tree(box.home.parent / "outside"), tree(box.home), steering(box.root)) == before
+
+
+def steering(root: Path) -> dict[str, bytes]:
+    """What steers programs later: every file in these folders, and names that must not have come."""
+    names = (
+        ".git/config",
+        ".git/hooks",
+        ".cockpit",
+        ".vscode",
+        "sub/.claude",
+        ".claude",
+        ".idea",
+        ".mcp.json",
+    )
+    found = {}
+    for name in (*names, ".envrc"):
+        path = root / name
+        for file in (path, *path.rglob("*")) if path.is_dir() else (path,):
+            if file.exists():
+                found[str(file)] = file.read_bytes() if file.is_file() else b"(folder)"
+    return found
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_g8_secrets_are_not_there_to_read(
+    box: Box, name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "config").mkdir(exist_ok=True)
+    (home / "config" / "keys.json").write_text(CANARY)
+    for variable in ("OPENAI_API_KEY", "MY_SECRET", "GITHUB_TOKEN"):
+        monkeypatch.setenv(variable, CANARY)
+    monkeypatch.setenv("PIP_INDEX_URL", f"https://me:{CANARY}@host.invalid/simple")
+    if not box.claimed:
+        assert box.is_labelled(await box.run("true", "read"), "read")
+        return
+    script = READS[name].format(home=box.home, cockpit=home)
+    ended = await box.run(f"echo tried; ({script}) 2>&1; true", "read")
+    assert ended.isolation == "bwrap read" and ended.output.startswith("tried\n")
+    assert CANARY not in ended.output, ended.output
+
+
+async def test_g8_the_workspace_is_read_only_in_read_and_writable_in_build(box: Box) -> None:
+    if not box.claimed:
+        assert box.is_labelled(await box.run("true", "read"), "read")
+        return
+    assert (await box.run("echo x > new.txt", "read")).code != 0
+    assert not (box.root / "new.txt").exists()
+    ended = await box.run("echo x > new.txt && rm main.py && cat .env && git commit -qam two")
+    assert ended.code == 0, ended.output
+    assert (box.root / "new.txt").read_text() == "x\n" and not (box.root / "main.py").exists()
+    assert CANARY in ended.output, "tests may need the project's own settings; nothing gets out with them"
+
+
+async def test_g8_a_link_that_steers_is_put_back(box: Box) -> None:
+    shared = box.root / "shared"
+    shared.mkdir()
+    (box.root / ".gemini").symlink_to("shared")
+    ended = await box.run(
+        "rm .gemini && mkdir .gemini && echo x > .gemini/settings.json; echo x > .git/commondir"
+    )
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    assert (box.root / ".gemini").is_symlink() and not (box.root / ".git" / "commondir").exists()
+    assert ".gemini" in ended.output and "put back" in ended.output
+
+
+async def test_g8_a_pointer_of_git_opens_no_folder_that_does_not_point_back(box: Box) -> None:
+    store = box.outside / "store"
+    subprocess.run(("git", "init", "-q", "--bare", str(store)), check=True, capture_output=True)
+    subprocess.run(("rm", "-rf", str(box.root / ".git")), check=True)
+    (box.root / ".git").write_text(f"gitdir: {store}\n")
+    before = tree(store)
+    ended = await box.run(
+        f"echo x > {store}/config; echo x > {store}/hooks/x; echo 'gitdir: x' > .git; cat .git"
+    )
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    assert tree(store) == before and f"gitdir: {store}" in ended.output
+
+
+async def test_g8_a_worktree_commits_but_does_not_change_what_git_runs(box: Box) -> None:
+    tree_of = box.root.parent / "second"
+    subprocess.run(("git", "-C", str(box.root), "worktree", "add", "-q", str(tree_of)), check=True)
+    other = Box(tree_of, box.home, box.outside, type(box.processes)(str(tree_of)), box.claimed)
+    try:
+        config = (box.root / ".git" / "config").read_bytes()
+        ended = await other.run(
+            "echo 2 > main.py && git commit -qam two && git log --oneline | wc -l;"
+            f"echo x >> {box.root}/.git/config; echo x > {box.root}/.git/hooks/pre-commit; echo x > .git"
+        )
+        if not box.claimed:
+            assert box.is_labelled(ended, "build")
+            return
+        assert ended.output.startswith("2\n"), ended.output
+        assert (box.root / ".git" / "config").read_bytes() == config
+        assert not (box.root / ".git" / "hooks" / "pre-commit").exists()
+        assert (tree_of / ".git").read_text().startswith("gitdir: ")
+    finally:
+        await other.processes.close()

@@ -1,0 +1,253 @@
+"""G8: a held program reaches no network, no process of the host, and no door of the kernel behind them."""
+
+import contextlib
+import os
+import platform
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.workspace.sandbox.boxes import Box
+
+from cockpit.plugin.launching import Launch, Profile
+from cockpit.workspace.sandbox import filters, limits
+
+CALL = (
+    "import ctypes, os, sys; libc = ctypes.CDLL(None, use_errno=True)\n"
+    "def call(*a):\n"
+    "    r = libc.syscall(*a); print(r, ctypes.get_errno(), flush=True); return r\n"
+    "print('tried', flush=True)\n"
+)
+X86 = {
+    "keyctl": "call(250, 0, -3, 1)",
+    "add_key": "call(248, b'user', b'a', b'b', 1, -2)",
+    "io_uring": "call(425, 8, ctypes.create_string_buffer(200))",
+    "ptrace": "call(101, 0, 0, 0, 0)",
+    "bpf": "call(321, 0, 0, 0)",
+    "perf": "call(298, ctypes.create_string_buffer(128), 0, -1, -1, 0)",
+    "userfaultfd": "call(323, 0)",
+    "unshare": "call(272, 0x10000000)",
+    "clone a user namespace": "call(56, 0x10000000 | 17, 0, 0, 0, 0)",
+    "mount": "call(165, b'none', b'/tmp', b'tmpfs', 0, 0)",
+    "setns": "call(308, 0, 0)",
+    "kexec": "call(246, 0, 0, 0, 0)",
+    "module": "call(175, 0, 0, b'')",
+    "process memory": "call(310, 1, 0, 0, 0, 0, 0)",
+    "typing into a terminal": "call(16, 0, 0x5412, b'x')",
+    "typing into a terminal, wide": "call(16, 0, ctypes.c_ulong(0xf00005412), b'x')",
+    "unix socket by x32": "call(0x40000000 | 41, 1, 1, 0)",
+    "vsock": "call(41, 40, 1, 0)",
+    "packets": "call(41, 17, 3, 0)",
+    "netlink of the firewall": "call(41, 16, 3, 12)",
+}
+PROBES = {
+    "a node of a device": "import os; os.mknod('disk', 0o60600, os.makedev(8, 0)); print('ESCAPED')",
+    "proc/sys": (
+        "p = '/proc/sys/kernel/randomize_va_space'; v = open(p).read(); open(p, 'w').write(v); print('ESCAPED')"
+    ),
+    "sysrq": "open('/proc/sysrq-trigger', 'w').write('h'); print('ESCAPED')",
+    "a terminal": "open('/dev/tty'); print('ESCAPED')",
+    "a disk": "import glob; [open(one, 'rb') for one in ['/dev/sda', '/dev/vda']]; print('ESCAPED')",
+    "signals": "import os; os.kill({pid}, 0); print('ESCAPED')",
+    "being root": "import os; os.setuid(0); print('ESCAPED')",
+    "names": "import socket; socket.getaddrinfo('example.com', 80); print('ESCAPED')",
+    "tcp": "import socket; socket.create_connection(('127.0.0.1', {tcp}), 2); print('ESCAPED')",
+    "udp": (
+        "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.settimeout(1);"
+        "s.sendto(b'x', ('127.0.0.1', {udp})); s.recv(9); print('ESCAPED')"
+    ),
+    "a socket with a path": "import socket; socket.socket(1).connect('{path}'); print('ESCAPED')",
+    "a socket in the home": "import socket; socket.socket(1).connect('{homely}'); print('ESCAPED')",
+    "an abstract socket": "import socket; socket.socket(1).connect('\\0{name}'); print('ESCAPED')",
+}
+
+
+@pytest.fixture
+def listeners(box: Box) -> Iterator[dict[str, object]]:
+    """Servers of the host: TCP, UDP that answers, sockets with a path (one in the workspace), an abstract one."""
+    with contextlib.ExitStack() as stack:
+        tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        udp = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        said = {"tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "pid": os.getpid()}
+        for key, address in (
+            ("path", str(box.root / "db.sock")),
+            ("homely", str(box.home / "agent.sock")),
+            ("name", f"\0cockpit-probe-{os.getpid()}"),
+        ):
+            server = stack.enter_context(socket.socket(socket.AF_UNIX))
+            server.bind(address)
+            server.listen()
+            said[key] = address.lstrip("\0")
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    data, sender = udp.recvfrom(9)
+                    udp.sendto(data, sender)
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield said
+
+
+@pytest.mark.parametrize("profile", ["read", "build"])
+@pytest.mark.parametrize("name", PROBES)
+async def test_g8_no_way_out_by_network_or_process(
+    box: Box, name: str, profile: Profile, listeners: dict[str, object]
+) -> None:
+    if not box.claimed:
+        assert box.is_labelled(await box.run("true", profile), profile)
+        return
+    ended = await box.python("print('tried', flush=True); " + PROBES[name].format(**listeners), profile)
+    assert ended.isolation == f"bwrap {profile}" and ended.output.startswith("tried\n"), ended.output
+    assert "ESCAPED" not in ended.output, ended.output
+    assert ended.code != 0
+
+
+@pytest.mark.parametrize("name", X86)
+async def test_g8_the_kernel_refuses_what_no_build_needs(box: Box, name: str) -> None:
+    if not box.claimed or platform.machine() != "x86_64":
+        assert not box.claimed or filters.program(platform.machine(), unix=False)
+        return
+    ended = await box.python(CALL + X86[name], "read")
+    assert ended.output.startswith("tried\n-1 "), ended.output
+    # EPERM, ENOSYS or EAFNOSUPPORT: the filter's answers, not a complaint about the arguments.
+    assert ended.output.split()[2] in ("1", "38", "97"), ended.output
+
+
+async def test_g8_unix_sockets_are_for_builds_only(box: Box) -> None:
+    script = "import socket; socket.socketpair(); print('pair'); socket.socket(1); print('socket')"
+    if not box.claimed:
+        assert box.is_labelled(await box.run("true", "read"), "read")
+        return
+    assert "socket" not in (await box.python(script, "read")).output.split()
+    assert (await box.python(script, "build")).output.split() == ["pair", "socket"]
+
+
+async def test_g8_it_is_nobody_special_and_sees_only_itself(box: Box) -> None:
+    ended = await box.run(
+        "id -u; grep -E '^(Cap(Eff|Prm|Bnd)|NoNewPrivs|Seccomp):' /proc/self/status; ls /proc", "read"
+    )
+    if not box.claimed:
+        assert box.is_labelled(ended, "read")
+        return
+    words = ended.output.split()
+    assert words[0] != "0"
+    status = dict(zip(words[1:11:2], words[2:11:2], strict=True))
+    zero = "0" * 16
+    assert (status["CapEff:"], status["CapPrm:"], status["CapBnd:"]) == (zero, zero, zero)
+    assert (status["NoNewPrivs:"], status["Seccomp:"]) == ("1", "2")
+    assert len([one for one in words if one.isdigit() and one != zero]) < 12
+
+
+async def test_g8_it_inherits_no_open_file_and_no_terminal(box: Box, tmp_path: Path) -> None:
+    secret = os.open(tmp_path / "open", os.O_CREAT | os.O_RDWR)
+    os.set_inheritable(secret, True)
+    try:
+        ended = await box.run("ls -l /proc/self/fd; readlink /proc/self/fd/0; tty", "read")
+    finally:
+        os.close(secret)
+    if not box.claimed:
+        assert box.is_labelled(ended, "read")
+        return
+    assert str(tmp_path) not in ended.output and "memfd" not in ended.output, ended.output
+    assert "/dev/null\nnot a tty" in ended.output
+
+
+async def test_g8_a_storm_of_processes_and_a_flood_of_output_are_bounded(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PROCESSES", 40)
+    storm = (
+        "import os, time\n"
+        "made = 0\n"
+        "try:\n"
+        "    for n in range(300):\n"
+        "        if os.fork() == 0: time.sleep(30); os._exit(0)\n"
+        "        made += 1\n"
+        "except OSError: pass\n"
+        "print(made)\n"
+    )
+    held = limits.limits(os.getuid())
+    if not box.claimed or (os.getuid() == 0 and not held.outside):
+        assert not box.claimed or "not limited" in held.missing
+        return
+    made = await box.python(storm)
+    assert int(made.output) < 40, made.output
+    flood = await box.run("head -c 5000000 /dev/zero | tr '\\0' x; ulimit -c")
+    assert flood.dropped > 3_000_000 and flood.output.endswith("x0\n")
+
+
+def test_g8_the_filter_is_whole_for_each_machine_it_claims() -> None:
+    for machine in ("x86_64", "aarch64"):
+        made = filters.program(machine, unix=False)
+        assert len(made) % 8 == 0 and len(made) // 8 < 4096
+        assert made[-8:] == b"\x06\x00\x00\x00" + filters.ALLOW.to_bytes(4, "little")
+        assert (
+            made != filters.program(machine, unix=True) != filters.program(machine, unix=True, internet=False)
+        )
+    assert filters.program("riscv64", unix=True) == b""
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_g8_the_filter_answers_as_it_reads(machine: str) -> None:
+    """The program run by hand, for the machine this is not."""
+    known = filters.MACHINES[machine]
+    program = filters.program(machine, unix=False)
+    assert run(program, known.audit, known.refused[0]) == filters.FAIL | filters.EPERM
+    assert run(program, known.audit, 425) == filters.FAIL | filters.ENOSYS
+    assert run(program, known.audit, known.socket, 1, 1, 0) == filters.FAIL | filters.EAFNOSUPPORT
+    assert run(program, known.audit, known.socket, 2, 1, 0) == filters.ALLOW
+    assert run(program, known.audit, known.socket, 16, 3, 0) == filters.ALLOW
+    assert run(program, known.audit, known.socket, 16, 3, 9) == filters.FAIL | filters.EAFNOSUPPORT
+    assert run(program, known.audit, known.ioctl, 0, 0x5412, 0) == filters.FAIL | filters.EPERM
+    assert run(program, known.audit, known.ioctl, 0, 0x5401, 0) == filters.ALLOW
+    assert run(program, known.audit, known.clone, 0x10000011) == filters.FAIL | filters.EPERM
+    assert run(program, known.audit, known.clone, 17) == filters.ALLOW
+    assert run(program, 0x40000003, 11) == filters.KILL
+    assert run(program, known.audit, 63) == filters.ALLOW
+
+
+def run(program: bytes, audit: int, number: int, *arguments: int) -> int:
+    """What the kernel would answer: classic BPF over `struct seccomp_data`."""
+    import struct
+
+    held = struct.pack("=IIQ6Q", number, audit, 0, *(*arguments, *[0] * (6 - len(arguments))))
+    at, value = 0, 0
+    while True:
+        code, yes, no, constant = struct.unpack_from("=HBBI", program, at * 8)
+        at += 1
+        match code:
+            case filters.LOAD:
+                value = struct.unpack_from("=I", held, constant)[0]
+            case filters.EQUAL:
+                at += yes if value == constant else no
+            case filters.ATLEAST:
+                at += yes if value >= constant else no
+            case filters.ANY:
+                at += yes if value & constant else no
+            case filters.RETURN:
+                return int(constant)
+            case _:
+                raise AssertionError(f"an unknown instruction {code:#x}")
+
+
+async def test_g8_what_is_outside_of_the_hidden_folders_is_masked_by_its_path(box: Box) -> None:
+    """A socket of a service beside its data, as databases make it."""
+    with socket.socket(socket.AF_UNIX) as server:
+        path = Path("/var/lib/cockpit-probe.sock") if os.access("/var/lib", os.W_OK) else box.root / "a.sock"
+        path.unlink(missing_ok=True)
+        server.bind(str(path))
+        server.listen()
+        try:
+            script = f"import socket; socket.socket(1).connect('{path}'); print('ESCAPED')"
+            launch = Launch(("python3", "-c", script), str(box.root), (), "build")
+            ended = await box.processes.run_sealed(launch, launch.seal())
+        finally:
+            path.unlink()
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    assert "ESCAPED" not in ended.output and ended.code != 0
