@@ -99,12 +99,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("model", (), "choose a model", "session", "screen", ("model",)),
     Action("connect", (), "connect a model provider", "session", "screen", ("connect",)),
     Action("trust", (), "trust this folder, or stop trusting it", "session", "screen", ("trust",)),
+    Action(
+        "review_plan", ("f9",), "review the plan that waits for you", "session", "screen", everywhere=True
+    ),
+    Action("carry_out", (), "approve the plan and leave plan mode", "session", "op", ("do",)),
     Action("compact", (), "summarise the older part of the context", "session", "op"),
+    Action("rewind", (), "go back to before a turn", "session", "screen", ("rewind",)),
     Action("quit", (), "leave cockpit", "session", "view", ("exit", "quit")),
     Action("allow_once", ("y",), "allow this once", "approval", "op", listed=False),
     Action("allow_session", ("a",), "allow this shape for the session", "approval", "op", listed=False),
     Action("allow_always", ("p",), "allow this shape for ever", "approval", "op", listed=False),
     Action("reject", ("n",), "reject, with a word to the model", "approval", "op", listed=False),
+    Action("edit_hunk", ("e",), "edit the hunk under the cursor", "approval", "screen", listed=False),
     Action("view_approval", ("v",), "see all of what is asked", "approval", "screen", listed=False),
     Action("find", ("slash",), "search the Trace", "trace", "view", listed=False),
     Action("find_next", ("n",), "next place", "trace", "view", listed=False),
@@ -161,7 +167,7 @@ def hints(
         wanted = [("send", "reject with this word"), ("interrupt", "back")]
     elif approval:
         wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "always")]
-        wanted += [("reject", "reject"), ("view_approval", "whole")]
+        wanted += [("reject", "reject"), ("view_approval", "whole"), ("edit_hunk", "edit hunk")]
         wanted = [(name, label) for name, label in wanted if name in approval]
         wanted.append(("interrupt", "interrupt"))
     elif place == "trace":

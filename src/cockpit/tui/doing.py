@@ -92,6 +92,8 @@ async def _interrupt(desk: "Desk") -> None:
         editor.put("")
     elif editor.text:
         _hint(desk, "Esc again clears the draft ")
+    elif _pressed_twice(desk, "escape"):
+        await do(desk, "rewind")
     else:
         desk.app.trace.to_end()
 
@@ -144,6 +146,11 @@ async def _mode(desk: "Desk") -> None:
         await desk.link.next_mode()
 
 
+async def _carry_out(desk: "Desk") -> None:
+    if desk.link is not None:
+        await desk.link.decide_plan("approve")
+
+
 async def _compact(desk: "Desk") -> None:
     if desk.link is not None:
         await desk.link.submit(ops.Compact(desk.link.fresh(), ORIGIN))
@@ -166,6 +173,9 @@ def take_requests(desk: "Desk") -> None:
     for request in requests:
         if request.kind == "action" and is_live(request.time, link.began):
             desk.app.run_worker(_requested(desk, request.values))
+        elif request.kind == "rewound":
+            if is_live(request.time, link.began) and not desk.app.editor.text:
+                desk.app.editor.put(request.text)
         elif request.op == desk.local_op:
             opening.offer_local(desk, request)
         else:
@@ -201,6 +211,8 @@ async def choose(desk: "Desk", does: str) -> None:
         await showing.changes(desk, value)
     elif what == "place":
         await going.go_to(desk, value)
+    elif what == "plan":
+        await do(desk, "review_plan")
     elif what == "tab":
         await do(desk, f"tab_{value}")
     elif what == "panel":
@@ -208,10 +220,8 @@ async def choose(desk: "Desk", does: str) -> None:
         await link.invoke(action, {}, plugin)
     elif what == "option":
         await answering.option(desk, int(value))
-    elif what == "part":
-        desk.left_out = desk.left_out ^ {value}
-        link.state.aspects.add("work")
-        desk.changed()
+    elif what in ("part", "hunk"):
+        answering.toggle(desk, value)
 
 
 _DOING: dict[str, Doing] = {
@@ -219,7 +229,9 @@ _DOING: dict[str, Doing] = {
     "clear_or_quit": _clear_or_quit,
     "mode": _mode,
     "compact": _compact,
+    "carry_out": _carry_out,
     "new": _new,
     "clear": _clear,
     "reject": answering.ask_why,
+    "edit_hunk": answering.edit_hunk,
 }

@@ -174,6 +174,18 @@ def _screen(name: str, function: str = "show") -> Doing:
     return show
 
 
+async def offer_plan(desk: "Desk") -> None:
+    await _screen("plan", "offer")(desk)
+
+
+async def view_approval(desk: "Desk") -> None:
+    """All of what is asked: a plan has a review of its own."""
+    link = desk.link
+    first = next(iter(link.state.approvals), "") if link is not None else ""
+    is_plan = link is not None and first != "" and first == link.state.plan.request
+    await _screen("plan" if is_plan else "approval")(desk)
+
+
 def _bar(desk: "Desk") -> None:
     if desk.link is not None:
         desk.link.state.aspects |= {"bar", "work"}
@@ -216,7 +228,9 @@ SHOWING: dict[str, Doing] = {
     "model": _screen("model"),
     "connect": _screen("connect"),
     "trust": _screen("trust"),
-    "view_approval": _screen("approval"),
+    "rewind": _screen("rewind"),
+    "view_approval": view_approval,
+    "review_plan": _screen("plan"),
     "find": _screen("find"),
     **{name: _screen("code", name) for name in _CODE},
     "find_next": find_next,

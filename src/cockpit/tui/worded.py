@@ -7,7 +7,7 @@ from cockpit.protocol import ops
 from cockpit.protocol.messages import MODES
 from cockpit.tui import opening
 from cockpit.tui.link import ORIGIN
-from cockpit.tui.screens import connect, trust
+from cockpit.tui.screens import connect, rewind, trust
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -28,6 +28,11 @@ async def _set_mode(desk: "Desk", name: str) -> None:
         await desk.link.submit(ops.SelectMode(desk.link.fresh(), ORIGIN, mode))
 
 
+async def _carry_out(desk: "Desk", note: str) -> None:
+    if desk.link is not None:
+        await desk.link.decide_plan("approve", note=note)
+
+
 async def _compact_about(desk: "Desk", focus: str) -> None:
     if desk.link is not None:
         await desk.link.submit(ops.Compact(desk.link.fresh(), ORIGIN, focus))
@@ -38,6 +43,10 @@ async def _set_trust(desk: "Desk", word: str) -> None:
         await desk.link.trust(word.startswith("y"))
     else:
         await trust.show(desk)
+
+
+async def _rewind(desk: "Desk", words: str) -> None:
+    await (rewind.undo(desk) if words == "undo" else rewind.show(desk))
 
 
 async def _connect_to(desk: "Desk", preset: str) -> None:
@@ -63,6 +72,8 @@ WITH_WORDS: dict[str, Callable[["Desk", str], Awaitable[None]]] = {
     "sessions": _resume,
     "mode": _set_mode,
     "compact": _compact_about,
+    "carry_out": _carry_out,
     "trust": _set_trust,
+    "rewind": _rewind,
     "connect": _connect_to,
 }

@@ -18,6 +18,7 @@ ACTIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("references", "Where a symbol is used", "", ()),
     ("rename", "Rename a symbol everywhere", "", ()),
     ("resume", "Go on with a stored session", "[id]", ()),
+    ("rewind", "Go back to before a turn; `undo` takes that back", "[undo]", ()),
     ("sessions", "The sessions of this folder", "", ()),
     ("symbols", "Go to a symbol", "", ()),
     ("theme", "Choose colours", "[name]", ()),

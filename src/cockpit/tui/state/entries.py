@@ -29,11 +29,14 @@ class Welcomed:
 
 @dataclass(slots=True)
 class Said:
-    """What a person said. `steer`: while a turn ran."""
+    """What a person said. `steer`: while a turn ran. `seq` is its event's; `rewound`: it is not told to
+    the model any more."""
 
     text: str
     origin: str = "tui"
     steer: bool = False
+    seq: int = 0
+    rewound: bool = False
 
 
 @dataclass(slots=True)
@@ -118,10 +121,11 @@ class Shown:
 
 @dataclass(slots=True)
 class Plan:
-    """The plan that a person approves."""
+    """The plan that a person approves. `note` is the word they gave with it."""
 
     text: str
     state: str
+    note: str = ""
 
 
 @dataclass(slots=True)

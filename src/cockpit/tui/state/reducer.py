@@ -8,8 +8,8 @@ from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from cockpit.protocol.rows import TodoRow
 from cockpit.tui.clean import clean, one_line
-from cockpit.tui.state import calls, code, subagents
-from cockpit.tui.state.entries import Answered, Called, Ended, Plan, Remark, Said, Shown, Thought, Welcomed
+from cockpit.tui.state import calls, code, plans, rewinds, subagents
+from cockpit.tui.state.entries import Answered, Called, Ended, Remark, Said, Shown, Thought, Welcomed
 from cockpit.tui.state.safe import safe_blocks
 from cockpit.tui.state.state import ChangedFile, Request, State, Turn
 
@@ -71,6 +71,7 @@ def _standing(
     | events.PlanChanged
     | events.FileChanged
     | events.ContextCompacted
+    | events.Rewound
     | events.UsageChanged
     | events.Warned
     | events.Noticed
@@ -91,13 +92,15 @@ def _standing(
         case events.TodoChanged():
             state.todo = tuple(TodoRow(one_line(row.text), row.status) for row in event.rows)
         case events.PlanChanged():
-            _plan(state, event)
+            plans.changed(state, event)
         case events.FileChanged():
             _file(state, event)
             code.changed(state.code, event)
         case events.ContextCompacted():
             text = f"context compacted: {event.before:,} to {event.after:,} tokens"
             state.add(Remark("note", text))
+        case events.Rewound():
+            rewinds.rewound(state, event, envelope)
         case events.UsageChanged():
             state.usage, state.context, state.window = event.usage, event.context, event.window
         case events.Warned():
@@ -140,7 +143,7 @@ def _turn_started(state: State, event: events.TurnStarted, envelope: Envelope) -
     state.turn = Turn(envelope.turn, envelope.time)
     text = clean(plain(event.content))
     if text:
-        state.add(Said(text, event.origin))
+        state.add(Said(text, event.origin, seq=envelope.seq))
     state.aspects |= {"work", "bar"}
 
 
@@ -267,11 +270,6 @@ def _close_open(state: State, status: str) -> None:
                 entry.done = True
                 state.touch(number)
         numbers.clear()
-
-
-def _plan(state: State, event: events.PlanChanged) -> None:
-    state.plan = event.state
-    state.add(Plan(clean(event.text), event.state))
 
 
 def _file(state: State, event: events.FileChanged) -> None:

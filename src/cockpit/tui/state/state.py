@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cockpit.protocol.events import ApprovalRequested, QuestionAsked
+from cockpit.protocol.events import ApprovalRequested, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, Usage
 from cockpit.protocol.rows import PanelRow, TodoRow
 from cockpit.tui.state.code import CodeState, Tab
@@ -86,8 +86,10 @@ class State:
     window: int = 0
     panels: dict[str, tuple[PanelRow, ...]] = field(default_factory=dict)
     code: CodeState = field(default_factory=CodeState)
-    plan: str = ""
+    plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))
+    plan_at: int = -1  # the entry of the plan that waits
     requests: list[Request] = field(default_factory=list)
+    rewinds: dict[str, tuple[int, int]] = field(default_factory=dict)  # op: events not told any more
     captured: set[str] = field(default_factory=set)  # ops whose answers a screen takes
     texts: dict[str, int] = field(default_factory=dict)  # message id: the entry of its text
     thoughts: dict[str, int] = field(default_factory=dict)

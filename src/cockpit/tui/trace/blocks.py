@@ -75,8 +75,11 @@ def _welcomed(entry: Welcomed, width: int) -> list[Line]:
 def _said(entry: Said, width: int) -> list[Line]:
     bar: list[Piece] = [(" ", "body"), ("▌ ", "person/surface")]
     text = entry.text.expandtabs(4)
-    lines = paragraph(text, width - 2, key="body/surface+b", first=bar, rest=bar, fill="body/surface")
-    if entry.steer:
+    key = "muted/surface" if entry.rewound else "body/surface+b"
+    lines = paragraph(text, width - 2, key=key, first=bar, rest=bar, fill="body/surface")
+    if entry.rewound:
+        lines[0].right = [("rewound ", "muted/surface+i")]
+    elif entry.steer:
         lines[0].right = [("while it ran ", "muted/surface+i")]
     elif entry.origin not in ("tui", "headless", ""):
         lines[0].right = [(f"{entry.origin} ", "muted/surface+i")]
@@ -158,8 +161,11 @@ def _shown(entry: Shown, width: int) -> list[Line]:
 
 
 def _plan(entry: Plan, width: int) -> list[Line]:
-    key = {"approved": "good", "rejected": "bad", "pending": "person"}.get(entry.state, "machine")
-    title: list[Piece] = [(" ", "body"), ("▌ ", key), ("PLAN  ", "body+b"), (entry.state, key)]
+    keys = {"approved": "good", "rejected": "bad", "pending": "person", "set aside": "muted"}
+    key, word = keys.get(entry.state, "machine"), {"pending": "waits for you"}.get(entry.state, entry.state)
+    title: list[Piece] = [(" ", "body"), ("▌ ", key), ("PLAN  ", "body+b"), (word, key)]
+    if entry.note:
+        title.append((f"  {shortened(entry.note, max(10, width - 40))}", "muted+i"))
     return [Line(title, indent=3), *markdown(entry.text, width, MARGIN)]
 
 
