@@ -29,6 +29,7 @@ class Standing(NamedTuple):
     trusted: bool = True
     model: str = ""
     mode: str = ""
+    plan: str = ""
     fullness: float | None = None
     cost: float | None = 0.0
     spent: bool = False
@@ -81,7 +82,11 @@ def _right(standing: Standing, width: int) -> list[Piece]:
         pieces += [(f" {standing.waits} waiting ", "base/person+b"), ("   ", "body/panel")]
     if standing.mode:
         key = MODE_KEYS.get(standing.mode, "body")
-        pieces += [(standing.mode, f"{key}/panel+b"), ("   ", "body/panel")]
+        if standing.mode == "plan":
+            # What can change nothing now must be seen at a glance.
+            pieces += [(f" plan{standing.plan} ", f"base/{key}+b"), ("   ", "body/panel")]
+        else:
+            pieces += [(standing.mode, f"{key}/panel+b"), ("   ", "body/panel")]
     if standing.model:
         name = standing.model if width >= 120 else standing.model.rsplit("/", 1)[-1].rpartition(":")[2]
         pieces += [(shortened(name, max(10, width // 4)), "body/panel"), ("   ", "body/panel")]

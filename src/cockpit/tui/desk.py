@@ -24,6 +24,7 @@ from cockpit.tui.palette import Palette, colours_of
 from cockpit.tui.state.entries import Called, Delegated, Thought
 from cockpit.tui.trace.code import warm
 from cockpit.tui.trace.moment import Moment
+from cockpit.tui.work.approval_parts import Choice
 
 if TYPE_CHECKING:
     from cockpit.tui.app import Cockpit
@@ -55,7 +56,10 @@ class Desk:
         self.ready = False
         self.learned = False
         self.trust_asked = False
-        self.left_out: frozenset[str] = frozenset()  # parts of the shown approval that are not allowed
+        self.plan_offered = ""  # the request whose review was opened by itself
+        self.choice = Choice()  # what of the shown approval is left out, and what the person wrote
+        self.chosen_for = ""  # the approval it belongs to
+        self.asked_at = 0.0  # when that was first shown
         self.draft = ""
         self.local_op = ""  # the op that looks for models on this machine
         self.quiet_until = 0.0  # approval keys before this moment were typed for something else

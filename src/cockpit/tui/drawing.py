@@ -11,6 +11,8 @@ from cockpit.tui.painting import paint_now
 from cockpit.tui.state.state import State, Waiting
 from cockpit.tui.trace.layout import Line, Piece, paragraph
 from cockpit.tui.trace.moment import Moment
+from cockpit.tui.work import choosing
+from cockpit.tui.work.approval_parts import Choice
 from cockpit.tui.work.rows import rows
 from cockpit.tui.work.tabs import strip_of
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
 
 _TYPING_GUARD = 0.6
+_CALM = 1.0
 
 
 def frame(desk: "Desk", moment: Moment) -> None:
@@ -41,9 +44,21 @@ def frame(desk: "Desk", moment: Moment) -> None:
         desk.asking.refresh()
     if state.requests:
         doing.take_requests(desk)
+    if state.plan.request and state.plan.request in state.approvals:
+        _offer_plan(desk, state)
     if desk.learned and state.started and not state.trusted and not desk.trust_asked:
         desk.trust_asked = True
         app.run_worker(showing.ask_trust(desk))
+
+
+def _offer_plan(desk: "Desk", state: State) -> None:
+    """Open the review of a new plan once, unless a hand is on the keys or something else is open."""
+    app, request = desk.app, state.plan.request
+    if desk.plan_offered == request or len(app.screen_stack) > 1:
+        return
+    desk.plan_offered = request
+    if not app.editor.text and time.monotonic() - app.typed_at > _CALM:
+        app.run_worker(showing.offer_plan(desk))
 
 
 def _tail(waiting: list[Waiting], width: int) -> list[Line]:
@@ -70,10 +85,13 @@ def _answers(desk: "Desk", state: State) -> None:
             if option in request.options:
                 answers[key] = action
         answers["v"] = "view_approval"
+        if choosing.can_edit(request):
+            answers["e"] = "edit_hunk"
+        if desk.chosen_for != request.id:
+            desk.choice, desk.chosen_for, desk.asked_at = Choice(), request.id, time.time()
         if not editor.answers:
             typing = time.monotonic() - desk.app.typed_at < 1.0
             desk.quiet_until = time.monotonic() + _TYPING_GUARD if typing else 0.0
-            desk.left_out = frozenset()
     elif state.questions:
         question = next(iter(state.questions.values()))
         answers = {str(n): f"option_{n - 1}" for n in range(1, min(9, len(question.options)) + 1)}
@@ -123,7 +141,8 @@ def _work(desk: "Desk", state: State, moment: Moment) -> None:
         if waits:
             work.scroll_to(y=0, animate=False, force=True)
     width = work.size.width or (desk.app.size.width if narrow else desk.app.size.width * 38 // 100)
-    made = rows(state, max(20, width), moment, desk.left_out)
+    waited = moment.now - desk.asked_at if moment.now else 0.0
+    made = rows(state, max(20, width), moment, desk.choice, waited)
     work.show(made, desk.app.palette, strip_of(state))
 
 
@@ -137,6 +156,7 @@ def _bars(desk: "Desk", state: State) -> None:
         trusted=state.trusted,
         model=state.model,
         mode=state.mode,
+        plan=" waits" if state.plan.state == "pending" and state.plan.request not in state.approvals else "",
         fullness=state.fullness,
         cost=state.usage.cost,
         spent=state.usage.requests > 0 or state.usage.cost is None,

@@ -7,6 +7,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
 
 from cockpit.errors import CockpitError
 from cockpit.protocol import ops, queries
@@ -15,6 +16,7 @@ from cockpit.protocol.content import Text
 from cockpit.protocol.messages import MODES, Decision, Json, Mode
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply
+from cockpit.protocol.rows import HunkEdit
 from cockpit.tui.state import State, Waiting, reduce
 from cockpit.tui.state.entries import Remark, Welcomed
 
@@ -120,9 +122,25 @@ class Link:
         await self.submit(ops.Interrupt(self.fresh(), ORIGIN))
 
     async def decide(
-        self, request: str, decision: Decision, note: str = "", parts: tuple[str, ...] = ()
+        self,
+        request: str,
+        decision: Decision,
+        note: str = "",
+        parts: tuple[str, ...] = (),
+        edits: tuple[HunkEdit, ...] = (),
     ) -> None:
-        await self.submit(ops.Decide(self.fresh(), ORIGIN, request, decision, note, parts))
+        await self.submit(ops.Decide(self.fresh(), ORIGIN, request, decision, note, parts, edits))
+
+    async def decide_plan(
+        self,
+        decision: Literal["approve", "reject"],
+        request: str = "",
+        text: str = "",
+        note: str = "",
+        mode: Mode | None = None,
+    ) -> None:
+        op = ops.DecidePlan(self.fresh(), ORIGIN, request, decision, text, note, mode)
+        await self.submit(op)
 
     async def answer(self, request: str, text: str) -> None:
         self.state.questions.pop(request, None)

@@ -33,7 +33,7 @@ _WORDS = {
 
 
 def draw_call(entry: Called, width: int, moment: Moment) -> list[Line]:
-    sign, key = _SIGNS[entry.status]
+    sign, key = ("⊘", "faint") if _is_planning(entry) else _SIGNS[entry.status]
     if entry.status == "running":
         sign = SPINNER[moment.step % 10]
     verb, _, rest = entry.title.partition(" ")
@@ -51,6 +51,8 @@ def _call_right(entry: Called, moment: Moment) -> list[Piece]:
     if entry.status == "running":
         seconds = max(0.0, moment.now - entry.began)
         return [(f"{seconds:.0f}s ", "machine")] if seconds >= 1 else []
+    if _is_planning(entry):
+        return [("not in plan mode ", "faint")]
     if word := _WORDS.get(entry.status):
         return [(f"{word} ", _SIGNS[entry.status][1].removesuffix("+b"))]
     pieces: list[Piece] = []
@@ -70,7 +72,7 @@ def _call_body(entry: Called, width: int) -> list[Line]:
         return _barred([clean_output(line) for line in entry.tail[-_FOLDED_TAIL - 1 :]], width, "muted")
     if entry.expanded and (entry.blocks or entry.text.strip()):
         return _call_whole(entry, width)
-    if entry.expanded is False:
+    if entry.expanded is False or _is_planning(entry):
         return []
     diffs = [block for block in entry.blocks if isinstance(block, Diff)]
     if diffs:
@@ -87,6 +89,11 @@ def _call_body(entry: Called, width: int) -> list[Line]:
     if entry.asked_by == "person":
         return folded(_call_whole(entry, width), 2 * _FOLDED_TAIL)
     return []
+
+
+def _is_planning(entry: Called) -> bool:
+    """Refused by plan mode: expected, so one quiet line."""
+    return entry.status == "denied" and entry.text.startswith("denied: plan mode")
 
 
 def _call_whole(entry: Called, width: int) -> list[Line]:

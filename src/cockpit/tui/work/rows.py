@@ -9,10 +9,13 @@ from cockpit.tui.state.state import ChangedFile, State
 from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, shortened_path, width_of
 from cockpit.tui.trace.moment import SPINNER, Moment
 from cockpit.tui.work.approval import approval_rows
+from cockpit.tui.work.approval_parts import Choice
 from cockpit.tui.work.code import outline_rows, problem_rows
 from cockpit.tui.work.lines import Row, blank, row, shade, title
+from cockpit.tui.work.plan import plan_card, plan_rows
 
 _TAIL = 5
+NOTHING = Choice()
 _LETTERS = {
     "created": ("A", "good"),
     "modified": ("M", "person"),
@@ -29,25 +32,38 @@ _STATES = {"ready": "good", "starting": "machine", "indexing": "machine"}
 _STATES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
 
 
-def rows(state: State, width: int, moment: Moment, parts: frozenset[str] = frozenset()) -> list[Row]:
-    """Everything the open tab shows; what waits for a person comes first. `parts` are those left out of
-    the approval that is shown."""
+def rows(
+    state: State, width: int, moment: Moment, choice: Choice = NOTHING, waited: float = 0.0
+) -> list[Row]:
+    """Everything the open tab shows; what waits for a person comes first. `choice` is what they take of
+    the approval that is shown, `waited` the seconds since it was."""
     if state.tab == "outline":
         return outline_rows(state.code, width)
     if state.tab == "problems":
         return problem_rows(state.code, width)
-    return _now(state, width, moment, parts)
+    return _now(state, width, moment, choice, waited)
 
 
-def _now(state: State, width: int, moment: Moment, parts: frozenset[str]) -> list[Row]:
+def _now(state: State, width: int, moment: Moment, choice: Choice, waited: float) -> list[Row]:
     found: list[Row] = []
     if state.approvals:
         request = next(iter(state.approvals.values()))
-        lines = approval_rows(request, 1, len(state.approvals), width, parts)
+        if request.id == state.plan.request:
+            return [*plan_card(state, request, width), blank(), *_standing(state, width, moment)]
+        left = request.expires - waited
+        lines = approval_rows(request, 1, len(state.approvals), width, choice, left)
         found += [Row(line, does) for line, does in lines]
         found.append(blank())
     elif state.questions:
         found += [*_question(next(iter(state.questions.values())), width), blank()]
+    return [*found, *_standing(state, width, moment)]
+
+
+def _standing(state: State, width: int, moment: Moment) -> list[Row]:
+    """What is so beside what waits for a person."""
+    found: list[Row] = []
+    if planned := plan_rows(state, width):
+        found += [*planned, blank()]
     if state.turn is not None:
         found += [*_running(state, width, moment), blank()]
     if state.todo:

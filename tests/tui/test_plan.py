@@ -1,0 +1,183 @@
+"""The review of a plan: what it shows, and the one op that each key sends."""
+
+from dataclasses import replace
+
+from tests.support.cockpits import Seat, seat
+from tests.support.scenes import Scene
+
+from cockpit.protocol import events, ops
+from cockpit.protocol.rows import ApprovalPart, PlanStep
+
+TEXT = """# Take the rebate off once
+
+The total ignores `discount`; I subtract it in one place.
+
+## Steps
+
+1. edit `src/shop/cart.py`: subtract the rebate
+2. run `pytest -q` (changes nothing): see the tests pass
+
+## Verify
+
+- `pytest -q`
+
+## Roll back
+
+- `git checkout src/shop/cart.py`
+"""
+STEPS = (
+    PlanStep("edit", "subtract the rebate in Cart.total", path="src/shop/cart.py"),
+    PlanStep("command", "see the tests pass", "pytest -q", read_only=True, level="ask"),
+    PlanStep("command", "see what changed", "git diff", read_only=True, level="allow"),
+    PlanStep("command", "tidy up", "rm -rf ~/", level="deny", reason="it removes your home folder"),
+    PlanStep("note", "tell Ada about the rounding"),
+)
+PLAN = events.PlanChanged(
+    TEXT,
+    "pending",
+    "a1",
+    "Take the rebate off once",
+    STEPS,
+    ("pytest -q",),
+    ("git checkout src/shop/cart.py",),
+    "ask",
+)
+
+
+def planning() -> Scene:
+    scene = Scene().start().add(events.PlanChanged("", "planning", mode="ask"))
+    return scene.add(events.SessionChanged("deepseek:deepseek-chat", "plan", True, "Discounts"))
+
+
+def proposed(plan: events.PlanChanged = PLAN, expires: float = 0.0) -> Scene:
+    scene = (
+        planning().says("plan it").step(1).calls("c1", "propose_plan", "plan Take the rebate off", "think")
+    )
+    scene.add(plan)
+    part = (ApprovalPart("plan", plan.title, plan.text),)
+    asked = events.ApprovalRequested(
+        "a1",
+        "main",
+        "propose_plan",
+        f"plan: {plan.title}",
+        "the model asks to leave plan mode and carry this out",
+        part,
+        "",
+        0,
+        "",
+        ("allow_once", "reject_once"),
+        expires,
+        whole=True,
+    )
+    return scene.add(asked, "c1")
+
+
+def decisions(s: Seat) -> list[ops.DecidePlan]:
+    return [op for op in s.ops if isinstance(op, ops.DecidePlan)]
+
+
+async def open_review(s: Seat) -> None:
+    """Leave the review that opened by itself, which takes no answer at first, and open it by its key."""
+    await s.press("escape")
+    await s.press("f9")
+
+
+async def test_a_plan_that_is_proposed_opens_its_review() -> None:
+    async with seat(proposed()) as s:
+        shown = s.screen
+        assert "the model asks to carry this out" in shown and "src/shop/cart.py" in shown
+        assert all(word in shown for word in ("runs unasked", "asks you", "refused", "your home folder"))
+        assert "Verify" in shown and "git checkout" in shown
+        await s.press("y")
+        assert not decisions(s)
+
+
+async def test_accepting_sends_the_plan_as_it_was_proposed() -> None:
+    async with seat(proposed()) as s:
+        await open_review(s)
+        await s.press("y")
+        assert [(op.decision, op.request, op.text, op.mode) for op in decisions(s)] == [
+            ("approve", "a1", "", None)
+        ]
+
+
+async def test_accepting_can_switch_to_auto_edit() -> None:
+    async with seat(proposed()) as s:
+        await open_review(s)
+        await s.press("a")
+        assert [op.mode for op in decisions(s)] == ["auto-edit"]
+
+
+async def test_the_edited_text_is_what_is_accepted() -> None:
+    async with seat(proposed()) as s:
+        await open_review(s)
+        await s.press("e")
+        assert "Edit the plan" in s.screen
+        await s.type("First ask Ada. ")
+        await s.press("escape")
+        assert "edited by you" in s.screen and "First ask Ada." in s.screen
+        await s.press("y")
+        assert decisions(s)[0].text.startswith("First ask Ada. # Take")
+
+
+async def test_an_edit_can_be_undone() -> None:
+    async with seat(proposed()) as s:
+        await open_review(s)
+        await s.press("e", "x", "escape", "u")
+        assert "edited by you" not in s.screen
+        await s.press("y")
+        assert decisions(s)[0].text == ""
+
+
+async def test_rejecting_takes_a_word_to_the_model() -> None:
+    async with seat(proposed()) as s:
+        await open_review(s)
+        await s.press("n")
+        await s.type("too much")
+        await s.press("escape")
+        assert not decisions(s)
+        await s.press("n", "enter")
+        assert [(op.decision, op.note) for op in decisions(s)] == [("reject", "too much")]
+
+
+async def test_a_plan_left_alone_still_waits_and_says_so() -> None:
+    idle = replace(PLAN, request="")
+    async with seat(planning().says("plan it").add(idle).ends("cancelled")) as s:
+        assert "plan waits" in s.screen and "PLAN" in s.screen and "waits for you" in s.screen
+        await s.type("/do")
+        await s.press("enter")
+        assert [(op.decision, op.request) for op in decisions(s)] == [("approve", "")]
+
+
+async def test_a_draft_is_not_covered_by_a_plan() -> None:
+    scene = planning().says("plan it")
+    async with seat(scene) as s:
+        await s.type("wait")
+        await s.play(scene.add(PLAN).add(proposed().envelopes[-1].event, "c1"))
+        assert len(s.app.screen_stack) == 1 and "wait" in s.app.editor.text
+        await s.press("v")
+        assert "the model asks to carry this out" in s.screen or "v" in s.app.editor.text
+
+
+async def test_what_plan_mode_refused_is_one_quiet_line() -> None:
+    text = "denied: plan mode changes nothing; instead: put it into the plan and call propose_plan"
+    scene = planning().says("go").calls("c1", "edit", "edit a.py", "edit").gets("c1", text, outcome="denied")
+    async with seat(scene) as s:
+        assert "not in plan mode" in s.screen and "instead" not in s.screen
+
+
+async def test_the_state_of_a_plan_changes_where_it_stands() -> None:
+    scene = proposed()
+    async with seat(scene) as s:
+        await s.press("escape")
+        scene.decided("a1").add(replace(PLAN, state="approved", request="", note="go on"))
+        await s.play(scene)
+        from cockpit.tui.state.entries import Plan
+
+        plans = [entry for entry in s.state.entries if isinstance(entry, Plan)]
+        assert [(one.state, one.note) for one in plans] == [("approved", "go on")]
+
+
+async def test_an_approval_that_expires_says_when() -> None:
+    async with seat(proposed(expires=300.0)) as s:
+        assert "no answer within 5m 00s is a no" in s.screen
