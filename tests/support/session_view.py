@@ -2,7 +2,7 @@
 emits in plain lists, and a person whose answers are given beforehand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from cockpit.navigation.navigator import LiveNavigator
@@ -121,4 +121,10 @@ def registered(
 
 
 async def call(tool: Tool, context: Context, /, **arguments: Json) -> Done:
-    return await tool.run(arguments, context)
+    """What the tool brings back when what it showed is approved."""
+    running = context.running()
+    if tool.preview is None or running.preview is not None:
+        return await tool.run(arguments, context)
+    preview = await tool.preview(arguments, context)
+    seal = preview.launch.seal() if preview.launch is not None else ""
+    return await tool.run(arguments, replace(context, call=replace(running, preview=preview, seal=seal)))

@@ -41,11 +41,16 @@ async def git(context: Context, *arguments: str) -> str:
             ) from error
 
     ended = await run(reading(root, *arguments, off=await filters_off(run, root, arguments[0])))
+    return output_of(ended, "".join(pieces))
+
+
+def output_of(ended: Ended, heard: str) -> str:
+    """What git wrote (`heard` is all of it, streamed). Raises `ToolFailed` where it failed."""
     if ended.timed_out:
         raise ToolFailed(
             f"git took longer than {SECONDS:.0f} s and was stopped; name a `path` to ask for less"
         )
-    output = "".join(pieces) or ended.output
+    output = heard or ended.output
     if ended.code != 0:
         raise ToolFailed(_fault(output, ended.code))
     return output

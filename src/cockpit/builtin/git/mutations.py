@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from cockpit.builtin.git.command import git, pathspec, ref
+from cockpit.builtin.git.command import SECONDS, output_of, pathspec, ref
+from cockpit.errors import CockpitError
 from cockpit.plugin.arguments import parse
 from cockpit.plugin.context import Context
+from cockpit.plugin.launching import Launch
 from cockpit.plugin.tools import Arguments, Done, Part, Preview, ToolFailed
+from cockpit.workspace.git import ENVIRONMENT, reading
 
 What = Literal["add", "commit", "restore", "branch", "switch", "stash", "unstash"]
 
@@ -86,19 +89,31 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     wanted = parse(GitChange, arguments)
     command = ("git", *argv(wanted))
     paths = tuple(context.workspace.resolve(path, "read") for path in wanted.paths)
+    root = context.workspace.root
     return Preview(
         title=f"git {wanted.what}",
         parts=(Part("run", " ".join(command), wanted.message),),
         argv=(command,),
         paths=paths,
         lift=f"git {wanted.what} *",
+        launch=Launch(reading(root, *command[1:]), root, tuple(sorted(ENVIRONMENT.items()))),
     )
 
 
 async def run(arguments: GitChange, context: Context) -> Done:
-    if said := (await git(context, *argv(arguments))).strip():
-        return Done(said)
-    return Done(_quiet(arguments))
+    running = context.running()
+    launch = running.preview.launch if running.preview is not None else None
+    if launch is None or launch.argv != reading(context.workspace.root, *argv(arguments)):
+        raise ToolFailed("nothing like this was approved; call it again")
+    pieces: list[str] = []
+    try:
+        ended = await context.workspace.processes.run_sealed(
+            launch, running.seal, seconds=SECONDS, on_output=pieces.append
+        )
+    except CockpitError as error:
+        raise ToolFailed(f"git could not be started: {error.message}") from error
+    said = output_of(ended, "".join(pieces)).strip()
+    return Done(said or _quiet(arguments), isolation=ended.isolation)
 
 
 def _quiet(arguments: GitChange) -> str:

@@ -25,7 +25,8 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     from cockpit.builtin.run_tests import running
 
     asked = parse(RunTests, arguments)
-    return running.previewed(await running.command(asked.target, asked.runner, context))
+    chosen = await running.command(asked.target, asked.runner, context)
+    return running.previewed(chosen, context.workspace.root)
 
 
 async def run(arguments: RunTests, context: Context) -> Done:

@@ -1,11 +1,10 @@
 """One run of a project's tests: the command, the run itself, what was found in its output."""
 
 import asyncio
+import hashlib
 import re
-from pathlib import Path
 from typing import Literal
 
-from cockpit import paths
 from cockpit.builtin.run_tests import outcomes, runners
 from cockpit.builtin.run_tests.cargo_text import parse_cargo
 from cockpit.builtin.run_tests.go_json import parse_go
@@ -17,43 +16,56 @@ from cockpit.builtin.run_tests.runners import Command, Runner
 from cockpit.builtin.run_tests.unittest_text import parse_unittest
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, Ended
+from cockpit.plugin.launching import Launch
 from cockpit.plugin.tools import Done, Part, Preview, ToolFailed
+from cockpit.workspace.sandbox.scratch import make_room, scratch_file, take
 
 MISSING_MODULE = re.compile(r"No module named '?(pytest)\b")
 TAIL = 20
 
 
-def previewed(chosen: Command) -> Preview:
+def previewed(chosen: Command, root: str) -> Preview:
     shown = " ".join(chosen.argv)
     where = "" if chosen.folder == "." else f"in {chosen.folder}"
-    # The report's file has another name each time: what may be remembered is the runner.
     return Preview(
         title=f"run the tests with {chosen.runner}",
         parts=(Part("run", shown, where),),
         argv=(chosen.argv,),
         lift=f"run_tests {chosen.runner} *",
+        launch=Launch(chosen.argv, _folder(chosen, root)),
     )
 
 
 async def run(chosen: Command, seconds: float, context: Context) -> Done:
+    """Run what was approved. Raises `ToolFailed`, also when `chosen` is not that any more."""
+    running = context.running()
+    launch = running.preview.launch if running.preview is not None else None
+    cwd = _folder(chosen, context.workspace.root)
+    if launch is None or (launch.argv, launch.cwd) != (chosen.argv, cwd):
+        raise ToolFailed("the project changed since this was approved; call it again")
     if chosen.report:
-        await asyncio.to_thread(Path(chosen.report).parent.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_room, chosen.report)
     pieces: list[str] = []
 
     def heard(text: str) -> None:
         pieces.append(text)
-        context.running().progress(text)
+        running.progress(text)
 
-    cwd = context.workspace.root if chosen.folder == "." else f"{context.workspace.root}/{chosen.folder}"
     try:
-        ended = await context.workspace.processes.run(chosen.argv, cwd=cwd, seconds=seconds, on_output=heard)
-        report = await asyncio.to_thread(_take, chosen.report)
+        ended = await context.workspace.processes.run_sealed(
+            launch, running.seal, seconds=seconds, on_output=heard
+        )
+        report = await asyncio.to_thread(take, chosen.report)
     except CockpitError as error:
         raise ToolFailed(f"{error.message}; install it or name another `runner`") from error
     log = "".join(pieces) or ended.output
     module = await _go_module(chosen, context)
     found = outcomes.relative_to(read(chosen, ended, report, log, module), cwd, chosen.folder)
     return _done(chosen, ended, found, log, context)
+
+
+def _folder(chosen: Command, root: str) -> str:
+    return root if chosen.folder == "." else f"{root}/{chosen.folder}"
 
 
 def read(chosen: Command, ended: Ended, report: str, log: str, module: str = "") -> Outcomes:
@@ -91,7 +103,8 @@ def _done(chosen: Command, ended: Ended, found: Outcomes, log: str, context: Con
         tail = "\n".join(log.rstrip().splitlines()[-TAIL:])
         said = f"{said}\nexit code {ended.code}; the end of its output:\n{tail}"
     is_error = ended.timed_out or (not found.total and ended.code != 0)
-    return Done(said, data=outcomes.as_json(found, chosen.runner, chosen.argv, handle), is_error=is_error)
+    data = outcomes.as_json(found, chosen.runner, chosen.argv, handle)
+    return Done(said, data=data, is_error=is_error, isolation=ended.isolation)
 
 
 async def command(target: str, wanted: Runner | Literal["auto"], context: Context) -> Command:
@@ -108,25 +121,15 @@ async def command(target: str, wanted: Runner | Literal["auto"], context: Contex
             "no manifest here names a test runner cockpit can read "
             f"({', '.join(runners.RUNNERS)}); say `runner`, or use shell"
         )
-    return runners.command(runner, project, target, root, _report(context))
+    return runners.command(runner, project, target, root, _report(target, runner, context))
 
 
-def _report(context: Context) -> str:
-    """A file of its own for each call, outside of the project, so that nothing there changes."""
-    call = context.call.call.id if context.call else "preview"
-    name = re.sub(r"\W", "_", f"{context.session.id}-{call}")
-    return str(paths.cache() / "tests" / f"{name}.report")
-
-
-def _take(report: str) -> str:
-    if not report:
-        return ""
-    try:
-        text = Path(report).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
-    Path(report).unlink()
-    return text
+def _report(target: str, runner: Runner, context: Context) -> str:
+    """A file outside of the project, so that nothing there changes, where a held program may write. The
+    same for the same call: what was approved is what runs."""
+    asked = f"{context.session.id} {context.session.agent} {runner} {target}"
+    name = hashlib.sha256(asked.encode()).hexdigest()[:16]
+    return scratch_file(context.workspace.root, f"{name}.report")
 
 
 async def _go_module(chosen: Command, context: Context) -> str:
