@@ -47,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"cockpit {__version__}")
         return 0
     _spare_the_collector()
+    from cockpit.cli.printing import harmless_streams
+
+    harmless_streams()
     if arguments and arguments[0] in COMMANDS:
         from importlib import import_module
 

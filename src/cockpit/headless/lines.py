@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from cockpit.headless.signals import INTERRUPTED, on_signals
+from cockpit.headless.slash import op_of
 from cockpit.headless.typed import typed
 from cockpit.protocol.channel import Channel, Deck
+from cockpit.protocol.clean import clean
 from cockpit.protocol.content import Diff, Text, plain
 from cockpit.protocol.events import (
     ApprovalRequested,
@@ -23,6 +25,7 @@ from cockpit.protocol.events import (
     Envelope,
     MessageFinished,
     Noticed,
+    PlanChanged,
     QuestionAsked,
     SessionClosed,
     SessionStarted,
@@ -34,7 +37,7 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import AssistantMessage, Decision
-from cockpit.protocol.ops import Answer, Decide, Interrupt, Invoke, Op, Prompt, Steer, Trust
+from cockpit.protocol.ops import Answer, Decide, Interrupt, Op, Prompt, SelectMode, Steer, Trust
 
 ORIGIN = "tui"
 DECISIONS: dict[str, Decision] = {
@@ -167,9 +170,9 @@ def _op(screen: Screen, line: str) -> Op:
     if screen.question is not None:
         return _answer(screen, line)
     if line.startswith("/") and len(line) > 1:
-        name, _, rest = line[1:].partition(" ")
-        screen.command = id
-        return Invoke(id, ORIGIN, "", name, {"text": rest})
+        op = op_of(id, ORIGIN, line)
+        screen.command = "" if isinstance(op, SelectMode) else id
+        return op
     content = (Text(line),)
     if screen.busy:
         return Steer(id, ORIGIN, content)
@@ -216,7 +219,7 @@ def draw(screen: Screen, envelope: Envelope) -> None:
                 if screen.trust:
                     _line(screen, "Trust it? y or n")
         case TextDelta(text=text):
-            screen.out.write(text)
+            screen.out.write(clean(text))
             screen.streamed += text
             screen.mid_line = not text.endswith("\n")
         case MessageFinished(message=AssistantMessage(text=text)):
@@ -238,6 +241,8 @@ def draw(screen: Screen, envelope: Envelope) -> None:
         case QuestionAsked() as question:
             screen.question = question
             _line(screen, f"? {question.question} {' | '.join(question.options)}")
+        case PlanChanged(state=state):
+            _line(screen, f"* plan mode: {state}")
         case Noticed() as noticed:
             _notice(screen, noticed)
         case Warned() as warning:
@@ -278,7 +283,8 @@ def _ask(screen: Screen, request: ApprovalRequested) -> None:
             screen, plain((part.diff,)) if isinstance(part.diff, Diff) else f"  {part.title} {part.detail}"
         )
     shape = f", a this session {request.shape}, p for ever" if request.shape else ""
-    _line(screen, f"y once{shape}, n no")
+    late = f"; no answer within {request.expires:g} s is a no" if request.expires else ""
+    _line(screen, f"y once{shape}, n no{late}")
 
 
 def _line(screen: Screen, text: str) -> None:
@@ -286,7 +292,7 @@ def _line(screen: Screen, text: str) -> None:
         screen.out.write("\n")
         screen.mid_line = False
     if text:
-        screen.out.write(text + "\n")
+        screen.out.write(clean(text) + "\n")
 
 
 def _lines(screen: Screen, text: str) -> None:

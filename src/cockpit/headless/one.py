@@ -12,6 +12,7 @@ from typing import Literal, TextIO
 from cockpit.headless.signals import INTERRUPTED, on_signals
 from cockpit.protocol import wire
 from cockpit.protocol.channel import Channel, Deck
+from cockpit.protocol.clean import clean, escaped
 from cockpit.protocol.content import Text, plain
 from cockpit.protocol.events import (
     Envelope,
@@ -111,7 +112,7 @@ async def _read(channel: Channel, op: Op, output: Format, outcome: Outcome, out:
         if envelope.time < outcome.began:
             continue
         if output == "stream-json":
-            out.write(wire.dumps(envelope) + "\n")
+            out.write(escaped(wire.dumps(envelope)) + "\n")
             out.flush()
         if _take(envelope, op, outcome, err):
             return
@@ -124,7 +125,7 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
         case SessionStarted(trusted=False):
             err.write("cockpit: folder not trusted: its settings and instructions are ignored (--trust)\n")
         case Warned(text, hint):
-            err.write(f"cockpit: {text}{f' ({hint})' if hint and chr(10) not in hint else ''}\n")
+            _tell(err, f"cockpit: {text}{f' ({hint})' if hint and chr(10) not in hint else ''}\n")
             outcome.failed = isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
             return outcome.failed
         case MessageFinished(message=AssistantMessage(text=text, finish=finish)) if is_ours and text:
@@ -133,18 +134,18 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
             outcome.goes_on = finish == "length"
         case ToolCallFinished(result=result) if result.outcome == "denied":
             outcome.denied.append(result.name)
-            err.write(f"cockpit: {result.name} was not run: {result.text}\n")
+            _tell(err, f"cockpit: {result.name} was not run: {result.text}\n")
         case Noticed(kind="show", content=content, data=data) if data.get("op") == op.id:
             outcome.text = plain(content)
             return True
         case Noticed(kind="action", data=data) if data.get("op") == op.id:
-            err.write(f"cockpit: /{data.get('command')} needs the full screen\n")
+            _tell(err, f"cockpit: /{data.get('command')} needs the full screen\n")
             outcome.failed = True
             return True
         case TurnFinished() as finished if is_ours:
             outcome.finished = finished
             if finished.message:
-                err.write(f"cockpit: {finished.message}\n")
+                _tell(err, f"cockpit: {finished.message}\n")
             return True
         case SessionClosed():
             outcome.closed = True
@@ -154,11 +155,15 @@ def _take(envelope: Envelope, op: Op, outcome: Outcome, err: TextIO) -> bool:
     return False
 
 
+def _tell(err: TextIO, line: str) -> None:
+    err.write(clean(line))
+
+
 def _print(outcome: Outcome, output: Format, out: TextIO) -> None:
     if output == "text" and outcome.text:
-        out.write(outcome.text.rstrip("\n") + "\n")
+        out.write(clean(outcome.text).rstrip("\n") + "\n")
     elif output == "json":
-        out.write(json.dumps(_summary(outcome), ensure_ascii=False) + "\n")
+        out.write(escaped(json.dumps(_summary(outcome), ensure_ascii=False)) + "\n")
     out.flush()
 
 
