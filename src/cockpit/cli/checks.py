@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -123,12 +124,17 @@ def _version(name: str) -> str:
 
 
 def _sandbox() -> Iterator[Check]:
-    if sys.platform == "linux":
-        yield _program(
-            "sandbox", "bwrap", "optional", "commands run without isolation; approvals protect you"
-        )
-    else:
-        yield Check("sandbox", "isolation", "optional", "none on this system yet; approvals protect you")
+    """What really holds: tried, as a session tries it."""
+    from cockpit.workspace.sandbox.probing import probe
+
+    probed = probe()
+    held = probed.isolation
+    if probed.features is not None:
+        yield Check("sandbox", "isolation", "ok", f"full: {_version(probed.features.program)}")
+        return
+    mend = next(iter(re.findall(r"`([^`]+)`", held.reason)), "")
+    said = "partial: Landlock holds files and TCP only" if held.level == "partial" else "none"
+    yield Check("sandbox", "isolation", "optional", f"{said}; {held.reason}", mend)
 
 
 def _folder() -> Iterator[Check]:

@@ -37,6 +37,7 @@ from cockpit.settings import trust
 from cockpit.settings.files import Settings
 from cockpit.workspace.checkpoints.shadow import Shadow
 from cockpit.workspace.local import LocalWorkspace
+from cockpit.workspace.sandbox.values import SandboxSettings, sandbox_settings
 
 
 class LocalDeck:
@@ -98,12 +99,13 @@ class LocalDeck:
     async def _open(self, root: str, id: str, path: Path | None) -> Session:
         trusted = await asyncio.to_thread(self._trusted, root)
         settings, catalog = await self._registered(root, trusted)
+        sandbox = sandbox_settings(settings.text("sandbox.use", "auto"))
         file = path or store.folder_of(root) / f"{id}.jsonl"
         transcript = Transcript(file, Header(id, root, time.time(), __version__))
         # Read only now that this process is the writer, and cut what is torn.
         loaded = await asyncio.to_thread(load, file, True) if path is not None else None
         past = read(loaded) if loaded is not None else Past()
-        workspace, recovered = await self._workspace(root)
+        workspace, recovered = await self._workspace(root, sandbox)
         navigator = await self._navigator(root, catalog, trusted)
         ground = Ground(
             root,
@@ -131,11 +133,14 @@ class LocalDeck:
         self._probing[id] = asyncio.create_task(session.tell_isolation())
         return session
 
-    async def _workspace(self, root: str) -> tuple[LocalWorkspace, tuple[str, ...]]:
+    async def _workspace(
+        self, root: str, sandbox: SandboxSettings | None = None
+    ) -> tuple[LocalWorkspace, tuple[str, ...]]:
         """The workspace of a root, one for all its sessions, and what was mended when it was made."""
         if root in self._workspaces:
             return self._workspaces[root], ()
-        workspace = self._workspaces[root] = LocalWorkspace(root, str(paths.state()))
+        workspace = LocalWorkspace(root, str(paths.state()), sandbox=sandbox)
+        self._workspaces[root] = workspace
         return workspace, tuple(str(one) for one in await workspace.recover())
 
     def _shadow(self, root: str) -> Shadow:

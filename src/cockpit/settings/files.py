@@ -37,6 +37,7 @@ LOOSENING = (
     ("projects",),
     ("redaction",),
     ("approvals",),
+    ("sandbox",),
 )
 # What each key that somebody reads must hold: a file that says otherwise is refused, because
 # `permissions = 1` would otherwise sweep the denials of a lower layer away.
@@ -62,6 +63,9 @@ SHAPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "plugins": ((dict,), "a table"),
     "plugins.disabled": ((list,), "a list of names"),
     "projects": ((dict,), "a table"),
+    "sandbox": ((dict,), "a table"),
+    "sandbox.use": ((str,), "`auto`, `required` or `off`, in quotes"),
+    "sandbox.hosts": ((list,), "a list of names of hosts"),
 }
 
 

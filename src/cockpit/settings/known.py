@@ -12,6 +12,7 @@ KNOWN: Mapping[str, frozenset[str] | None] = {
     "permissions": frozenset({"allow", "ask", "deny"}),
     "plugins": None,
     "redaction": frozenset({"file_reads"}),
+    "sandbox": frozenset({"use", "hosts"}),
     "projects": None,
 }
 

@@ -14,21 +14,29 @@ from cockpit.workspace.files import LocalFiles
 from cockpit.workspace.processes import LocalProcesses
 from cockpit.workspace.recovery import Recovered, recover
 from cockpit.workspace.resolver import Resolver
+from cockpit.workspace.sandbox.values import SandboxSettings
 from cockpit.workspace.transaction import Target, Transaction
 
 
 class LocalWorkspace:
     """`Workspace` over a folder. `state` is where journals of writes are kept; "" keeps none, and then
     a crash in the middle of a write is not mended. `calls` are the file calls, for fault tests.
+    `sandbox` is what settings say of holding programs in.
     """
 
-    def __init__(self, root: str, state: str = "", calls: Calls | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        state: str = "",
+        calls: Calls | None = None,
+        sandbox: SandboxSettings | None = None,
+    ) -> None:
         named = os.path.abspath(root)
         self.resolver = Resolver(os.path.realpath(named), named)
         self._journals = os.path.join(state, "journals") if state else ""
         self._calls = calls or Calls()
         self._files = LocalFiles(self.resolver)
-        self._processes = LocalProcesses(self.resolver.root)
+        self._processes = LocalProcesses(self.resolver.root, sandbox)
         self._writing = asyncio.Lock()
         self._made: set[str] = set()
 

@@ -3,16 +3,28 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from cockpit.errors import SettingsInvalid
+
 Use = Literal["auto", "required", "off"]
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """The table `[sandbox]`: `required` refuses to run without a full one, `off` wants none. `hosts` are
-    what the profile `net` may reach; the core puts them into each launch, where they are sealed."""
+    """`[sandbox] use` of the settings: `required` runs nothing without a full one, `off` wants none. The
+    hosts that may be reached are part of each launch, where they are sealed."""
 
     use: Use = "auto"
-    hosts: tuple[str, ...] = ()
+
+
+def sandbox_settings(use: str) -> SandboxSettings:
+    """What a settings file says. Raises `SettingsInvalid` for another word than the three."""
+    match use:
+        case "auto" | "required" | "off":
+            return SandboxSettings(use)
+        case _:
+            raise SettingsInvalid(
+                f"`sandbox.use` is {use!r}", 'write "auto", "required" or "off"; docs/sandbox.md'
+            )
 
 
 @dataclass(frozen=True, slots=True)
