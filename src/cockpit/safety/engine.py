@@ -35,7 +35,9 @@ def unread(text: str, reason: str) -> Line:
 def _judge(text: str, shell: Shell, ground: Ground, rules: RuleSet) -> Line:
     match shell:
         case "bash":
-            return unread(text, "nothing reads it yet")
+            from cockpit.safety.bash.verdict import judge_bash
+
+            return judge_bash(text, ground, rules)
         case "powershell":
             return unread(text, "nothing reads it yet")
         case _:

@@ -1,0 +1,242 @@
+"""From the nodes of a word to what the word will be. What lies in substitutions is handed to the walk."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cockpit.safety.bash import words
+from cockpit.safety.bash.commands import Flow, Scope
+from cockpit.safety.bash.words import MILD, SPLIT, UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# What `echo $x` may show without asking: settings of the terminal and of tools, no tokens.
+HARMLESS = frozenset(
+    """
+    PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT
+    JAVA_HOME NODE_ENV SHLVL LC_ALL LC_CTYPE TZ COLUMNS LINES BASH_VERSION MACHTYPE HOSTTYPE CI
+    DISPLAY XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH
+    """.split()
+)
+NUMBERS = frozenset("?#$!") | {"LINENO", "RANDOM", "SECONDS", "EPOCHSECONDS", "BASHPID"}
+EXPANSION = re.compile(r"\$\{(?P<mark>[#!]?)(?P<name>\w+|[@*?$!#-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}", re.S)
+ARITHMETIC = re.compile(r"[\s\d+\-*/%()<>&|^!?:=~,]*")
+Ask = Callable[[str, str], None]
+
+
+@dataclass(slots=True)
+class Piece:
+    """A part of a word: its text with signs, whether it is sure, where it came from."""
+
+    text: str
+    sure: bool = True
+    taints: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Folds words. `run` judges the commands of a substitution and says what they write (the second
+    argument tells `<(` and `>(` from `$(`); `ask` notes what nobody can read."""
+
+    home: str
+    user: str
+    run: "Callable[[Node, Scope], Flow]"
+    file: "Callable[[Node, Scope], Piece]"
+    ask: Ask
+
+    def fold(self, node: "Node", scope: Scope) -> list[Word]:
+        """Every word that `node` becomes."""
+        if node.type == "word" and node.child_count == 0 and (text := _text(node)).isalnum():
+            return [Word(text, span=(node.start_byte, node.end_byte))]
+        piece = self.piece(node, scope, quoted=False)
+        span = (node.start_byte, node.end_byte)
+        out = []
+        for one in words.braces(piece.text):
+            whole = words.untilde(one, self.home, self.user, scope.cwd)
+            out += [Word(part, piece.sure, piece.taints, span) for part in words.fields(whole)]
+        return out
+
+    def one(self, node: "Node", scope: Scope) -> Word:
+        """The word where bash splits none (assignments, redirections)."""
+        piece = self.piece(node, scope, quoted=False)
+        text = words.untilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
+        brace = {ord(words.BRACE): "{", ord(words.COMMA): ",", ord(words.BRACE_END): "}"}
+        return Word(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
+
+    def piece(self, node: "Node", scope: Scope, quoted: bool) -> Piece:
+        """One node of a word."""
+        match node.type:
+            case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
+                text = _text(node)
+                plain = words.double_quoted(text) if quoted else words.unquoted(text)
+                if node.type == "number" and node.child_count:
+                    return self._joined(node, scope, quoted)
+                return Piece(plain)
+            case "string" | "translated_string":
+                return self._string(node, scope)
+            case "raw_string":
+                return Piece(_text(node)[1:-1])
+            case "ansi_c_string":
+                return Piece(words.ansi_quoted(_text(node)[2:-1]))
+            case "simple_expansion":
+                return self._variable(_text(node)[1:], scope, quoted)
+            case "expansion":
+                return self._expansion(node, scope, quoted)
+            case "command_substitution":
+                return self._output(self.run(node, scope), quoted)
+            case "process_substitution":
+                return self.file(node, scope)
+            case "arithmetic_expansion":
+                return self._arithmetic(node, scope)
+            case _ if node.named_child_count:
+                return self._joined(node, scope, quoted)
+            case _:
+                return Piece(_text(node) if quoted else words.unquoted(_text(node)))
+
+    def _joined(self, node: "Node", scope: Scope, quoted: bool) -> Piece:
+        """All children, and the text between them that the grammar gave to none."""
+        source, start = node.text or b"", node.start_byte
+        out, last, sure, taints = [], start, True, frozenset[str]()
+        for child in node.children:
+            if child.start_byte > last:
+                out.append(self._bare(source[last - start : child.start_byte - start], quoted))
+            piece = self.piece(child, scope, quoted)
+            out.append(piece.text)
+            sure, taints = sure and piece.sure, taints | piece.taints
+            last = max(last, child.end_byte)
+        if last < node.end_byte:
+            out.append(self._bare(source[last - start :], quoted))
+        return Piece("".join(out), sure, taints)
+
+    def _bare(self, source: bytes, quoted: bool) -> str:
+        text = source.decode("utf-8", "replace")
+        return words.double_quoted(text) if quoted else words.unquoted(text)
+
+    def _string(self, node: "Node", scope: Scope) -> Piece:
+        source, start = node.text or b"", node.start_byte
+        out, sure, taints = [], True, frozenset[str]()
+        last = start + (2 if node.type == "translated_string" or source.startswith(b"$") else 1)
+        for child in node.children:
+            if child.type in ('"', '$"', "string_content", "$") or child.start_byte < last:
+                if child.type == "string" and node.type == "translated_string":
+                    return self._string(child, scope)
+                continue
+            out.append(self._bare(source[last - start : child.start_byte - start], True))
+            piece = self.piece(child, scope, quoted=True)
+            out.append(piece.text)
+            sure, taints, last = sure and piece.sure, taints | piece.taints, child.end_byte
+        out.append(self._bare(source[last - start : -1], True))
+        return Piece("".join(out), sure, taints)
+
+    def heredoc(self, node: "Node", scope: Scope) -> Piece:
+        """The body of a here-document whose end is not quoted."""
+        piece = self._joined(node, scope, quoted=True)
+        return Piece(piece.text.replace(SPLIT, " "), piece.sure, piece.taints)
+
+    def _output(self, flow: Flow, quoted: bool) -> Piece:
+        if flow.text is None:
+            return Piece(MILD if "mild" in flow.taints else UNKNOWN, False, flow.taints - {"mild"})
+        text = flow.text.rstrip("\n")
+        # Only ever a guess: whoever needs to be sure must not trust our echo.
+        return Piece(text if quoted else _split(text), False, flow.taints - {"mild"})
+
+    def _variable(self, name: str, scope: Scope, quoted: bool) -> Piece:
+        if name in NUMBERS:
+            return Piece("0")
+        if name in ("@", "*") or name.isdigit():
+            return self._positional(name, scope, quoted)
+        if name == "PWD":
+            return Piece(scope.cwd or UNKNOWN, scope.cwd is not None)
+        if known := scope.names.get(name):
+            return Piece(known.text if quoted else _split(known.text), known.sure, known.taints)
+        if name == "OLDPWD":
+            return Piece(UNKNOWN, False)
+        return Piece(MILD if name in HARMLESS else UNKNOWN, False, _secrecy(name))
+
+    def _positional(self, name: str, scope: Scope, quoted: bool) -> Piece:
+        if scope.arguments is None:
+            return Piece(UNKNOWN, False)
+        if name == "0":
+            return Piece("bash", False)
+        chosen = scope.arguments if name in "@*" else scope.arguments[int(name) - 1 : int(name)]
+        text = SPLIT.join(word.text for word in chosen)
+        return Piece(
+            text if name in "@*" or quoted else _split(text),
+            all(word.sure for word in chosen),
+            frozenset().union(*(word.taints for word in chosen)),
+        )
+
+    def _expansion(self, node: "Node", scope: Scope, quoted: bool) -> Piece:
+        inner = [child for child in node.named_children if child.type not in ("variable_name", "subscript")]
+        parts = [self.piece(child, scope, True) for child in inner]
+        for child in node.named_children:
+            if child.type == "subscript":
+                self._joined(child, scope, True)
+        taints = frozenset().union(*(piece.taints for piece in parts))
+        found = EXPANSION.fullmatch(_text(node))
+        if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
+            self.ask("expansion", _text(node))
+            return Piece(UNKNOWN, False, taints)
+        if found["mark"] == "#" and not found["rest"]:
+            return Piece("0")
+        value = self._variable(found["name"], scope, True)
+        known = value.text if UNKNOWN not in value.text and MILD not in value.text else None
+        text, sure = _changed(found["rest"], known, value, parts)
+        return Piece(text if quoted else _split(text), sure, value.taints | taints)
+
+    def _arithmetic(self, node: "Node", scope: Scope) -> Piece:
+        before = len(scope.names)
+        piece = self._joined(node, scope, True)
+        inside = _text(node)
+        inside = inside[3:-2] if inside.startswith("$((") else inside[2:-1]
+        if not ARITHMETIC.fullmatch(inside):
+            names = re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside)
+            plain = all((known := scope.names.get(name)) and known.sure and known.text.isdigit() for name in names)
+            if not plain or "[" in inside or "`" in inside or "$(" in inside or before != len(scope.names):
+                self.ask("arithmetic", _text(node))
+        return Piece("0", not piece.taints, piece.taints)
+
+
+def _changed(rest: str, known: str | None, value: Piece, parts: list[Piece]) -> tuple[str, bool]:
+    """The text of ${name REST}, and whether it is sure."""
+    other = "".join(piece.text for piece in parts)
+    sure = value.sure and all(piece.sure for piece in parts)
+    if not rest:
+        return value.text, value.sure
+    if rest[:2] in (":?", ":-", ":=") or rest[0] in "?-=":
+        if known:
+            return known, sure
+        return (value.text if rest.lstrip(":")[0] == "?" else other or UNKNOWN), False
+    if rest[:2] == ":+" or rest[0] == "+":
+        return other, known is not None and sure
+    if known is None:
+        return UNKNOWN, False
+    if found := re.fullmatch(r":\s*(-?\d+)(?::(-?\d+))?", rest):
+        start = int(found[1])
+        tail = known[start:]
+        return (tail[: int(found[2])] if found[2] else tail), False
+    simple = {"^^": known.upper(), ",,": known.lower(), "^": known[:1].upper() + known[1:]}
+    if rest in simple:
+        return simple[rest], False
+    if found := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
+        return known.replace(found[2], found[3] or "", -1 if found[1] == "//" else 1), False
+    if found := re.fullmatch(r"##?([^*?\[#]+)", rest):
+        return known.removeprefix(found[1]), False
+    if found := re.fullmatch(r"%%?([^*?\[%]+)", rest):
+        return known.removesuffix(found[1]), False
+    return UNKNOWN, False
+
+
+def _split(text: str) -> str:
+    return re.sub(r"[ \t\n]+", SPLIT, text) if any(sign in text for sign in " \t\n") else text
+
+
+def _secrecy(name: str) -> frozenset[str]:
+    secret = re.search(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIAL", name, re.I)
+    return frozenset({"secret"}) if secret else frozenset()
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")

@@ -1,0 +1,141 @@
+"""Which words of a command name files, and which of those it would write."""
+
+import re
+from dataclasses import dataclass
+
+from cockpit.safety.bash.commands import Command
+from cockpit.safety.bash.places import Place, place
+from cockpit.safety.bash.words import MILD, UNKNOWN, Word
+from cockpit.safety.values import Ground
+
+# Their words are text, not files.
+TEXT = frozenset("echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly "
+                 "typeset unset alias set trap type which whereis command man info whatis apropos tput stty yes "
+                 "test [ [[ exit return shift wait jobs umask ulimit basename dirname".split())  # fmt: skip
+# Their first operand is a pattern or a script.
+PATTERN_FIRST = frozenset("grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd".split())
+ALL_WRITTEN = frozenset("rm rmdir unlink shred truncate tee touch mkdir mkfifo mknod chattr srm wipe trash sponge "
+                        "gzip gunzip bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks".split())  # fmt: skip
+AFTER_FIRST = frozenset("chmod chown chgrp setfacl chcon".split())
+LAST_WRITTEN = frozenset("cp ln install rsync scp ditto gcp".split())
+MOVERS = frozenset("mv gmv rename".split())
+OUTPUTS = re.compile(
+    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory|--directory-prefix|"
+    r"--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar|--libcurl|-D|--append-output)$"
+)
+FOLDERS = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P",), "cp": ("-t",), "mv": ("-t",),
+           "install": ("-t",), "ln": ("-t",), "7z": (), "cpio": ("-D",), "bsdtar": ("-C",)}  # fmt: skip
+# What these options name is used as a key, not shown or sent.
+KEYS = frozenset("-i -E --key --cert --cacert --kubeconfig --identity --identity-file --private-key --config -F "
+                 "--tlskey --tlscert --ssl-key --keyfile --secret-keyring --env-file --client-key".split())  # fmt: skip
+KEY_USERS = frozenset("ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir".split())
+METADATA = frozenset("ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate".split())
+EDITS = re.compile(r"-[a-zA-Z]*i|--in-place")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A file that a command names: the word, where it lies, whether it is written, and whether only its
+    name is looked at (`shown` is False then)."""
+
+    word: Word
+    place: Place
+    written: bool
+    shown: bool = True
+
+
+def operands(command: Command, ground: Ground) -> list[Operand]:
+    """All files that `command` names, its redirections included."""
+    found = []
+    for item in command.redirects:
+        if item.copies:
+            continue
+        spot = place(item.target, command.cwd, command.near, ground)
+        found.append(Operand(item.target, spot, item.writes))
+    if command.program in TEXT or not command.words:
+        return found
+    for word, written in _named(command):
+        spot = place(word, command.cwd, command.near, ground)
+        shown = command.program not in METADATA and command.program not in KEY_USERS
+        found.append(Operand(word, spot, written, shown))
+    return found
+
+
+def plain_operands(command: Command) -> list[Word]:
+    """The words that are no options; after `--` all of them."""
+    out, literal = [], False
+    for word in command.words[1:]:
+        if literal or not word.guess.startswith("-") or word.guess == "-":
+            out.append(word)
+        elif word.guess == "--":
+            literal = True
+    return out
+
+
+def _named(command: Command) -> list[tuple[Word, bool]]:
+    name, found = command.program, []
+    plain = plain_operands(command)
+    chosen = _written(command, plain)
+    skipped = plain[:1] if name in PATTERN_FIRST and not _has_script_option(command) else []
+    before = ""
+    for word in command.words[1:]:
+        text = word.guess
+        if any(word is one for one in skipped) or (name == "find" and before in ("-name", "-iname", "-path")):
+            before = text
+            continue
+        if OUTPUTS.match(before) or before in FOLDERS.get(name, ()):
+            found.append((word, True))
+        elif before in KEYS or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep")):
+            pass
+        elif any(word is one for one in plain):
+            found += [(one, any(word is other for other in chosen)) for one in _pieces(word, name)]
+        elif "=" in text:
+            left, _, _right = text.partition("=")
+            value = Word(word.text.partition("=")[2], word.sure)
+            if left not in KEYS:
+                found += [(one, bool(OUTPUTS.match(left))) for one in _pieces(value, name)]
+        elif len(text) > 2 and text[1] != "-" and ("/" in text or "@" in text):
+            found.append((Word(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
+        before = text
+    return [(word, written) for word, written in found if word.text]
+
+
+def _written(command: Command, plain: list[Word]) -> list[Word]:
+    name = command.program
+    if name in ALL_WRITTEN or name in MOVERS:
+        return plain
+    if name in AFTER_FIRST:
+        return plain[1:]
+    if name in LAST_WRITTEN:
+        return plain[-1:] if len(plain) > 1 else []
+    if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(EDITS.match(one) for one in command.arguments):
+        return plain
+    return []
+
+
+def _has_script_option(command: Command) -> bool:
+    return any(re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", one) for one in command.arguments)
+
+
+def _pieces(word: Word, program: str) -> list[Word]:
+    """A word as the files it may name: itself, what follows `=` or `@`, the parts around a colon."""
+    text = word.text
+    if program not in ("cat", "less", "rm", "cp", "mv", "ln") and (" " in text or "\n" in text):
+        return []
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text) and not text.startswith("file://"):
+        return []
+    pieces = [word]
+    if text.startswith("file://"):
+        pieces.append(Word(text[7:], word.sure))
+    for sign in "=@<:":
+        if sign in text and not text.startswith("/"):
+            tail = text.rpartition(sign)[2] if sign != "=" else text.partition("=")[2]
+            if tail and tail != text:
+                pieces.append(Word(tail.split(";")[0], word.sure))
+    if ":" in text and text.startswith("/"):
+        pieces.append(Word(text.partition(":")[0], word.sure))
+    return pieces
+
+
+def unknown(word: Word) -> bool:
+    return UNKNOWN in word.text or MILD in word.text

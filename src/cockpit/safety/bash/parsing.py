@@ -1,0 +1,42 @@
+"""The syntax tree of a bash line, by tree-sitter-bash. Loaded when first needed."""
+
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+LONGEST = 100_000  # bytes; a longer text is looked over, not parsed
+SHORT = 4_000
+SECONDS = 0.03  # for a text whose errors make the parser search
+
+
+@lru_cache(maxsize=1)
+def _parser() -> "Parser":
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def parse(source: bytes) -> "Node | None":
+    """The root of the tree, or None where the text is too long or takes too long."""
+    if len(source) > LONGEST:
+        return None
+    parser = _parser()
+    if len(source) < SHORT:
+        return parser.parse(source).root_node
+    limit = time.monotonic() + SECONDS
+    try:
+        # Only a text that is read piece by piece can be given up half-way.
+        tree = parser.parse(
+            lambda at, point: source[at : at + 4096],
+            progress_callback=lambda at, errors: time.monotonic() > limit,
+        )
+    except ValueError:
+        tree = None
+    if tree is None:
+        parser.reset()
+        return None
+    return tree.root_node

@@ -1,0 +1,265 @@
+"""Whether a command is proven to only read, by an allow rule; and which ask and deny rules hold for it."""
+
+import re
+from dataclasses import dataclass
+
+from cockpit.safety.bash import places, scripts
+from cockpit.safety.bash.commands import Command
+from cockpit.safety.bash.words import MILD, UNKNOWN, Word
+from cockpit.safety.rules.values import Rule
+from cockpit.safety.values import Ground
+
+GIT_VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix".split())
+TRUSTED = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin".split())
+SHELL_WORDS = frozenset("true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """`rule` proves it; or `why` not."""
+
+    rule: Rule | None = None
+    why: str = ""
+
+
+def subcommand(command: Command) -> tuple[str, int]:
+    """The first word that is no option, and its index in `words`; ("", -1) where there is none."""
+    at = 1
+    while at < len(command.words):
+        text = command.words[at].guess
+        if command.program == "git" and text in GIT_VALUED:
+            at += 2
+            continue
+        if not text.startswith("-"):
+            return text, at
+        at += 1
+    return "", -1
+
+
+def holding(command: Command, rules: tuple[Rule, ...]) -> list[Rule]:
+    """The ask and deny rules that hold."""
+    name, _ = subcommand(command)
+    given = command.arguments
+    return [
+        rule
+        for rule in rules
+        if rule.level != "allow"
+        and (not rule.subcommands or name in rule.subcommands)
+        and (not rule.options_any or any(_has(one, option) for one in given for option in rule.options_any))
+    ]
+
+
+def _has(text: str, option: str) -> bool:
+    if option.startswith("--"):
+        return text == option or text.startswith(option + "=")
+    if len(option) == 2 and option.startswith("-"):
+        return text.startswith(option) or (re.fullmatch(r"-[a-zA-Z]+", text) is not None and option[1] in text)
+    return text == option
+
+
+def prove(command: Command, rules: tuple[Rule, ...], ground: Ground) -> Proof:
+    """Whether an allow rule covers all of `command`."""
+    first = command.words[0].literal
+    if first is None:
+        return Proof(why="what runs is only known then")
+    folder, _, name = first.rpartition("/")
+    if folder and folder not in TRUSTED:
+        return Proof(why=f"{first} is a program of its own")
+    if name in SHELL_WORDS and folder:
+        return Proof(why=f"{first} is not the shell's own")
+    why = "no rule knows it"
+    for rule in rules:
+        if rule.level != "allow":
+            continue
+        if rule.needs == "sandbox" and not ground.sandbox:
+            why = "it is only safe inside a sandbox"
+            continue
+        found, at = subcommand(command) if rule.subcommands else ("", 0)
+        if rule.subcommands and found not in rule.subcommands:
+            continue
+        if rule.needs == "git" and (fault := _git_fault(command, at, ground)):
+            return Proof(why=fault)
+        fault = _options(command, rule, at, ground)
+        if name in ("jq", "yq") and not all(scripts.jq_reads(word.guess) for word in command.words[1:]):
+            fault = "its filter reads more than its input"
+        if not fault:
+            return Proof(rule)
+        why = fault
+    return Proof(why=why)
+
+
+def _git_fault(command: Command, at: int, ground: Ground) -> str:
+    from cockpit.safety.bash.repository import is_plain
+
+    if not ground.git_is_plain or not is_plain(command.cwd, ground):
+        return "the repository names programs that git would run"
+    before = [word.guess for word in command.words[1:at]]
+    while before:
+        one = before.pop(0)
+        if one == "-C" and before:
+            before.pop(0)
+        elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
+            return f"git's option {one} is not among those that only read"
+    if any("%G" in word.guess for word in command.words):
+        return "%G runs gpg"
+    if command.nested and command.words[at].guess in ("log", "show", "diff", "blame", "grep", "status"):
+        return "inside a string it cannot be hardened"
+    return ""
+
+
+def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
+    """Why an option or an operand does not fit, or ""."""
+    words = list(command.words[at + 1 :])
+    plain: list[Word] = []
+    given: set[str] = set()
+    literal = False
+    while words:
+        word = words.pop(0)
+        text = word.text
+        if command.program in ("test", "[", "[[") and text == "]":
+            continue
+        if literal or not text.startswith("-") or text == "-" or (rule.positional[:1] == ("TEXT",) and rule.id != "read.test" and not _is_option(text, rule)):
+            if rule.whole and text in ("(", ")", "!", ",") :
+                continue
+            if _version_only(rule) or not text.startswith("+"):
+                plain.append(word)
+            elif text in rule.options or rule.id == "read.date":
+                plain.append(word)
+            else:
+                return f"{word.guess} is not among the options that only read"
+        elif _version_only(rule):
+            plain.append(word)
+        elif text == "--":
+            literal = True
+        elif word.literal is None:
+            return f"{word.guess} is only known when it runs"
+        elif fault := _option(word, words, rule, given, command, ground):
+            return fault
+    if rule.options_any and not given & set(rule.options_any):
+        return "without an option that only reads it changes something"
+    return _operands(plain, rule, given, command, ground)
+
+
+def _is_option(text: str, rule: Rule) -> bool:
+    return bool(rule.options) and text.startswith("-") and all(f"-{letter}" in rule.options for letter in text[1:])
+
+
+def _version_only(rule: Rule) -> bool:
+    return rule.positional[:1] != () and rule.positional[0].startswith("!-")
+
+
+def _option(
+    word: Word, rest: list[Word], rule: Rule, given: set[str], command: Command, ground: Ground
+) -> str:
+    text = word.text
+    no = f"{word.guess} is not among the options that only read"
+    if text.startswith("--") or rule.whole or text in rule.options:
+        name, sign, value = text.partition("=")
+        if text in rule.options and not sign:
+            name = text
+        kind = rule.options.get(name)
+        if kind is None:
+            return no
+        given.add(name)
+        if sign:
+            return "" if kind and _fits(Word(value), kind.lstrip("?"), command, ground) else no
+        if kind and not kind.startswith("?"):
+            return _value(rest, kind, command, ground) or ""
+        return ""
+    if "-#" in rule.options and re.fullmatch(r"-\d+", text):
+        return ""
+    for at, letter in enumerate(text[1:], 1):
+        kind = rule.options.get(f"-{letter}")
+        if kind is None:
+            return no
+        given.add(f"-{letter}")
+        if kind.startswith("?"):
+            return "" if _fits(Word(text[at + 1 :]), "PATTERN", command, ground) else no
+        if kind:
+            if text[at + 1 :]:
+                return "" if _fits(Word(text[at + 1 :]), kind, command, ground) else no
+            return _value(rest, kind, command, ground)
+    return ""
+
+
+def _value(rest: list[Word], kind: str, command: Command, ground: Ground) -> str:
+    if not rest:
+        return "an option has no value"
+    word = rest.pop(0)
+    return "" if _fits(word, kind, command, ground) else f"{word.guess} is not what the option may be given"
+
+
+def _operands(plain: list[Word], rule: Rule, given: set[str], command: Command, ground: Ground) -> str:
+    types = list(rule.positional)
+    if types and rule.first_unless & given:
+        types = types[1:]
+    if not types:
+        return f"{plain[0].guess} is not among what it may be given" if plain else ""
+    if types[0].startswith("!") and not plain:
+        return "without a further word it changes something"
+    if len(types) > 1 and types[-1] == "=-" and len(plain) > 1 and plain[-1].text != "-":
+        return "the second operand is written"
+    for at, word in enumerate(plain):
+        kind = types[min(at, len(types) - 1)]
+        if types[0].startswith("!") and at and len(types) == 1:
+            return f"{word.guess} is one word too many"
+        if not _fits(word, kind, command, ground):
+            return f"{word.guess} is not an operand that only reads"
+    return ""
+
+
+def _fits(word: Word, kind: str, command: Command, ground: Ground) -> bool:
+    """Whether a word is what a type allows."""
+    if kind == "TEXT":
+        return UNKNOWN not in word.text and not (word.taints & {"secret"})
+    if kind in ("READ_PATH", "NAME_PATH", "REV"):
+        return _readable(word, kind, command, ground)
+    text = word.literal
+    if kind == "PATTERN":
+        return word.sure and MILD not in word.text and UNKNOWN not in word.text
+    if text is None:
+        return False
+    match kind[0]:
+        case "=" | "!":
+            return text in kind[1:].split("|")
+        case "/":
+            return re.fullmatch(kind[1:], text) is not None
+    match kind:
+        case "NUMBER":
+            return re.fullmatch(r"[+-]?\d{1,9}[bkKMGcw%]?", text) is not None
+        case "NAME":
+            return re.fullmatch(r"[\w.+-]+", text) is not None and not text.startswith("-")
+        case "SED":
+            return scripts.sed_prints(text)
+        case "AWK":
+            return scripts.awk_prints(text)
+        case _:
+            return kind == "ANY"
+
+
+def _readable(word: Word, kind: str, command: Command, ground: Ground) -> bool:
+    if not word.sure or word.text == "-" and kind == "READ_PATH":
+        return word.text == "-"
+    if kind == "REV" and (":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text):
+        tail = Word(word.text.rpartition(":")[2])
+        return word.literal is not None and places.place(tail, command.cwd, command.near, ground).rank <= 1 or (
+            word.literal is not None and ":" not in word.text and "/../" not in word.text and not word.text.startswith(("/", "../"))
+        )
+    if word.text.startswith("/dev/fd/"):
+        return True
+    spot = places.place(word, command.cwd, command.near, ground)
+    if not _open(spot, ground):
+        return False
+    found = places.matches(word, command.cwd)
+    if found is None:
+        return False
+    for one in found:
+        inner = places.place(Word(one), command.cwd, command.near, ground)
+        if one.startswith("-") or not _open(inner, ground):
+            return False
+    return True
+
+
+def _open(spot: places.Place, ground: Ground) -> bool:
+    """Whether reading it needs nobody: inside the workspace and no secret."""
+    return spot.rank <= 1 or (spot.kind == "protected" and places.within(spot.path, ground.root))

@@ -1,0 +1,26 @@
+"""What may be remembered of a command: a rule of its words, never a prefix of its text."""
+
+from cockpit.plugin.safety import Level
+from cockpit.safety.bash.commands import Command
+from cockpit.safety.bash.findings import Finding
+from cockpit.workspace.shells import shape
+
+NEVER = frozenset({"secret.read", "persist", "agent.self", "priv", "code.remote", "shell.opaque", "host.mutate", "fs.delete"})
+NEVER_RULES = frozenset("git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown "
+                        "container.privileged environment read.secret-file xargs mode.open".split())  # fmt: skip
+
+
+def of(command: Command, found: list[Finding], level: Level) -> str:
+    """`pytest *`, `git commit *`, the whole command; "" for what is asked about each time."""
+    if level == "deny" or command.under:
+        return ""
+    if any(one.capabilities & NEVER or one.rule in NEVER_RULES for one in found):
+        return ""
+    argv = tuple(word.literal for word in command.words)
+    known = tuple(one for one in argv if one is not None)
+    if not known or argv[0] is None:
+        return ""
+    if len(known) < len(argv):
+        made = shape(known[:2]) if argv[1:2] != (None,) else ""
+        return made if made.endswith(" *") else ""
+    return shape(known)

@@ -1,0 +1,349 @@
+"""One simple command in the walk: its words, redirections and assignments, the functions and nested
+commands it calls, and what it changes for those behind it."""
+
+import posixpath
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cockpit.safety.bash import flows
+from cockpit.safety.bash.commands import SILENT, Command, Flow, Redirect, Scope
+from cockpit.safety.bash.unwrap import Inner, unwrap
+from cockpit.safety.bash.words import MILD, UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from cockpit.safety.bash.walk import Walk
+
+STRINGS = 4  # scripts inside scripts
+ARGUMENT = frozenset(
+    """
+    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
+    command_substitution process_substitution arithmetic_expansion number brace_expression regex
+    extglob_pattern
+    """.split()
+)
+SUBSCRIPTS = frozenset("read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait "
+                       "readonly".split())  # fmt: skip
+
+
+def redirected(walk: "Walk", node: "Node", scope: Scope, stdin: Flow) -> Flow:
+    """A statement with redirections."""
+    body = node.child_by_field_name("body")
+    redirects: list[Redirect] = []
+    behind: list[Node] = []
+    for child in node.named_children:
+        if body is not None and child.id == body.id:
+            continue
+        if child.type == "heredoc_redirect":
+            stdin = _heredoc(walk, child, scope, redirects, behind)
+        elif child.type == "herestring_redirect":
+            stdin = _herestring(walk, child, scope)
+        elif child.type == "file_redirect":
+            redirects.append(walk.redirect(child, scope))
+    for item in redirects:
+        if item.reads:
+            stdin = _file(walk, item.target, scope)
+    if body is not None and body.type == "command":
+        flow = command(walk, body, scope, stdin, tuple(redirects))
+    else:
+        emit(walk, Command(_text(node), (), (), tuple(redirects), scope.cwd, scope.near, stdin))
+        flow = walk.statement(body, scope, stdin) if body is not None else SILENT
+        remember(walk, redirects, flow, scope)
+    for child in behind:
+        walk.statement(child, scope, Flow(flow.taints, flow.text, True))
+    return flow
+
+
+def _heredoc(
+    walk: "Walk", node: "Node", scope: Scope, redirects: list[Redirect], behind: "list[Node]"
+) -> Flow:
+    start = next((_text(child) for child in node.named_children if child.type == "heredoc_start"), "")
+    text, taints = "", frozenset[str]()
+    for child in node.named_children:
+        if child.type == "heredoc_body":
+            if re.search(r"['\"\\]", start):
+                text += _text(child)
+            else:
+                piece = walk.folder.heredoc(child, scope)
+                text, taints = text + piece.text, taints | piece.taints
+        elif child.type == "file_redirect":
+            redirects.append(walk.redirect(child, scope))
+        elif child.type not in ("heredoc_start", "heredoc_end", "file_descriptor"):
+            behind.append(child)
+    return Flow(taints, text, True)
+
+
+def _herestring(walk: "Walk", node: "Node", scope: Scope) -> Flow:
+    pieces = [walk.folder.one(child, scope) for child in node.named_children if child.type in ARGUMENT]
+    text = "".join(piece.text for piece in pieces)
+    return Flow(frozenset().union(*(piece.taints for piece in pieces)), text + "\n", True)
+
+
+def _file(walk: "Walk", target: Word, scope: Scope) -> Flow:
+    known = walk.reading.files.get(located(target.guess, scope))
+    return Flow(known.taints, known.text, True) if known else Flow(target.taints, None, True)
+
+
+def read_file(walk: "Walk", node: "Node", scope: Scope) -> Flow:
+    """`$(<file)`."""
+    item = walk.redirect(node, scope)
+    words = (Word("cat"), item.target)
+    emit(walk, Command(_text(node), words, (), (), scope.cwd, scope.near, Flow()))
+    known = _file(walk, item.target, scope)
+    return Flow(known.taints | {"mild"}, known.text, True)
+
+
+def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tuple[Redirect, ...]) -> Flow:
+    """One command node: folded, then run."""
+    given: list[tuple[str, Word]] = []
+    words: list[Word] = []
+    extra = list(redirects)
+    for child in node.named_children:
+        if child.type == "variable_assignment":
+            given.append(_assigned(walk, child, scope))
+        elif child.type == "command_name":
+            words += walk.folder.fold(child.named_children[0] if child.named_child_count else child, scope)
+        elif child.type == "herestring_redirect":
+            stdin = _herestring(walk, child, scope)
+        elif child.type == "file_redirect":
+            extra.append(walk.redirect(child, scope))
+        elif child.type in ARGUMENT:
+            words += walk.folder.fold(child, scope)
+        elif child.is_named:
+            words += walk.words(child, scope)
+    made = Command(
+        _text(node), tuple(words), tuple(given), tuple(extra), scope.cwd, scope.near, stdin,
+        nested=walk.reading.strings > 0, under=scope.under,
+    )  # fmt: skip
+    flow = run(walk, made, scope)
+    remember(walk, extra, flow, scope)
+    return flow
+
+
+def remember(walk: "Walk", redirects: "list[Redirect] | tuple[Redirect, ...]", flow: Flow, scope: Scope) -> None:
+    """What a redirection wrote, so that running it later in the line is judged by it."""
+    for item in redirects:
+        if item.writes:
+            known = walk.reading.files.get(item.target.guess)
+            if known is not None and known.piped and flow.taints:
+                emit(walk, Command("> >( )", (Word("sh"),), stdin=Flow(flow.taints, flow.text, True), near="/"))
+            walk.reading.files[located(item.target.guess, scope)] = Flow(flow.taints, flow.text)
+
+
+def emit(walk: "Walk", made: Command) -> None:
+    walk.reading.left -= 1
+    walk.reading.commands.append(made)
+
+
+def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
+    """A command whose words are known: itself, then all that it runs in turn."""
+    reading = walk.reading
+    while made.words and made.words[0].text == "" and made.words[0].sure and len(made.words) > 1:
+        made = replace(made, words=made.words[1:])
+    name = made.program
+    if name in SUBSCRIPTS and any("[" in word.guess and re.search(r"\$\(|`", word.guess) for word in made.words):
+        reading.note("subscript", made.text)
+        reading.unread += [word.guess for word in made.words[1:]]
+    if (body := scope.functions.get(name)) is not None and "/" not in made.words[0].guess:
+        return _call(walk, made, body, scope)
+    emit(walk, made)
+    flow = flows.output(made)
+    for inner in unwrap(made):
+        flow = flow.joined(_inside(walk, made, inner, scope))
+    if made.stdin.text is not None and (script := _fed(made)) is not None:
+        flow = flow.joined(_inside(walk, made, Inner(script=Word(script, False, made.stdin.taints)), scope))
+    for path in _scripts(made, scope):
+        known = reading.files.get(path)
+        if known is not None and known.text:
+            _inside(walk, made, Inner(script=Word(known.text, False, known.taints)), scope)
+    _effects(walk, made, scope)
+    return flow
+
+
+def _fed(made: Command) -> str | None:
+    """The script a shell reads from its stdin."""
+    from cockpit.safety.bash.unwrap import SHELLS
+
+    reads = all(one.startswith("-") and "c" not in one for one in made.arguments if one != "/dev/stdin")
+    if made.program in SHELLS and (reads or "-s" in made.arguments):
+        return made.stdin.text
+    if made.program in ("source", ".") and made.arguments[:1] == ("/dev/stdin",):
+        return made.stdin.text
+    if made.program in ("at", "batch", "crontab", "parallel", "busybox"):
+        return made.stdin.text
+    return None
+
+
+def _scripts(made: Command, scope: Scope) -> list[str]:
+    """The files that `made` runs: itself, or the operand of a shell."""
+    from cockpit.safety.bash.unwrap import SHELLS
+
+    if not made.words:
+        return []
+    if "/" in made.words[0].guess:
+        return [located(made.words[0].guess, scope)]
+    if made.program in SHELLS or made.program in ("source", "."):
+        return [located(one, scope) for one in made.arguments if not one.startswith("-")][:1]
+    return []
+
+
+def _call(walk: "Walk", made: Command, body: "Node", scope: Scope) -> Flow:
+    name = made.program
+    if name in scope.calling or len(scope.calling) >= STRINGS:
+        forks = re.search(r"[|&]", _text(body))
+        walk.reading.note("fork bomb" if forks and name in scope.calling else "recursion", name)
+        return Flow()
+    kept, kept_calling = scope.arguments, scope.calling
+    scope.arguments, scope.calling = made.words[1:], (*scope.calling, name)
+    flow = walk.statement(body, scope, made.stdin)
+    scope.arguments, scope.calling = kept, kept_calling
+    return flow
+
+
+def _inside(walk: "Walk", made: Command, inner: Inner, scope: Scope) -> Flow:
+    """What a wrapper or a nested shell runs, in a copy of the scope (eval and builtins: in the scope)."""
+    reading = walk.reading
+    same = made.program in ("eval", "command", "builtin", "time", "exec")
+    if reading.strings >= STRINGS or len(scope.under) >= 2 * STRINGS or reading.left <= 0:
+        reading.note("depth", made.text)
+        text = inner.script.guess if inner.script else " ".join(word.guess for word in inner.words)
+        reading.unread.append(text)
+        return Flow()
+    there = scope if same else scope.copy()
+    kept, there.under = there.under, (*scope.under, made.program)
+    if inner.cwd is not None:
+        there.move(_folder(inner.cwd, there))
+    if inner.script is None:
+        nested = replace(
+            made, words=inner.words, assignments=inner.assignments, redirects=(), cwd=there.cwd,
+            near=there.near, under=there.under,
+        )  # fmt: skip
+        flow = run(walk, nested, there)
+    else:
+        if made.program not in ("eval", "trap"):
+            there.arguments = inner.arguments
+            there.functions = {} if made.program != "alias" else there.functions
+        reading.strings += 1
+        flow = walk.script(inner.script.guess, there, made.stdin)
+        reading.strings -= 1
+    there.under = kept
+    return flow
+
+
+def _effects(walk: "Walk", made: Command, scope: Scope) -> None:
+    """What a builtin changes for the commands behind it."""
+    name, words = made.program, made.words[1:]
+    if name in ("cd", "pushd"):
+        operands = [word for word in words if not (word.guess.startswith("-") and len(word.guess) > 1)]
+        scope.move(_folder(operands[0], scope) if operands else walk.reading.ground.home)
+    elif name == "popd":
+        scope.move(None)
+    elif name == "set" and any(word.guess == "--" or not word.guess.startswith(("-", "+")) for word in words):
+        scope.arguments = tuple(word for word in words if word.guess != "--")
+    elif name in ("read", "mapfile", "readarray", "getopts", "select", "printf", "unset", "shift", "let"):
+        chosen = words if name != "printf" else words[1:2] if words[:1] and words[0].guess == "-v" else ()
+        for word in chosen:
+            taints = made.stdin.taints
+            text = (made.stdin.text or "").strip() if name == "read" else ""
+            scope.names[word.guess] = Word(text or UNKNOWN, False, taints)
+        if name == "shift" and scope.arguments is not None:
+            scope.arguments = scope.arguments[1:]
+    for at, word in enumerate(words):
+        if name in ("curl", "wget", "tee", "aria2c", "base64", "xxd", "openssl", "dd", "cp", "mv", "fetch", "scp"):
+            path = _written(name, words, at)
+            if path:
+                source = flows.output(replace(made, redirects=())).taints | _copied(walk, made, scope)
+                walk.reading.files[located(path, scope)] = Flow(source, made.stdin.text)
+
+
+def _copied(walk: "Walk", made: Command, scope: Scope) -> frozenset[str]:
+    found = [walk.reading.files.get(located(one, scope)) for one in made.arguments if not one.startswith("-")]
+    return frozenset().union(*(one.taints for one in found if one))
+
+
+def _written(name: str, words: tuple[Word, ...], at: int) -> str:
+    """The file that word `at` of a fetching or copying command names, or ""."""
+    text = words[at].guess
+    before = words[at - 1].guess if at else ""
+    if name in ("curl", "wget", "aria2c", "fetch") and re.match(r"[a-z]+://|www\.|[\w.-]+\.\w+/", text):
+        return text.rstrip("/").split("?")[0].rpartition("/")[2]
+    if before in ("-o", "-O", "--output", "--output-document", "-out") or re.fullmatch(r"-[a-zA-Z]*[oO]", before):
+        return text
+    if text.startswith(("--output=", "--output-document=", "of=")):
+        return text.partition("=")[2]
+    if name in ("curl", "wget") and re.match(r"-[oO][^-]", text):
+        return text[2:]
+    return text if name in ("tee", "cp", "mv", "scp") and not text.startswith("-") else ""
+
+
+def _folder(word: Word, scope: Scope) -> str | None:
+    text = word.guess
+    if UNKNOWN in text or MILD in text or text == "-" or not word.sure or word.literal is None:
+        if text.startswith("/") or UNKNOWN not in text and MILD not in text and text != "-":
+            scope.near = posixpath.normpath(posixpath.join(scope.near, text))
+        return None
+    if not text.startswith("/") and scope.cwd is None:
+        scope.near = posixpath.normpath(posixpath.join(scope.near, text))
+        return None
+    return posixpath.normpath(posixpath.join(scope.cwd or "/", text))
+
+
+def located(text: str, scope: Scope) -> str:
+    """An operand as an absolute path, by the best guess of where the line stands."""
+    return posixpath.normpath(posixpath.join(scope.near, text))
+
+
+def assignments(walk: "Walk", node: "Node", scope: Scope) -> Flow:
+    """`x=1 y=2` alone: known to all that follows."""
+    nodes = [node] if node.type == "variable_assignment" else node.named_children
+    given = [_assigned(walk, one, scope) for one in nodes if one.type == "variable_assignment"]
+    scope.names.update(given)
+    emit(walk, Command(_text(node), (), tuple(given), (), scope.cwd, scope.near))
+    return SILENT
+
+
+def _assigned(walk: "Walk", node: "Node", scope: Scope) -> tuple[str, Word]:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    left = _text(name)
+    if name is not None and name.type == "subscript":
+        walk.words(name, scope)
+        walk.reading.note("subscript", left)
+    if value is None:
+        return left, Word("")
+    if value.type == "array":
+        items = walk.words(value, scope)
+        return left, Word(" ".join(item.text for item in items), False)
+    word = walk.folder.one(value, scope)
+    if any(child.type == "+=" for child in node.children) and left in scope.names:
+        return left, Word(scope.names[left].text + word.text, False, word.taints)
+    return left, word
+
+
+def declaration(walk: "Walk", node: "Node", scope: Scope) -> Flow:
+    """`export`, `declare`, `local`, `readonly`, `unset`: assignments that a command makes."""
+    words, given = [Word(_text(node).split(None, 1)[0])], []
+    for child in node.named_children:
+        if child.type == "variable_assignment":
+            given.append(_assigned(walk, child, scope))
+        elif child.type in ARGUMENT:
+            words += walk.folder.fold(child, scope)
+        else:
+            words.append(Word(_text(child)))
+    scope.names.update(given)
+    run(walk, Command(_text(node), tuple(words), tuple(given), (), scope.cwd, scope.near, Flow()), scope)
+    return SILENT
+
+
+def test(walk: "Walk", node: "Node", scope: Scope) -> Flow:
+    """`[ ... ]` and `[[ ... ]]`: their words as those of `test`."""
+    words = [Word("test"), *walk.words(node, scope)]
+    operators = re.findall(r"\s(-[a-z]{1,2})\s", _text(node))
+    words += [Word(one) for one in operators if one in ("-v", "-R", "-eq", "-ne", "-lt", "-gt", "-le", "-ge")]
+    run(walk, Command(_text(node), tuple(words), (), (), scope.cwd, scope.near, Flow()), scope)
+    return SILENT
+
+
+def _text(node: "Node | None") -> str:
+    return ((node.text if node else b"") or b"").decode("utf-8", "replace")
