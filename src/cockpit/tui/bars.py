@@ -20,6 +20,15 @@ MODE_KEYS = {
 }
 
 
+# What holds programs in, by what was probed: words and colour. "" while nobody knows.
+HELD = {
+    "full": ("sandbox", "good"),
+    "partial": ("partial sandbox", "warn"),
+    "none": ("no sandbox", "warn"),
+}
+NARROW = 80
+
+
 class Standing(NamedTuple):
     """What the top bar says. `fullness` is 0 to 1, or None while nobody knows."""
 
@@ -30,6 +39,7 @@ class Standing(NamedTuple):
     model: str = ""
     mode: str = ""
     plan: str = ""
+    isolation: str = ""
     fullness: float | None = None
     cost: float | None = 0.0
     spent: bool = False
@@ -87,6 +97,7 @@ def _right(standing: Standing, width: int) -> list[Piece]:
             pieces += [(f" plan{standing.plan} ", f"base/{key}+b"), ("   ", "body/panel")]
         else:
             pieces += [(standing.mode, f"{key}/panel+b"), ("   ", "body/panel")]
+    pieces += _held(standing.isolation, width)
     if standing.model:
         name = standing.model if width >= 120 else standing.model.rsplit("/", 1)[-1].rpartition(":")[2]
         pieces += [(shortened(name, max(10, width // 4)), "body/panel"), ("   ", "body/panel")]
@@ -97,6 +108,14 @@ def _right(standing: Standing, width: int) -> list[Piece]:
         pieces.pop()  # the distance to what does not follow
     pieces.append((" ", "body/panel"))
     return pieces
+
+
+def _held(isolation: str, width: int) -> list[Piece]:
+    """What is not held in is said on every screen; what is, where there is room."""
+    if isolation not in HELD or (isolation == "full" and width < NARROW):
+        return []
+    words, key = HELD[isolation]
+    return [(words, f"{key}/panel"), ("   ", "body/panel")]
 
 
 def _gauge(fullness: float | None, width: int) -> list[Piece]:

@@ -157,6 +157,7 @@ def _bars(desk: "Desk", state: State) -> None:
         model=state.model,
         mode=state.mode,
         plan=" waits" if state.plan.state == "pending" and state.plan.request not in state.approvals else "",
+        isolation=state.isolation,
         fullness=state.fullness,
         cost=state.usage.cost,
         spent=state.usage.requests > 0 or state.usage.cost is None,

@@ -85,6 +85,7 @@ def _standing(
         case events.SessionChanged():
             state.model, state.mode = event.model, event.mode
             state.trusted, state.title = event.trusted, one_line(event.title or state.title)
+            state.isolation = event.isolation or state.isolation
             _welcome(state)
         case events.SessionClosed():
             state.turn, state.closed = None, event.reason or "closed"
@@ -119,6 +120,7 @@ def _standing(
 def _session_started(state: State, event: events.SessionStarted, session: str) -> None:
     state.session, state.root, state.version = session, event.root, event.version
     state.model, state.mode, state.trusted = event.model, event.mode, event.trusted
+    state.isolation = event.isolation
     state.started, state.resumed = True, event.resumed
     _welcome(state)
     if event.resumed and len(state.entries) > 1:

@@ -66,6 +66,7 @@ class State:
     model: str = ""
     mode: Mode = "ask"
     trusted: bool = True
+    isolation: Literal["full", "partial", "none", ""] = ""
     title: str = ""
     started: bool = False
     resumed: bool = False

@@ -1,0 +1,30 @@
+"""The top bar says what holds programs in: what was probed, on every width that has room for bad news."""
+
+import pytest
+from tests.support.scenes import Scene
+
+from cockpit.protocol import events
+from cockpit.tui.bars import Standing, top_line
+from cockpit.tui.state import State, reduce
+
+
+def said(isolation: str, width: int) -> str:
+    line = top_line(Standing("project", isolation=isolation, mode="ask", model="m"), width)
+    return "".join(text for text, _ in line.right)
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_g9_what_does_not_hold_is_said_on_every_screen(width: int) -> None:
+    assert "no sandbox" in said("none", width)
+    assert "partial sandbox" in said("partial", width)
+    assert "sandbox" not in said("", width)
+    assert ("sandbox" in said("full", width)) == (width >= 80)
+
+
+def test_g9_what_was_probed_stays_until_something_else_is_said() -> None:
+    scene = Scene().start().add(events.SessionChanged("m", "ask", True, isolation="partial"))
+    scene.add(events.SessionChanged("m", "plan", True))
+    state = State()
+    for envelope in scene.envelopes:
+        reduce(state, envelope)
+    assert state.isolation == "partial"
