@@ -1,10 +1,13 @@
 """Answers to what waits for a person: approvals, with a word where they are refused, and questions."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cockpit.protocol.messages import Decision
 from cockpit.tui.composer.editor import Purpose
+from cockpit.tui.work import choosing
+from cockpit.tui.work.approval_parts import Choice
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -29,15 +32,36 @@ async def decide(desk: "Desk", decision: Decision) -> None:
         )
         desk.app.editor.insert(key)
         return
-    kept = tuple(part.id for part in request.parts if part.id not in desk.left_out)
-    parts = kept if desk.left_out else ()
-    if desk.left_out and not kept:
+    taken = choosing.answer(request, desk.choice.out, desk.choice.edits)
+    if taken is None:
         decision = "reject_once"
-    desk.left_out = frozenset()
+    parts, edits = taken or ((), ())
+    desk.choice = Choice()
     link.state.approvals.pop(request.id, None)
     link.state.aspects |= {"work", "bar"}
-    await link.decide(request.id, decision, parts=parts)
+    await link.decide(request.id, decision, parts=parts, edits=edits)
     desk.changed()
+
+
+def toggle(desk: "Desk", name: str) -> None:
+    """Take or leave a hunk, or all hunks of a file."""
+    link = desk.link
+    request = next(iter(link.state.approvals.values()), None) if link is not None else None
+    if link is None or request is None or not choosing.can_choose(request):
+        return
+    desk.choice = replace(desk.choice, out=choosing.toggled(request, desk.choice.out, name))
+    link.state.aspects.add("work")
+    desk.changed()
+
+
+async def edit_hunk(desk: "Desk") -> None:
+    """`e`: write the hunk under Work's cursor otherwise; the only one where there is no choice."""
+    if time.monotonic() < desk.quiet_until:
+        desk.app.editor.insert("e")
+        return
+    from cockpit.tui.screens import approval_edit
+
+    await approval_edit.show(desk)
 
 
 async def ask_why(desk: "Desk") -> None:

@@ -1,5 +1,6 @@
 """The whole of what an approval asks, on the whole screen; its keys answer from here too."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cockpit.tui import doing
@@ -18,9 +19,9 @@ async def show(desk: "Desk") -> None:
     request = next(iter(link.state.approvals.values()))
 
     def lay(width: int) -> list[Line]:
-        return [line for line, _ in approval_rows(request, 1, 1, width, desk.left_out)]
+        return [line for line, _ in approval_rows(request, 1, 1, width, replace(desk.choice, all_of_it=True))]
 
-    words = {"y": "once", "a": "session", "p": "always", "n": "reject"}
+    words = {"y": "once", "a": "session", "p": "always", "n": "reject", "e": "edit hunk"}
     keys = [(key, words[key]) for key in app.editor.answers if key in words]
     key = await app.push_screen_wait(Reader(app.palette, "Approval", lay, keys=keys))
     if key in app.editor.answers:

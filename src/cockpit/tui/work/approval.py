@@ -1,12 +1,11 @@
 """The approval card: what is asked, why, how risky, where to, and the keys; the diff below them."""
 
 from cockpit.protocol.events import ApprovalRequested
-from cockpit.protocol.rows import ApprovalPart
+from cockpit.tui import figures
 from cockpit.tui.clean import clean_output, one_line
-from cockpit.tui.state.safe import safe_diff
-from cockpit.tui.trace import diffs
-from cockpit.tui.trace.code import coloured
-from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened
+from cockpit.tui.trace.layout import Line, Piece, paragraph
+from cockpit.tui.work import choosing
+from cockpit.tui.work.approval_parts import Choice, part_rows
 
 _OPTIONS = (
     ("allow_once", "y", "once"),
@@ -14,36 +13,32 @@ _OPTIONS = (
     ("allow_always", "p", "always"),
     ("reject_once", "n", "reject"),
 )
-_GROUND = "surface"
+HIGH = 70
 _LEFT_OUT = "problems unknown: a part is left out"  # what was looked at was all of it
 
 
 def approval_rows(
-    request: ApprovalRequested, number: int, total: int, width: int, left_out: frozenset[str]
+    request: ApprovalRequested, number: int, total: int, width: int, choice: Choice, left: float | None = None
 ) -> list[tuple[Line, str]]:
-    """The card's lines, each with what choosing it does (`part:ID`, or nothing)."""
-    found: list[tuple[Line, str]] = [(_title(request, number, total), "")]
-    for line in _facts(request, width):
-        found.append((line, ""))
-    found.append((Line([], "body/surface"), ""))
-    found += [(line, "") for line in _keys(request, width)]
-    left_out = frozenset() if request.whole else left_out
-    note = _LEFT_OUT if request.note and left_out else request.note
-    found += [(line, "") for line in _note(note, width)]
+    """The card's lines, each with what choosing it does (`part:ID`, `hunk:ID`, or nothing). `left` are the
+    seconds until it answers itself with no."""
+    lines = [_title(request, number, total), *_facts(request, width), *_warnings(request, width, left)]
+    lines.append(Line([], "body/surface"))
+    lines += _keys(request, width)
+    out = choice.out if choosing.can_choose(request) else frozenset()
+    note = _LEFT_OUT if request.note and (out or choice.edits) else request.note
+    found: list[tuple[Line, str]] = [(line, "") for line in (*lines, *_note(note, width))]
     for part in request.parts:
-        found.append((Line([], "body/surface"), ""))
-        found += _part(part, can_choose(request), part.id in left_out, request.tool, width)
+        # The commands of one line stand together below it.
+        if not part.level:
+            found.append((Line([], "body/surface"), ""))
+        found += part_rows(request, part, choice, width)
     return found
-
-
-def can_choose(request: ApprovalRequested) -> bool:
-    """Whether a person may leave parts out."""
-    return len(request.parts) > 1 and not request.whole
 
 
 def risk_word(risk: int) -> tuple[str, str]:
     """A word and a style for a risk of 0 to 100."""
-    if risk >= 70:
+    if risk >= HIGH:
         return "high risk", "bad"
     if risk >= 35:
         return "some risk", "warn"
@@ -69,6 +64,30 @@ def _facts(request: ApprovalRequested, width: int) -> list[Line]:
     if request.destination:
         arrow: list[Piece] = [(" → ", "warn/surface")]
         lines += _text(one_line(request.destination), width, "body/surface", arrow, [("   ", "body/surface")])
+    if request.held:
+        is_held = request.held.startswith("held")
+        key = "muted" if is_held else "warn"
+        sign: list[Piece] = [(" ▢ " if is_held else " ▲ ", f"{key}/surface")]
+        lines += _text(clean_output(request.held), width, f"{key}/surface", sign, [("   ", "body/surface")])
+    if request.alternative:
+        instead: list[Piece] = [(" ↪ ", "good/surface")]
+        words = f"instead: {clean_output(request.alternative)}"
+        lines += _text(words, width, "body/surface", instead, [("   ", "body/surface")])
+    return lines
+
+
+def _warnings(request: ApprovalRequested, width: int, left: float | None) -> list[Line]:
+    """A danger, and a clock that runs."""
+    lines: list[Line] = []
+    rest: list[Piece] = [("   ", "body/surface")]
+    if request.risk >= HIGH:
+        sign: list[Piece] = [(" ▲ ", "bad/surface+b")]
+        words = "read every part of this before you answer"
+        lines += _text(words, width, "bad/surface", sign, rest)
+    if request.expires and left is not None:
+        clock: list[Piece] = [(" ◷ ", "warn/surface")]
+        words = f"answers itself with no in {figures.clock(max(0.0, left))}"
+        lines += _text(words, width, "warn/surface", clock, rest)
     return lines
 
 
@@ -109,46 +128,14 @@ def _keys(request: ApprovalRequested, width: int) -> list[Line]:
         used += need
     lines.append(Line(pieces, "body/surface"))
     if request.shape:
-        note = f"a and p cover: {one_line(request.shape)}"
+        note = f"a and p cover: {one_line(request.shape, 400)}"
         lines += _text(note, width, "muted/surface", [(" ", "body/surface")], [("   ", "body/surface")])
+        scope = "a until this session ends, p in this folder from now on"
+        lines += _text(scope, width, "faint/surface", [(" ", "body/surface")], [("   ", "body/surface")])
+    own = ["Space takes or leaves"] if choosing.can_choose(request) else []
+    own += ["e edits a hunk"] if choosing.can_edit(request) else []
+    if own:
+        words = ", ".join(own)
+        rest: list[Piece] = [("   ", "body/surface")]
+        lines += _text(f"F5, then {words}", width, "faint/surface", [(" ", "body/surface")], rest)
     return lines
-
-
-def _part(part: ApprovalPart, many: bool, out: bool, tool: str, width: int) -> list[tuple[Line, str]]:
-    lines: list[Line] = []
-    if part.diff is not None:
-        diff = safe_diff(part.diff)
-        head = diffs.head(diff, width, 1)
-        if many:
-            head = Line(
-                [(" ☐ " if out else " ☑ ", "muted" if out else "good"), *head.pieces[1:]], right=head.right
-            )
-        lines = [head, *([] if out else diffs.body(diff, width, 1))]
-        return [(_shaded(line), f"part:{part.id}" if many else "") for line in lines]
-    if many:
-        box = " ☐ " if out else " ☑ "
-        lines.append(
-            Line([(box, "muted" if out else "good"), (shortened(one_line(part.title), width - 5), "body+b")])
-        )
-    detail = clean_output(part.detail or ("" if many else part.title))
-    if detail and not out:
-        language = "bash" if tool == "shell" else ""
-        for pieces in coloured(detail, language):
-            text = "".join(text for text, _ in pieces)
-            if len(text) < width - 4:
-                lines.append(Line([(" │ ", "faint"), *pieces]))
-            else:
-                bar: list[Piece] = [(" │ ", "faint")]
-                lines += paragraph(text, width - 1, first=bar, rest=bar)
-    return [(_shaded(line), f"part:{part.id}" if many else "") for line in lines]
-
-
-def _shaded(line: Line) -> Line:
-    def on(key: str) -> str:
-        if "/" in key:
-            return key.replace("/background", f"/{_GROUND}")
-        name, plus, flags = key.partition("+")
-        return f"{name}/{_GROUND}{plus}{flags}"
-
-    pieces = [(text, on(key)) for text, key in line.pieces]
-    return Line(pieces, on(line.fill), right=[(text, on(key)) for text, key in line.right])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cockpit.tui.work.lines import Row
     from cockpit.tui.work.tabs import Strip as Tabs
 
+_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
 _EMPTY = Line([], "body/surface")
 
 
@@ -107,7 +108,10 @@ class WorkView(ScrollView, can_focus=True):
         self.refresh()
 
     def on_key(self, event: events.Key) -> None:
-        if event.key in ("up", "down") and self._move(-1 if event.key == "up" else 1):
+        step = _STEPS.get(event.key, 0)
+        if event.key in ("j", "k") and not self.chosen.startswith(("hunk:", "part:")):
+            step = 0  # a letter begins a prompt
+        if step and self._move(step):
             event.stop()
         elif event.key in ("enter", "space") and self._does(self.cursor):
             event.stop()
