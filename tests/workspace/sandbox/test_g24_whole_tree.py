@@ -1,5 +1,5 @@
-"""G24: what a held program started ends with it: at its end, at a limit, when cancelled, and when cockpit dies.
-Also what it leaves in the workspace: nothing of the sandbox's own."""
+"""G24: what a held program started ends with it: at its end, at a limit, when cancelled, and when cockpit
+dies. Also what it leaves in the workspace: nothing of the sandbox's own."""
 
 import asyncio
 import contextlib
@@ -27,9 +27,9 @@ def marked(token: str) -> list[str]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):
-            if f"{MARK}={token}".encode() in (entry / "environ").read_bytes().split(b"\0"):
-                if (entry / "stat").read_bytes().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X"):
-                    found.append(entry.name)
+            is_ours = f"{MARK}={token}".encode() in (entry / "environ").read_bytes().split(b"\0")
+            if is_ours and (entry / "stat").read_bytes().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X"):
+                found.append(entry.name)
     return found
 
 
@@ -77,9 +77,11 @@ async def test_g24_nothing_is_left_of_a_job(box: Box) -> None:
     one = launch(box, f"{DAEMON}; cat; sleep 1004", token)
     job = await box.processes.start_sealed(one, one.seal(), label="the job")
     await box.processes.write(job, "hello\n")
-    async with asyncio.timeout(20):
-        while "hello" not in (await box.processes.output(job))[0]:
-            await asyncio.sleep(0.01)
+    for _ in range(2000):
+        if "hello" in (await box.processes.output(job))[0]:
+            break
+        await box.processes.wait(job, 0.01)
+    assert "hello" in (await box.processes.output(job))[0]
     assert not (await box.processes.cancel(job)).running
     assert await are_gone(token)
     assert_clean(box)
@@ -93,7 +95,8 @@ async def test_g24_nothing_is_left_when_cockpit_is_killed_and_the_next_cleans_up
         "from cockpit.workspace.processes import LocalProcesses\n"
         "async def main():\n"
         "    p = LocalProcesses(sys.argv[1])\n"
-        f"    one = Launch(p.shell({DAEMON + '; sleep 1005'!r}), sys.argv[1], (({MARK!r}, sys.argv[2]),), 'build')\n"
+        f"    argv, marks = p.shell({DAEMON + '; sleep 1005'!r}), (({MARK!r}, sys.argv[2]),)\n"
+        "    one = Launch(argv, sys.argv[1], marks, 'build')\n"
         "    await p.run_sealed(one, one.seal(), seconds=100, on_output=lambda t: print(t, flush=True))\n"
         "asyncio.run(main())\n"
     )

@@ -45,7 +45,8 @@ X86 = {
 PROBES = {
     "a node of a device": "import os; os.mknod('disk', 0o60600, os.makedev(8, 0)); print('ESCAPED')",
     "proc/sys": (
-        "p = '/proc/sys/kernel/randomize_va_space'; v = open(p).read(); open(p, 'w').write(v); print('ESCAPED')"
+        "p = '/proc/sys/kernel/randomize_va_space'; v = open(p).read();"
+        "open(p, 'w').write(v); print('ESCAPED')"
     ),
     "sysrq": "open('/proc/sysrq-trigger', 'w').write('h'); print('ESCAPED')",
     "a terminal": "open('/dev/tty'); print('ESCAPED')",
@@ -66,7 +67,7 @@ PROBES = {
 
 @pytest.fixture
 def listeners(box: Box) -> Iterator[dict[str, object]]:
-    """Servers of the host: TCP, UDP that answers, sockets with a path (one in the workspace), an abstract one."""
+    """Servers of the host: TCP, UDP that answers, sockets with a path, an abstract one."""
     with contextlib.ExitStack() as stack:
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         udp = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
