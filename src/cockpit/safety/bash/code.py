@@ -8,20 +8,42 @@ from cockpit.safety.bash.places import place, tree
 from cockpit.safety.bash.words import Word, ansi_quoted
 from cockpit.safety.values import Ground
 
-LANGUAGES = re.compile(r"(python|pypy|perl|ruby|node|nodejs|php|lua|luajit|Rscript|osascript|deno|bun|tclsh|pwsh|"
-                       r"powershell|groovy|elixir|julia|awk|gawk|mawk|nawk|vim|vi|nvim|ex|emacs|gdb|sqlite3|sed|gsed)[\d.]*")  # fmt: skip
-STRINGS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|q[qxw]?[{(/]([^})/]*)[})/]""", re.S)
-SHELL_CALL = re.compile(r"system|popen|exec|spawn|subprocess|call|run|`|qx|shell|Popen|os\.|check_output|do shell script|!|getline|\|")
-SOCKET = re.compile(r"socket|TCPSocket|fsockopen|IO::Socket|net\.(connect|Socket|createConnection)|/inet/|Deno\.connect")
+LANGUAGES = re.compile(
+    r"(python|pypy|perl|ruby|node|nodejs|php|lua|luajit|Rscript|osascript|deno|bun|tclsh|pwsh|"
+    r"powershell|groovy|elixir|julia|awk|gawk|mawk|nawk|vim|vi|nvim|ex|emacs|gdb|sqlite3|sed|gsed)[\d.]*"
+)
+STRINGS = re.compile(
+    r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|q[qxw]?[{(/]([^})/]*)[})/]""", re.S
+)
+SHELL_CALL = re.compile(
+    r"system|popen|exec|spawn|subprocess|call|run|`|qx|shell|Popen|os\.|check_output|do shell "
+    r"script|!|getline|\|"
+)
+SOCKET = re.compile(
+    r"socket|TCPSocket|fsockopen|IO::Socket|net\.(connect|Socket|createConnection)|/inet/|Deno\.connect"
+)
 TIED = re.compile(r"dup2|subprocess|exec|spawn|system|/bin/(ba)?sh|pty|proc_open|popen|fdopen|STDIN|stdin")
-FETCH = re.compile(r"urlopen|urllib|requests\.|http\.client|httpx|LWP|Net::HTTP|open-uri|fetch\(|file_get_contents\(['\"]http|"
-                   r"require\(['\"]https?|URI\.|wget|curl|XMLHttp|HTTP::Tiny")  # fmt: skip
-RUNS = re.compile(r"\b(exec|eval|compile|system|instance_eval|class_eval|Function|vm\.run|loads|include|__import__)\b\s*\(?|\bsh\b")
-DECODES = re.compile(r"b64decode|base64|decode64|atob|fromhex|unhexlify|pack\(|Buffer\.from|codecs|zlib|gzip|rot13|marshal|chr\(")
-REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rmSync|rmdir|FileUtils|unlink|os\.remove|removeSync|rimraf|delete|\brm\b|"
-                     r"removedirs|chmod|chown|rename|truncate")  # fmt: skip
-WRITES = re.compile(r"""open\([^)]*,\s*['"](w|a|x|r\+|wb|ab)|write_text|write_bytes|writeFile|appendFile|File\.write|>>?\s*['"/~]|"""
-                    r"""fopen\([^)]*['"][wa]|file_put_contents|copyfile|shutil\.(copy|move)|symlink|os\.link|print\s*>""")  # fmt: skip
+FETCH = re.compile(
+    r"urlopen|urllib|requests\.|http\.client|httpx|LWP|Net::HTTP|open-uri|fetch\(|"
+    r"file_get_contents\(['\"]http|"
+    r"require\(['\"]https?|URI\.|wget|curl|XMLHttp|HTTP::Tiny"
+)
+RUNS = re.compile(
+    r"\b(exec|eval|compile|system|instance_eval|class_eval|Function|vm\.run|loads|include|"
+    r"__import__)\b\s*\(?|\bsh\b"
+)
+DECODES = re.compile(
+    r"b64decode|base64|decode64|atob|fromhex|unhexlify|pack\(|Buffer\.from|codecs|zlib|gzip|rot13|"
+    r"marshal|chr\("
+)
+REMOVES = re.compile(
+    r"rmtree|remove_tree|rm_rf|rmSync|rmdir|FileUtils|unlink|os\.remove|removeSync|rimraf|delete|\brm\b|"
+    r"removedirs|chmod|chown|rename|truncate"
+)
+WRITES = re.compile(
+    r"""open\([^)]*,\s*['"](w|a|x|r\+|wb|ab)|write_text|write_bytes|writeFile|appendFile|File\.write|>>?\s*['"/~]|"""
+    r"""fopen\([^)]*['"][wa]|file_put_contents|copyfile|shutil\.(copy|move)|symlink|os\.link|print\s*>"""
+)
 FORKS = re.compile(r"(while|for|until|loop).{0,60}\bfork\b|\bfork\b.{0,30}(while|until|for)|:\(\)\{", re.S)
 KILLS = re.compile(r"reboot|poweroff|shutdown|os\.kill\(-?1\b|kill\s*\(?-?9?,?\s*-1")
 
@@ -34,7 +56,9 @@ def look(command: Command, ground: Ground) -> tuple[list[Finding], list[str]]:
     if command.stdin.text and len(command.words) < 3:
         text += "\n" + command.stdin.text
     if len(text) > 20_000:
-        return [ask("code.long", "its code is too long to look through", "code.exec", "shell.opaque", risk=70)], []
+        return [
+            ask("code.long", "its code is too long to look through", "code.exec", "shell.opaque", risk=70)
+        ], []
     strings = _strings(text)
     found = _patterns(text, command.program)
     for one in strings:
@@ -60,11 +84,27 @@ def _strings(text: str) -> list[str]:
 
 def _patterns(text: str, program: str) -> list[Finding]:
     found = []
-    if SOCKET.search(text) and TIED.search(re.sub(r"import [^;\n]*", "", text)) and re.search(r"dup2|/bin/|exec|spawn|popen|pty|system|sh\b", text):
-        found.append(deny("net.reverse-shell", "its code ties a program to a network connection", "net.egress", "code.remote", risk=100))
+    if (
+        SOCKET.search(text)
+        and TIED.search(re.sub(r"import [^;\n]*", "", text))
+        and re.search(r"dup2|/bin/|exec|spawn|popen|pty|system|sh\b", text)
+    ):
+        found.append(
+            deny(
+                "net.reverse-shell",
+                "its code ties a program to a network connection",
+                "net.egress",
+                "code.remote",
+                risk=100,
+            )
+        )
     if FETCH.search(text) and RUNS.search(text) and program not in ("awk", "sed"):
-        found.append(deny("code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress"))
-    elif DECODES.search(text) and re.search(r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text):
+        found.append(
+            deny("code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress")
+        )
+    elif DECODES.search(text) and re.search(
+        r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text
+    ):
         found.append(deny("code.decoded", "its code runs a text that nobody can read", "code.remote"))
     if FORKS.search(text):
         found.append(deny("fork-bomb", "its code starts processes without end", "host.mutate"))
@@ -82,12 +122,18 @@ def _named(one: str, text: str, command: Command, ground: Ground) -> list[Findin
     word = Word(path)
     spot = place(word, command.cwd, command.near, ground)
     if REMOVES.search(text) and (reason := tree(word, command.cwd, command.near, ground)):
-        return [deny("destroy.tree", f"its code deletes or changes what must stay: {reason}", "fs.delete", risk=100)]
+        return [
+            deny(
+                "destroy.tree", f"its code deletes or changes what must stay: {reason}", "fs.delete", risk=100
+            )
+        ]
     if spot.kind in ("secret", "process"):
         return [deny("read.secret", f"its code names {one}: {spot.reason}", "secret.read")]
     changes = WRITES.search(text) or REMOVES.search(text)
     if changes and spot.kind in ("protected", "persist", "own", "system", "device"):
         return [deny("write.protected", f"its code writes {one}: {spot.reason}", "persist", "fs.write")]
     if spot.kind == "project secret" and FETCH.search(text):
-        return [deny("secret.sent", f"its code reads {one} and talks to the network", "secret.read", "net.egress")]
+        return [
+            deny("secret.sent", f"its code reads {one} and talks to the network", "secret.read", "net.egress")
+        ]
     return []

@@ -94,9 +94,15 @@ class Scope:
 
     def copy(self) -> "Scope":
         return Scope(
-            self.cwd, self.near, dict(self.names), dict(self.functions), self.arguments,
-            self.calling, self.under, self.doubtful,
-        )  # fmt: skip
+            self.cwd,
+            self.near,
+            dict(self.names),
+            dict(self.functions),
+            self.arguments,
+            self.calling,
+            self.under,
+            self.doubtful,
+        )
 
     def move(self, folder: str | None) -> None:
         """After `cd`: None is a folder nobody knows."""

@@ -4,20 +4,26 @@ may be rough. A syntax error must not hide what would be refused without it."""
 import re
 
 from cockpit.plugin.safety import CommandPart
-from cockpit.safety.values import Ground
 from cockpit.safety.rules import RuleSet
+from cockpit.safety.values import Ground
 
 DANGEROUS = re.compile(
-    r"\b(rm|dd|mkfs|wipefs|shred|chmod|chown|mv|cp|tee|find|rsync|sh|bash|dash|zsh|ksh|python|perl|ruby|node|php|curl|wget|nc|ncat|netcat|"
-    r"socat|eval|source|crontab|shutdown|reboot|halt|poweroff|init|systemctl|useradd|usermod|passwd|visudo|insmod|modprobe|sysctl|iptables|"
-    r"kill|pkill|killall|cat|scp|ln|install|truncate|launchctl|at|sudo|doas|su|git|docker|parted|fdisk|cryptsetup|base64|setenforce|ufw|head|tail|less|cpio|tar)\b|/dev/|>"
+    r"\b(rm|dd|mkfs|wipefs|shred|chmod|chown|mv|cp|tee|find|rsync|sh|bash|dash|zsh|ksh|python|perl|"
+    r"ruby|node|php|curl|wget|nc|ncat|netcat|"
+    r"socat|eval|source|crontab|shutdown|reboot|halt|poweroff|init|systemctl|useradd|usermod|passwd|"
+    r"visudo|insmod|modprobe|sysctl|iptables|"
+    r"kill|pkill|killall|cat|scp|ln|install|truncate|launchctl|at|sudo|doas|su|git|docker|parted|"
+    r"fdisk|cryptsetup|base64|setenforce|ufw|head|tail|less|cpio|tar)\b|/dev/|>"
 )
 SPLIT = re.compile(r";|\n|&&|\|\||&|\$\(|[(){}]|\bthen\b|\bdo\b|\belse\b")
 FATAL = re.compile(
-    r"\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$HOME|/\*|~/\*|/(etc|usr|bin|lib|boot|home|var|root|sbin|opt)/?\*?)(\s|$|;|&|\|)"
+    r"\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$HOME|/\*|~/\*|/(etc|usr|bin|lib|boot|home|var|"
+    r"root|sbin|opt)/?\*?)(\s|$|;|&|\|)"
     r"|\bmkfs(\.\w+)?\s+/dev/|\bdd\s[^;|&\n]*of=/dev/[shvxn]|>\s*/dev/([shv]d|nvme|xvd)|/dev/(tcp|udp)/"
-    r"|\b(curl|wget)\b[^;&\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\bbase64\s+(-d|--decode|-D)\b[^;&\n]*\|\s*(ba|z|da)?sh\b|:\(\)\s*\{\s*:\s*\|\s*:"
-    r"|>>?\s*(~|\$HOME|/root|/home/\w+)/\.(bashrc|profile|zshrc|bash_profile|ssh/authorized_keys)|>>?\s*/etc/(passwd|shadow|sudoers|cron)"
+    r"|\b(curl|wget)\b[^;&\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\bbase64\s+(-d|--decode|"
+    r"-D)\b[^;&\n]*\|\s*(ba|z|da)?sh\b|:\(\)\s*\{\s*:\s*\|\s*:"
+    r"|>>?\s*(~|\$HOME|/root|/home/\w+)/\.(bashrc|profile|zshrc|bash_profile|ssh/authorized_keys)|"
+    r">>?\s*/etc/(passwd|shadow|sudoers|cron)"
     r"|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
 )
 MOST = 120
@@ -27,7 +33,7 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
     """A part for the first thing in `texts` that must not run, else nothing."""
     segments: dict[str, None] = {}
     for text in texts:
-        plain = _plain(text)
+        plain = re.sub(r"\{([^{}\s]*,[^{}\s]*)\}", lambda found: found[1].replace(",", " "), _plain(text))
         if found := FATAL.search(_plain(text, False)):
             return [_part(found[0], "it holds what must not run, whatever stands around it")]
         for piece in (*plain.split("\n"), *SPLIT.split(plain)):

@@ -8,24 +8,52 @@ from cockpit.safety.bash.operands import Operand, plain_operands
 from cockpit.safety.bash.places import tree
 from cockpit.safety.bash.words import Word
 from cockpit.safety.values import Ground
+from cockpit.workspace.words import words
 
 DELETE_TOOL = "delete with the delete tool, which can be undone"
 EDIT_TOOL = "change the file with the edit tool, which shows the change and can be undone"
 FORMATTERS = re.compile(
-    r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|badblocks|mkswap|"
-    r"hdparm|nvme|mdadm|cryptsetup|pvcreate|pvremove|vgremove|vgcreate|lvremove|lvreduce|dmsetup|zpool|zfs|diskutil|"
-    r"asr|shred|dd|dcfldd|ddrescue|nwipe|scrub|mkdosfs|mkntfs|losetup|partx|sg_format|sd_format|flashrom|efibootmgr"
+    r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|"
+    r"badblocks|mkswap|"
+    r"hdparm|nvme|mdadm|cryptsetup|pvcreate|pvremove|vgremove|vgcreate|lvremove|lvreduce|dmsetup|"
+    r"zpool|zfs|diskutil|"
+    r"asr|shred|dd|dcfldd|ddrescue|nwipe|scrub|mkdosfs|mkntfs|losetup|partx|sg_format|sd_format|"
+    r"flashrom|efibootmgr"
 )
-LISTS_DISKS = frozenset("-l --list print list status info -N --dump -d show-all --examine --detail smart-log".split())
+LISTS_DISKS = words(
+    """
+    -l --list print list status info -N --dump -d show-all --examine --detail smart-log
+    """
+)
 ALWAYS_DISKS = {
-    "zpool": {"destroy", "labelclear"}, "zfs": {"destroy"}, "mdadm": {"--zero-superblock", "--stop"},
+    "zpool": {"destroy", "labelclear"},
+    "zfs": {"destroy"},
+    "mdadm": {"--zero-superblock", "--stop"},
     "diskutil": {"eraseDisk", "eraseVolume", "partitionDisk", "secureErase", "zeroDisk", "reformat", "apfs"},
-    "lvremove": set(), "vgremove": set(), "pvremove": set(), "cryptsetup": {"luksFormat", "erase", "luksErase"},
-    "nvme": {"format", "sanitize"}, "dmsetup": {"remove", "remove_all", "wipe_table"},
-}  # fmt: skip
-DELETERS = frozenset("rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv".split())
-READ_LEVEL = {"secret": "deny", "process": "deny", "project secret": "ask", "own": "ask", "device": "ask",
-              "outside": "ask", "system": "ask", "unknown": "ask", "persist": "ask", "socket": "ask"}  # fmt: skip
+    "lvremove": set(),
+    "vgremove": set(),
+    "pvremove": set(),
+    "cryptsetup": {"luksFormat", "erase", "luksErase"},
+    "nvme": {"format", "sanitize"},
+    "dmsetup": {"remove", "remove_all", "wipe_table"},
+}
+DELETERS = words(
+    """
+    rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv
+    """
+)
+READ_LEVEL = {
+    "secret": "deny",
+    "process": "deny",
+    "project secret": "ask",
+    "own": "ask",
+    "device": "ask",
+    "outside": "ask",
+    "system": "ask",
+    "unknown": "ask",
+    "persist": "ask",
+    "socket": "ask",
+}
 
 
 def look(command: Command, named: list[Operand], ground: Ground) -> list[Finding]:
@@ -40,7 +68,14 @@ def _operand(operand: Operand, command: Command) -> list[Finding]:
         match spot.kind:
             case "protected":
                 if command.program == "mkdir":
-                    return [ask("write.protected", f"it makes a folder at {text}: {spot.reason}", "fs.write", risk=70)]
+                    return [
+                        ask(
+                            "write.protected",
+                            f"it makes a folder at {text}: {spot.reason}",
+                            "fs.write",
+                            risk=70,
+                        )
+                    ]
                 return [deny("write.protected", f"it writes {text}: {spot.reason}", "persist", "fs.write")]
             case "persist":
                 return [deny("write.persist", f"it writes {text}: {spot.reason}", "persist", "fs.outside")]
@@ -51,17 +86,31 @@ def _operand(operand: Operand, command: Command) -> list[Finding]:
                     return [ask("write.secret", f"it changes {text}: {spot.reason}", "fs.outside", risk=70)]
                 return [deny("write.secret", f"it writes {text}: {spot.reason}", "persist", "fs.outside")]
             case "system" | "process":
-                return [deny("write.system", f"it changes the system: {spot.path}", "host.mutate", "fs.outside")]
+                return [
+                    deny("write.system", f"it changes the system: {spot.path}", "host.mutate", "fs.outside")
+                ]
             case "device":
                 return [deny("write.device", f"it writes to the device {spot.path}", "host.mutate")]
             case "socket":
                 return [_socket(text)]
             case "outside":
-                return [ask("write.outside", f"it writes {spot.path}, outside of the workspace", "fs.write", "fs.outside", risk=55)]
+                return [
+                    ask(
+                        "write.outside",
+                        f"it writes {spot.path}, outside of the workspace",
+                        "fs.write",
+                        "fs.outside",
+                        risk=55,
+                    )
+                ]
             case "unknown":
-                return [ask("write.unknown", f"what {text} names is only known when it runs", "fs.write", risk=50)]
+                return [
+                    ask("write.unknown", f"what {text} names is only known when it runs", "fs.write", risk=50)
+                ]
             case "project secret":
-                return [ask("write.secret-file", f"it writes {text}, a file for secrets", "fs.write", risk=60)]
+                return [
+                    ask("write.secret-file", f"it writes {text}, a file for secrets", "fs.write", risk=60)
+                ]
             case "plain":
                 return [ask("write.inside", f"it writes {text}", "fs.write", risk=30)]
             case _:
@@ -70,9 +119,18 @@ def _operand(operand: Operand, command: Command) -> list[Finding]:
         return [_socket(text)]
     level = READ_LEVEL.get(spot.kind)
     if spot.kind in ("secret", "process") and operand.shown:
-        return [deny("read.secret", f"it reads {text}: {spot.reason}", "secret.read", risk=90,
-                     alternative="ask the person for the one value you need")]  # fmt: skip
-    if spot.kind == "device" and re.match(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapper/|disk)", spot.path):
+        return [
+            deny(
+                "read.secret",
+                f"it reads {text}: {spot.reason}",
+                "secret.read",
+                risk=90,
+                alternative="ask the person for the one value you need",
+            )
+        ]
+    if spot.kind == "device" and re.match(
+        r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapper/|disk)", spot.path
+    ):
         return [deny("read.device", f"it reads the raw device {spot.path}", "secret.read", "host.mutate")]
     if level is None or command.program in ("cd", "pushd"):
         return []
@@ -90,10 +148,11 @@ def _socket(text: str) -> Finding:
 
 def _recursive(command: Command) -> bool:
     return any(
-        one in ("--recursive", "--no-preserve-root") or (one.startswith("--rec"))
+        one in ("--recursive", "--no-preserve-root")
+        or (one.startswith("--rec"))
         or (re.fullmatch(r"-[a-zA-Z]+", one) is not None and ("r" in one or "R" in one))
         for one in command.arguments
-    )  # fmt: skip
+    )
 
 
 def _targets(command: Command) -> list[Word]:
@@ -101,7 +160,11 @@ def _targets(command: Command) -> list[Word]:
     name, given = command.program, command.arguments
     plain = plain_operands(command)
     if name in ("rm", "grm", "srm", "trash", "wipe", "shred", "rmdir", "unlink"):
-        return plain if _recursive(command) or name in ("trash", "srm") or any("*" in one.guess for one in plain) else []
+        return (
+            plain
+            if _recursive(command) or name in ("trash", "srm") or any("*" in one.guess for one in plain)
+            else []
+        )
     if name in ("chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"):
         return plain[1:] if _recursive(command) else []
     if name in ("mv", "gmv"):
@@ -115,7 +178,10 @@ def _targets(command: Command) -> list[Word]:
             if word.guess.startswith(("-", "(", "!")):
                 break
             starts.append(word)
-        narrow = any(one in ("-name", "-iname", "-path", "-regex", "-maxdepth") for one in given) and "-exec" not in given
+        narrow = (
+            any(one in ("-name", "-iname", "-path", "-regex", "-maxdepth") for one in given)
+            and "-exec" not in given
+        )
         return starts if deletes and not (narrow and all(_narrow(word) for word in starts)) else []
     if name == "rsync" and any(one.startswith(("--delete", "--remove-source")) for one in given):
         return plain[-1:]
@@ -125,7 +191,9 @@ def _targets(command: Command) -> list[Word]:
 
 
 def _narrow(word: Word) -> bool:
-    return not re.fullmatch(r"/|/(etc|usr|bin|sbin|lib\w*|boot|dev|proc|sys|var|home|root|opt)(/.*)?", word.guess)
+    return not re.fullmatch(
+        r"/|/(etc|usr|bin|sbin|lib\w*|boot|dev|proc|sys|var|home|root|opt)(/.*)?", word.guess
+    )
 
 
 def _trees(command: Command, ground: Ground) -> list[Finding]:
@@ -133,16 +201,33 @@ def _trees(command: Command, ground: Ground) -> list[Finding]:
     found = []
     for word in _targets(command):
         if reason := tree(word, command.cwd, command.near, ground):
-            found.append(deny("destroy.tree", f"it would destroy or change everything there: {reason}", "fs.delete", "fs.outside", risk=100))
+            found.append(
+                deny(
+                    "destroy.tree",
+                    f"it would destroy or change everything there: {reason}",
+                    "fs.delete",
+                    "fs.outside",
+                    risk=100,
+                )
+            )
     if name in ("mv", "gmv") and command.words[-1].guess == "/dev/null":
         found.append(deny("destroy.null", "what is moved to /dev/null is lost", "fs.delete"))
     if "--no-preserve-root" in command.arguments:
         found.append(deny("destroy.root", "--no-preserve-root has no other use", "fs.delete", risk=100))
     if found:
         return found
-    if name in ("rm", "srm", "trash", "shred", "unlink", "rmdir", "wipe") or (name in DELETERS and "-delete" in command.arguments):
-        return [ask("delete", f"it deletes {' '.join(word.guess for word in plain_operands(command)[:3])}", "fs.delete",
-                    risk=60 if _recursive(command) else 45, alternative=DELETE_TOOL)]  # fmt: skip
+    if name in ("rm", "srm", "trash", "shred", "unlink", "rmdir", "wipe") or (
+        name in DELETERS and "-delete" in command.arguments
+    ):
+        return [
+            ask(
+                "delete",
+                f"it deletes {' '.join(word.guess for word in plain_operands(command)[:3])}",
+                "fs.delete",
+                risk=60 if _recursive(command) else 45,
+                alternative=DELETE_TOOL,
+            )
+        ]
     return []
 
 
@@ -154,12 +239,24 @@ def _disks(command: Command, named: list[Operand]) -> list[Finding]:
     if given and any(one in LISTS_DISKS for one in given) and name != "dd":
         return [ask("disk.list", f"{name} looks at disks", "fs.outside", risk=40)]
     if name in ALWAYS_DISKS and (not ALWAYS_DISKS[name] or ALWAYS_DISKS[name] & set(given)):
-        return [deny("disk.destroy", f"{name} destroys what a disk holds", "host.mutate", "fs.delete", risk=100)]
-    touched = [one for one in given if re.search(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)", one)]
+        return [
+            deny("disk.destroy", f"{name} destroys what a disk holds", "host.mutate", "fs.delete", risk=100)
+        ]
+    touched = [
+        one for one in given if re.search(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)", one)
+    ]
     if name in ("dd", "dcfldd", "ddrescue"):
         touched = [one for one in touched if not one.startswith("if=")]
     if touched:
-        return [deny("disk.write", f"{name} writes to the device {touched[0]}", "host.mutate", "fs.delete", risk=100)]
+        return [
+            deny(
+                "disk.write",
+                f"{name} writes to the device {touched[0]}",
+                "host.mutate",
+                "fs.delete",
+                risk=100,
+            )
+        ]
     return []
 
 
@@ -167,9 +264,15 @@ def _modes(command: Command, named: list[Operand], ground: Ground) -> list[Findi
     if command.program not in ("chmod", "chown", "setfacl", "setcap", "chattr") or len(command.words) < 2:
         return []
     mode = next((word.guess for word in plain_operands(command)[:1]), "")
-    if re.fullmatch(r"[2467][0-7]{3}", mode) or re.search(r"[ugoa]*[+=][rwxX]*s", mode) or command.program == "setcap":
+    if (
+        re.fullmatch(r"[2467][0-7]{3}", mode)
+        or re.search(r"[ugoa]*[+=][rwxX]*s", mode)
+        or command.program == "setcap"
+    ):
         return [deny("mode.setuid", "it gives a program the rights of another user", "priv", "host.mutate")]
-    open_wide = re.search(r"[0-7]?[0-7][0-7][2367]$", mode) or re.search(r"(^|[,ao])[ugo]*[ao]*[+=][rxX]*w", mode)
+    open_wide = re.search(r"[0-7]?[0-7][0-7][2367]$", mode) or re.search(
+        r"(^|[,ao])[ugo]*[ao]*[+=][rxX]*w", mode
+    )
     outside = [one for one in named if one.written and one.place.kind not in ("plain", "quiet", "unknown")]
     if open_wide and outside:
         return [ask("mode.open", f"it lets everybody write {outside[0].place.path}", "host.mutate", risk=70)]

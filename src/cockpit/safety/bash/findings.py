@@ -24,6 +24,11 @@ def deny(rule: str, reason: str, *capabilities: Capability, risk: int = 95, alte
 
 
 def ask(
-    rule: str, reason: str, *capabilities: Capability, risk: int = 50, alternative: str = "", destination: str = ""
+    rule: str,
+    reason: str,
+    *capabilities: Capability,
+    risk: int = 50,
+    alternative: str = "",
+    destination: str = "",
 ) -> Finding:
     return Finding("ask", rule, risk, frozenset(capabilities), reason, alternative, destination)

@@ -3,21 +3,34 @@
 from cockpit.safety.bash.commands import SILENT, Command, Flow
 from cockpit.safety.bash.unwrap import SHELLS
 from cockpit.safety.bash.words import words_known
+from cockpit.workspace.words import words
 
-FETCHERS = frozenset(
+FETCHERS = words(
     """
     curl wget fetch aria2c http https xh lynx links w3m elinks nc ncat netcat socat telnet ftp tftp lftp
     scp sftp rsync ssh openssl dig host nslookup ipfs curlie axel GET lwp-request
-    """.split()
+    """
 )
-DECODERS = frozenset("base64 base32 basenc xxd uudecode gunzip zcat gzip bunzip2 bzcat unxz xzcat zstdcat rev tr "
-                     "openssl gpg age uncompress lz4 brotli od printf awk sed perl python python3 ruby node php "
-                     "hexdump iconv unzip tar cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq".split())  # fmt: skip
+DECODERS = words(
+    """
+    base64 base32 basenc xxd uudecode gunzip zcat gzip bunzip2 bzcat unxz xzcat zstdcat rev tr openssl
+    gpg age uncompress lz4 brotli od printf awk sed perl python python3 ruby node php hexdump iconv unzip
+    tar cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq
+    """
+)
 # Their plain use only filters; only what is written behind a pipe may hide a command.
-PLAIN_FILTERS = frozenset("awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3".split())
-QUIET = frozenset("cd pushd popd true false test [ export set unset mkdir touch rm cp mv chmod sleep exit return "
-                  "wait shift local readonly declare typeset trap umask".split())  # fmt: skip
-ENVIRONMENT = frozenset("env printenv set export declare".split())
+PLAIN_FILTERS = words(
+    """
+    awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3
+    """
+)
+QUIET = words(
+    """
+    cd pushd popd true false test [ export set unset mkdir touch rm cp mv chmod sleep exit return wait
+    shift local readonly declare typeset trap umask
+    """
+)
+ENVIRONMENT = words("env printenv set export declare")
 
 
 def output(command: Command) -> Flow:
@@ -29,7 +42,9 @@ def output(command: Command) -> Flow:
     taints.discard("unknown")
     if name in FETCHERS and not (name == "openssl" and "s_client" not in command.arguments):
         taints.add("net")
-    if name in ("gh", "glab", "aws", "gsutil") and {"api", "gist", "s3", "cp", "cat"} & set(command.arguments):
+    if name in ("gh", "glab", "aws", "gsutil") and {"api", "gist", "s3", "cp", "cat"} & set(
+        command.arguments
+    ):
         taints.add("net")
     if name in SHELLS and command.words:
         taints.add("shell")
@@ -51,7 +66,9 @@ def _decodes(command: Command) -> bool:
     if name in PLAIN_FILTERS:
         return False
     if name in ("base64", "base32", "basenc"):
-        return any(one.startswith(("-d", "-D", "--d")) or "d" in one[1:3] and one[:1] == "-" for one in given)
+        return any(
+            one.startswith(("-d", "-D", "--d")) or ("d" in one[1:3] and one[:1] == "-") for one in given
+        )
     if name == "xxd":
         return any(one.startswith("-") and "r" in one for one in given)
     if name in ("gzip", "xz", "zstd", "bzip2", "lz4", "brotli"):
@@ -75,12 +92,21 @@ def _text(command: Command) -> str | None:
     if name == "echo":
         words = list(command.words[1:])
         escapes = False
-        while words and set(words[0].guess) <= set("-neE") and len(words[0].guess) > 1 and words[0].guess[0] == "-":
+        while (
+            words
+            and set(words[0].guess) <= set("-neE")
+            and len(words[0].guess) > 1
+            and words[0].guess[0] == "-"
+        ):
             escapes = escapes or "e" in words.pop(0).guess
         text = words_known(words)
         return None if text is None else _escaped(text, escapes) + "\n"
     if name == "printf" and len(command.words) > 1:
-        return _printf([word.text for word in command.words[1:]]) if words_known(command.words) is not None else None
+        return (
+            _printf([word.text for word in command.words[1:]])
+            if words_known(command.words) is not None
+            else None
+        )
     if name in ("rev", "tac") and command.stdin.text is not None and not _operands(command):
         lines = command.stdin.text.split("\n")
         return "\n".join(line[::-1] for line in lines) if name == "rev" else "\n".join(reversed(lines))
@@ -90,7 +116,12 @@ def _text(command: Command) -> str | None:
 def _decoded(command: Command) -> str | None:
     """What base64 or xxd makes of a known text: a guess good enough to refuse by."""
     text = command.stdin.text
-    if text is None or command.program not in ("base64", "xxd") or not _decodes(command) or len(text) > 20_000:
+    if (
+        text is None
+        or command.program not in ("base64", "xxd")
+        or not _decodes(command)
+        or len(text) > 20_000
+    ):
         return None
     import base64
     import binascii

@@ -5,23 +5,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cockpit.safety.bash import words
+from cockpit.safety.bash import words as letters
 from cockpit.safety.bash.commands import Flow, Scope
 from cockpit.safety.bash.words import MILD, SPLIT, UNKNOWN, Word
+from cockpit.workspace.words import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 # What `echo $x` may show without asking: settings of the terminal and of tools, no tokens.
-HARMLESS = frozenset(
+HARMLESS = words(
     """
     PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT
-    JAVA_HOME NODE_ENV SHLVL LC_ALL LC_CTYPE TZ COLUMNS LINES BASH_VERSION MACHTYPE HOSTTYPE CI
-    DISPLAY XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH
-    """.split()
+    JAVA_HOME NODE_ENV SHLVL LC_ALL LC_CTYPE TZ COLUMNS LINES BASH_VERSION MACHTYPE HOSTTYPE CI DISPLAY
+    XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH
+    """
 )
 NUMBERS = frozenset("?#$!") | {"LINENO", "RANDOM", "SECONDS", "EPOCHSECONDS", "BASHPID"}
-EXPANSION = re.compile(r"\$\{(?P<mark>[#!]?)(?P<name>\w+|[@*?$!#-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}", re.S)
+EXPANSION = re.compile(
+    r"\$\{(?P<mark>[#!]?)(?P<name>\w+|[@*?$!#-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}", re.S
+)
 ARITHMETIC = re.compile(r"[\s\d+\-*/%()<>&|^!?:=~,]*")
 Ask = Callable[[str, str], None]
 
@@ -53,16 +56,16 @@ class Folder:
         piece = self.piece(node, scope, quoted=False)
         span = (node.start_byte, node.end_byte)
         out = []
-        for one in words.braces(piece.text):
-            whole = words.untilde(one, self.home, self.user, scope.cwd)
-            out += [Word(part, piece.sure, piece.taints, span) for part in words.fields(whole)]
+        for one in letters.braces(piece.text):
+            whole = letters.untilde(one, self.home, self.user, scope.cwd)
+            out += [Word(part, piece.sure, piece.taints, span) for part in letters.fields(whole)]
         return out
 
     def one(self, node: "Node", scope: Scope) -> Word:
         """The word where bash splits none (assignments, redirections)."""
         piece = self.piece(node, scope, quoted=False)
-        text = words.untilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
-        brace = {ord(words.BRACE): "{", ord(words.COMMA): ",", ord(words.BRACE_END): "}"}
+        text = letters.untilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
+        brace = {ord(letters.BRACE): "{", ord(letters.COMMA): ",", ord(letters.BRACE_END): "}"}
         return Word(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
 
     def piece(self, node: "Node", scope: Scope, quoted: bool) -> Piece:
@@ -70,7 +73,7 @@ class Folder:
         match node.type:
             case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
                 text = _text(node)
-                plain = words.double_quoted(text) if quoted else words.unquoted(text)
+                plain = letters.double_quoted(text) if quoted else letters.unquoted(text)
                 if node.type == "number" and node.child_count:
                     return self._joined(node, scope, quoted)
                 return Piece(plain)
@@ -79,7 +82,7 @@ class Folder:
             case "raw_string":
                 return Piece(_text(node)[1:-1])
             case "ansi_c_string":
-                return Piece(words.ansi_quoted(_text(node)[2:-1]))
+                return Piece(letters.ansi_quoted(_text(node)[2:-1]))
             case "simple_expansion":
                 return self._variable(_text(node)[1:], scope, quoted)
             case "expansion":
@@ -93,7 +96,7 @@ class Folder:
             case _ if node.named_child_count:
                 return self._joined(node, scope, quoted)
             case _:
-                return Piece(_text(node) if quoted else words.unquoted(_text(node)))
+                return Piece(_text(node) if quoted else letters.unquoted(_text(node)))
 
     def _joined(self, node: "Node", scope: Scope, quoted: bool) -> Piece:
         """All children, and the text between them that the grammar gave to none."""
@@ -112,7 +115,7 @@ class Folder:
 
     def _bare(self, source: bytes, quoted: bool) -> str:
         text = source.decode("utf-8", "replace")
-        return words.double_quoted(text) if quoted else words.unquoted(text)
+        return letters.double_quoted(text) if quoted else letters.unquoted(text)
 
     def _string(self, node: "Node", scope: Scope) -> Piece:
         source, start = node.text or b"", node.start_byte
@@ -193,7 +196,9 @@ class Folder:
         inside = inside[3:-2] if inside.startswith("$((") else inside[2:-1]
         if not ARITHMETIC.fullmatch(inside):
             names = re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside)
-            plain = all((known := scope.names.get(name)) and known.sure and known.text.isdigit() for name in names)
+            plain = all(
+                (known := scope.names.get(name)) and known.sure and known.text.isdigit() for name in names
+            )
             if not plain or "[" in inside or "`" in inside or "$(" in inside or before != len(scope.names):
                 self.ask("arithmetic", _text(node))
         return Piece("0", not piece.taints, piece.taints)

@@ -5,23 +5,38 @@ import re
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.findings import Finding, ask, deny
 from cockpit.safety.values import Ground
+from cockpit.workspace.words import words
 
-POWER = frozenset("shutdown reboot halt poweroff pm-suspend pm-hibernate telinit".split())
-ACCOUNTS = frozenset("useradd adduser usermod userdel deluser groupadd groupmod groupdel gpasswd passwd chpasswd visudo vipw "
-                     "vigr newusers chsh chage pwconv grpconv dscl sysadminctl dseditgroup addgroup pam-auth-update "
-                     "authconfig update-passwd".split())  # fmt: skip
-KERNEL = frozenset("insmod rmmod modprobe kexec depmod kmod update-grub grub-install grub-mkconfig bootctl update-initramfs "
-                   "dkms setenforce aa-teardown aa-disable aa-complain csrutil nvram kextload kextunload".split())  # fmt: skip
-DEFENCES = re.compile(r"auditd|firewalld|apparmor|ufw|falco|fail2ban|clamav|crowdstrike|falcon|selinux|osquery|sshd?$|"
-                      r"rsyslog|systemd-journald|iptables|nftables|defender|wazuh|snort|tripwire|ossec|sysmon")  # fmt: skip
+POWER = words("shutdown reboot halt poweroff pm-suspend pm-hibernate telinit")
+ACCOUNTS = words(
+    """
+    useradd adduser usermod userdel deluser groupadd groupmod groupdel gpasswd passwd chpasswd visudo
+    vipw vigr newusers chsh chage pwconv grpconv dscl sysadminctl dseditgroup addgroup pam-auth-update
+    authconfig update-passwd
+    """
+)
+KERNEL = words(
+    """
+    insmod rmmod modprobe kexec depmod kmod update-grub grub-install grub-mkconfig bootctl
+    update-initramfs dkms setenforce aa-teardown aa-disable aa-complain csrutil nvram kextload kextunload
+    """
+)
+DEFENCES = re.compile(
+    r"auditd|firewalld|apparmor|ufw|falco|fail2ban|clamav|crowdstrike|falcon|selinux|osquery|sshd?$|"
+    r"rsyslog|systemd-journald|iptables|nftables|defender|wazuh|snort|tripwire|ossec|sysmon"
+)
 GIT_RUNS = re.compile(
-    r"core\.(hookspath|fsmonitor|sshcommand|pager|editor|gitproxy|askpass|attributesfile|worktree|alternaterefscommand)|"
+    r"core\.(hookspath|fsmonitor|sshcommand|pager|editor|gitproxy|askpass|attributesfile|worktree|"
+    r"alternaterefscommand)|"
     r"alias\.|pager\.|credential|filter\.|diff\..*\.(command|textconv)|diff\.external|merge\..*\.driver|"
-    r"mergetool\.|difftool\.|gpg\.|include|init\.templatedir|url\..*insteadof|remote\..*\.(uploadpack|receivepack|vcs|proxy)|"
-    r"sequence\.editor|interactive\.difffilter|browser\.|web\.browser|instaweb|guitool|man\.|sendemail|trailer|uploadpack\.|"
-    r"protocol\.|safe\.directory|core\.editor|submodule\..*\.update|receive\.|http\..*(proxy|sslverify)|user\.signingkey",
+    r"mergetool\.|difftool\.|gpg\.|include|init\.templatedir|url\..*insteadof|"
+    r"remote\..*\.(uploadpack|receivepack|vcs|proxy)|"
+    r"sequence\.editor|interactive\.difffilter|browser\.|web\.browser|instaweb|guitool|man\.|"
+    r"sendemail|trailer|uploadpack\.|"
+    r"protocol\.|safe\.directory|core\.editor|submodule\..*\.update|receive\.|http\..*(proxy|"
+    r"sslverify)|user\.signingkey",
     re.I,
-)  # fmt: skip
+)
 COCKPIT = re.compile(r"cockpit")
 
 
@@ -29,7 +44,7 @@ def look(command: Command, ground: Ground) -> list[Finding]:
     """Everything about the machine."""
     name, given = command.program, command.arguments
     found: list[Finding] = []
-    if name in POWER or (name in ("init", "openrc-init") and set(given) & set("0 6 1 s S".split())):
+    if name in POWER or (name in ("init", "openrc-init") and set(given) & {"0", "6", "1", "s", "S"}):
         found.append(deny("host.power", "it stops or restarts the machine", "host.mutate"))
     if name in ACCOUNTS and not set(given) & {"-S", "--status", "-l", "--list", "--help", "-read", "-list"}:
         found.append(deny("host.accounts", f"{name} changes who may log in", "priv", "persist"))
@@ -37,25 +52,72 @@ def look(command: Command, ground: Ground) -> list[Finding]:
         found.append(deny("host.kernel", f"{name} changes the kernel or its defences", "host.mutate", "priv"))
     found += [*_services(name, given), *_firewall(name, given), *_later(command), *_traces(command)]
     found += [*_signals(command), *_git(command), *_containers(name, given), *_cockpit(command)]
-    if set(command.under) & {"sudo", "doas", "su", "pkexec", "gosu", "runuser"} or name in ("sudo", "doas", "su", "pkexec"):
+    if set(command.under) & {"sudo", "doas", "su", "pkexec", "gosu", "runuser"} or name in (
+        "sudo",
+        "doas",
+        "su",
+        "pkexec",
+    ):
         found.append(ask("privilege", "it runs with the rights of another user", "priv", risk=70))
-    if name in ("chroot", "nsenter", "unshare", "mount", "umount", "swapoff", "swapon", "pivot_root", "capsh"):
+    if name in (
+        "chroot",
+        "nsenter",
+        "unshare",
+        "mount",
+        "umount",
+        "swapoff",
+        "swapon",
+        "pivot_root",
+        "capsh",
+    ):
         inside = name == "nsenter" and ("1" in given or "--target=1" in given)
-        risky = inside or (name == "mount" and any(one in ("remount,rw", "-oremount,rw") for one in given) and "/" in given)
+        risky = inside or (
+            name == "mount" and any(one in ("remount,rw", "-oremount,rw") for one in given) and "/" in given
+        )
         found.append(
-            deny("host.escape", f"{name} leaves what holds it in", "priv", "host.mutate") if risky
-            else ask("host.mount", f"{name} changes what programs see of the machine", "priv", "host.mutate", risk=75)
-        )  # fmt: skip
+            deny("host.escape", f"{name} leaves what holds it in", "priv", "host.mutate")
+            if risky
+            else ask(
+                "host.mount",
+                f"{name} changes what programs see of the machine",
+                "priv",
+                "host.mutate",
+                risk=75,
+            )
+        )
     return found
 
 
 def _services(name: str, given: tuple[str, ...]) -> list[Finding]:
     if name == "launchctl" and set(given) & {"load", "bootstrap", "submit", "enable", "bootout", "setenv"}:
         return [deny("persist.service", "it sets up a program that starts later", "persist")]
-    if name not in ("systemctl", "service", "rc-service", "rc-update", "chkconfig", "update-rc.d", "loginctl"):
+    if name not in (
+        "systemctl",
+        "service",
+        "rc-service",
+        "rc-update",
+        "chkconfig",
+        "update-rc.d",
+        "loginctl",
+    ):
         return []
-    if set(given) & {"poweroff", "reboot", "halt", "suspend", "hibernate", "kexec", "rescue", "emergency", "isolate",
-                     "soft-reboot", "default"} and name == "systemctl":  # fmt: skip
+    if (
+        set(given)
+        & {
+            "poweroff",
+            "reboot",
+            "halt",
+            "suspend",
+            "hibernate",
+            "kexec",
+            "rescue",
+            "emergency",
+            "isolate",
+            "soft-reboot",
+            "default",
+        }
+        and name == "systemctl"
+    ):
         return [deny("host.power", "it stops or restarts the machine", "host.mutate")]
     weakens = set(given) & {"stop", "disable", "mask", "kill", "remove", "off"}
     if weakens and any(DEFENCES.search(one) for one in given):
@@ -68,19 +130,39 @@ def _services(name: str, given: tuple[str, ...]) -> list[Finding]:
 def _firewall(name: str, given: tuple[str, ...]) -> list[Finding]:
     flags = set(given)
     off = (
-        (name in ("iptables", "ip6tables", "iptables-legacy") and (flags & {"-F", "--flush", "-X", "-Z"} or "ACCEPT" in flags and "-P" in flags))
+        (
+            name in ("iptables", "ip6tables", "iptables-legacy")
+            and (flags & {"-F", "--flush", "-X", "-Z"} or ("ACCEPT" in flags and "-P" in flags))
+        )
         or (name == "nft" and {"flush"} & flags)
         or (name == "ufw" and flags & {"disable", "reset"})
         or (name == "firewall-cmd" and flags & {"--panic-off", "--set-default-zone=trusted"})
         or (name == "pfctl" and "-d" in flags)
         or (name == "spctl" and flags & {"--master-disable", "--global-disable"})
         or (name == "auditctl" and (flags & {"-D"} or {"-e", "0"} <= flags))
-        or (name == "sysctl" and (flags & {"-w", "--write", "-p", "--load"} or any("=" in one for one in given)))
+        or (
+            name == "sysctl"
+            and (flags & {"-w", "--write", "-p", "--load"} or any("=" in one for one in given))
+        )
         or (name in ("netsh", "Set-MpPreference"))
-    )  # fmt: skip
+    )
     if off:
-        return [deny("host.defences", f"{name} switches off or changes what protects the machine", "host.mutate")]
-    if name in ("iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl", "ip", "ifconfig", "route", "tc", "sysctl"):
+        return [
+            deny("host.defences", f"{name} switches off or changes what protects the machine", "host.mutate")
+        ]
+    if name in (
+        "iptables",
+        "ip6tables",
+        "nft",
+        "ufw",
+        "firewall-cmd",
+        "pfctl",
+        "ip",
+        "ifconfig",
+        "route",
+        "tc",
+        "sysctl",
+    ):
         return [ask("host.network", f"{name} is about the network of the machine", "host.mutate", risk=50)]
     return []
 
@@ -95,8 +177,18 @@ def _later(command: Command) -> list[Finding]:
         return [deny("persist.cron", "it sets up commands that run later", "persist")]
     if name in ("at", "batch"):
         return [deny("persist.at", "it sets up a command that runs later, unseen", "persist")]
-    if name in ("update-alternatives", "alternatives", "ldconfig", "dpkg-divert", "update-rc.d", "defaults", "gsettings"):
-        return [ask("host.alternatives", f"{name} changes what programs the machine uses", "host.mutate", risk=60)]
+    if name in (
+        "update-alternatives",
+        "alternatives",
+        "ldconfig",
+        "dpkg-divert",
+        "update-rc.d",
+        "defaults",
+        "gsettings",
+    ):
+        return [
+            ask("host.alternatives", f"{name} changes what programs the machine uses", "host.mutate", risk=60)
+        ]
     if name in ("ssh-copy-id",):
         return [deny("persist.key", "it plants a login key on another machine", "persist", "net.egress")]
     return []
@@ -114,7 +206,7 @@ def _traces(command: Command) -> list[Finding]:
         or (name == "journalctl" and any(one.startswith(("--vacuum", "--rotate")) for one in given))
         or (name in ("utmpdump", "wevtutil"))
         or (name == "dmesg" and set(given) & {"-C", "-c", "--clear"})
-    )  # fmt: skip
+    )
     if off:
         return [deny("host.traces", "it wipes the record of what was done", "host.mutate")]
     return []
@@ -125,11 +217,22 @@ def _signals(command: Command) -> list[Finding]:
     if name not in ("kill", "pkill", "killall", "skill", "xkill", "killall5", "taskkill", "renice"):
         return []
     plain = [one for at, one in enumerate(given) if not one.startswith("-") or (at and one == "-1")]
-    if name in ("pkill", "killall") and any(COCKPIT.search(one) for one in given) or "$PPID" in command.text:
+    if (
+        name in ("pkill", "killall") and any(COCKPIT.search(one) for one in given)
+    ) or "$PPID" in command.text:
         return [deny("agent.stop", "it stops cockpit itself", "agent.self", "proc.signal")]
     if name == "killall5" or (name == "kill" and set(plain) & {"-1", "1"} and "-l" not in given):
         return [deny("host.power", "it stops every process of the machine", "proc.signal", "host.mutate")]
-    if name in ("pkill", "killall") and set(plain) & {"init", "systemd", "sshd", "bash", "python", "python3", ".", ".*"}:
+    if name in ("pkill", "killall") and set(plain) & {
+        "init",
+        "systemd",
+        "sshd",
+        "bash",
+        "python",
+        "python3",
+        ".",
+        ".*",
+    }:
         return [ask("process.signal", "it stops processes that others need", "proc.signal", risk=75)]
     return [ask("process.signal", "it sends a signal to a process", "proc.signal", risk=45)]
 
@@ -141,9 +244,23 @@ def _git(command: Command) -> list[Finding]:
     given = command.arguments
     found = []
     for at, one in enumerate(given):
-        value = given[at + 1] if one == "-c" and at + 1 < len(given) else one[2:] if one.startswith("-c") else ""
-        if one in ("-c", "--config-env", "--exec-path") or (value and "=" in value) or one.startswith(("--exec-path=", "--config-env=")):
-            found.append(ask("git.override", "it overrides git's configuration, which can run programs", "code.exec", "vcs.local", risk=75))
+        value = (
+            given[at + 1] if one == "-c" and at + 1 < len(given) else one[2:] if one.startswith("-c") else ""
+        )
+        if (
+            one in ("-c", "--config-env", "--exec-path")
+            or (value and "=" in value)
+            or one.startswith(("--exec-path=", "--config-env="))
+        ):
+            found.append(
+                ask(
+                    "git.override",
+                    "it overrides git's configuration, which can run programs",
+                    "code.exec",
+                    "vcs.local",
+                    risk=75,
+                )
+            )
             break
     if "config" in given:
         at = given.index("config")
@@ -151,11 +268,22 @@ def _git(command: Command) -> list[Finding]:
         wide = set(given) & {"--global", "--system"}
         reads = set(given) & {"--get", "--get-all", "--list", "-l", "--get-regexp", "get", "list"}
         if keys and not reads:
-            strong = wide and re.match(r"(?i)core\.(hookspath|fsmonitor|sshcommand)|alias\..*|filter\.", keys[0])
+            strong = wide and re.match(
+                r"(?i)core\.(hookspath|fsmonitor|sshcommand)|alias\..*|filter\.", keys[0]
+            )
             shelled = any(one.startswith("!") for one in given)
             if strong and (shelled or not keys[0].lower().startswith("alias.")):
-                found.append(deny("git.config-runs", f"{keys[0]} runs a program in every repository", "persist", "code.exec"))
-            found.append(ask("git.config-runs", f"{keys[0]} can run programs later", "persist", "code.exec", risk=80))
+                found.append(
+                    deny(
+                        "git.config-runs",
+                        f"{keys[0]} runs a program in every repository",
+                        "persist",
+                        "code.exec",
+                    )
+                )
+            found.append(
+                ask("git.config-runs", f"{keys[0]} can run programs later", "persist", "code.exec", risk=80)
+            )
     return found
 
 
@@ -166,16 +294,38 @@ def _containers(name: str, given: tuple[str, ...]) -> list[Finding]:
     mounts = re.search(r"(-v|--volume)[ =]/:|(--mount[ =]\S*(source|src)=/(,|\s|$))|-v/:", text)
     secrets = re.search(r"(-v|--volume)[ =]\S*(/etc|/root|\.ssh|\.aws)(/|:)", text)
     if mounts or secrets or ("--privileged" in given and "--pid=host" in given):
-        return [deny("container.escape", "the container gets the whole machine", "container", "priv", risk=95)]
+        return [
+            deny("container.escape", "the container gets the whole machine", "container", "priv", risk=95)
+        ]
     if "--privileged" in given or "docker.sock" in text or "--pid=host" in text:
-        return [ask("container.privileged", "the container gets rights over the machine", "container", "priv", risk=85)]
+        return [
+            ask(
+                "container.privileged",
+                "the container gets rights over the machine",
+                "container",
+                "priv",
+                risk=85,
+            )
+        ]
     return []
 
 
 def _cockpit(command: Command) -> list[Finding]:
     """cockpit run by itself: its own switches are a person's."""
     if command.program == "cockpit" and not set(command.arguments) & {"--version", "--help", "-h"}:
-        risky = set(command.arguments) & {"trust", "permissions", "settings", "--yes", "--trust", "--mode", "audit"}
+        risky = set(command.arguments) & {
+            "trust",
+            "permissions",
+            "settings",
+            "--yes",
+            "--trust",
+            "--mode",
+            "audit",
+        }
         text = "it starts cockpit itself, with its own rights"
-        return [deny("agent.self", text, "agent.self") if risky else ask("agent.self", text, "agent.self", risk=80)]
+        return [
+            deny("agent.self", text, "agent.self")
+            if risky
+            else ask("agent.self", text, "agent.self", risk=80)
+        ]
     return []

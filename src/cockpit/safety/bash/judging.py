@@ -9,15 +9,26 @@ from cockpit.safety.bash import code, files, host, operands, origins, readers, s
 from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask
 from cockpit.safety.bash.operands import Operand
-from cockpit.safety.bash.unwrap import TRANSPARENT
+from cockpit.safety.bash.unwrap import SHELLS, TRANSPARENT
 from cockpit.safety.rules import RuleSet
 from cockpit.safety.rules.values import Rule
 from cockpit.safety.values import Ground
+from cockpit.workspace.words import words
 
 # Variables that change no program's behaviour for the worse.
-HARMLESS = re.compile(r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|FORCE_COLOR|COLUMNS|LINES|TERM|CI|DEBIAN_FRONTEND|GIT_PAGER=cat|[a-z][a-z0-9_]{0,30}")
-STEERS = re.compile(r"(?i)(ld_|dyld_|python|perl|ruby|node_|bash_|git_|http_proxy|https_proxy|all_proxy|no_proxy|prompt_command|ps4|ifs|path|env|shellopts|less|pager|editor|visual|rsync|ssh_)")
-XARGS_READERS = frozenset("grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo".split())
+HARMLESS = re.compile(
+    r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|FORCE_COLOR|COLUMNS|LINES|TERM|CI|"
+    r"DEBIAN_FRONTEND|GIT_PAGER=cat|[a-z][a-z0-9_]{0,30}"
+)
+STEERS = re.compile(
+    r"(?i)(ld_|dyld_|python|perl|ruby|node_|bash_|git_|http_proxy|https_proxy|all_proxy|no_proxy|"
+    r"prompt_command|ps4|ifs|path|env|shellopts|less|pager|editor|visual|rsync|ssh_)"
+)
+XARGS_READERS = words(
+    """
+    grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo
+    """
+)
 
 
 WRAPPER = Rule("wrapper", "allow", (), reason="it adds nothing of its own")
@@ -50,6 +61,8 @@ def judge(command: Command, setting: Setting) -> Seen:
     found += origins.look(command, named, setting.written)
     found += host.look(command, ground)
     inline, texts = code.look(command, ground)
+    if command.stdin.text and command.program not in SHELLS and origins.runs_stdin(command):
+        texts.append(command.stdin.text)
     found += inline
     found += _assignments(command)
     held = readers.holding(command, setting.rules.of(command.program)) if command.words else []
@@ -61,14 +74,28 @@ def judge(command: Command, setting: Setting) -> Seen:
         if proof.rule is not None:
             proven, reads_git = proof.rule.id, proof.rule.needs == "git"
             # What only describes the program does not count where its very words are proven to read.
-            found = [one for one in found if one.level == "deny" or one.rule.startswith(("write.", "assign"))
-                     or one.rule in ("privilege", "code.unknown", "mode")]  # fmt: skip
+            found = [
+                one
+                for one in found
+                if one.level == "deny"
+                or one.rule.startswith(("write.", "assign"))
+                or one.rule in ("privilege", "code.unknown", "mode")
+            ]
             held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
             found += _redirected(named, command)
         elif not held and not found:
             known = ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45)
-    found += [Finding(rule.level, rule.id, rule.risk, rule.capabilities, f"{command.program}: {rule.reason}", rule.alternative)
-              for rule in held]  # fmt: skip
+    found += [
+        Finding(
+            rule.level,
+            rule.id,
+            rule.risk,
+            rule.capabilities,
+            f"{command.program}: {rule.reason}",
+            rule.alternative,
+        )
+        for rule in held
+    ]
     if known:
         found.append(known)
     if command.words and not proven and not any(one.level != "allow" for one in found):
@@ -93,7 +120,12 @@ def _proof(command: Command, named: list[Operand], setting: Setting) -> readers.
         return proof
     if name in TRANSPARENT and len(command.words) > 1 and _plain_wrapper(command):
         return readers.Proof(WRAPPER)
-    if name in ("bash", "sh") and len(command.words) == 3 and command.words[1].literal == "-c" and command.words[2].literal:
+    if (
+        name in ("bash", "sh")
+        and len(command.words) == 3
+        and command.words[1].literal == "-c"
+        and command.words[2].literal
+    ):
         return readers.Proof(WRAPPER)
     if name == "xargs" and setting.ground.sandbox and _plain_xargs(command):
         return readers.Proof(WRAPPER)
@@ -106,14 +138,20 @@ def _plain_wrapper(command: Command) -> bool:
             return False
         if not word.guess.startswith("-"):
             return True
-        if word.guess not in ("-p", "-n", "-k", "-s", "--") and not re.fullmatch(r"-[a-zA-Z]?\d+[a-z]?|-[oei]L|-k\d+", word.guess):
+        if word.guess not in ("-p", "-n", "-k", "-s", "--") and not re.fullmatch(
+            r"-[a-zA-Z]?\d+[a-z]?|-[oei]L|-k\d+", word.guess
+        ):
             return False
     return False
 
 
 def _plain_xargs(command: Command) -> bool:
     words = [word.guess for word in command.words[1:]]
-    while words and (re.fullmatch(r"-[0r]+|-n\d*|-I\{\}|-I|-P\d*|-L\d*|-d", words[0]) or words[0] in ("{}",) or words[0].isdigit()):
+    while words and (
+        re.fullmatch(r"-[0r]+|-n\d*|-I\{\}|-I|-P\d*|-L\d*|-d", words[0])
+        or words[0] in ("{}",)
+        or words[0].isdigit()
+    ):
         words.pop(0)
     return bool(words) and words[0] in XARGS_READERS
 
@@ -123,13 +161,17 @@ def _assignments(command: Command) -> list[Finding]:
     for name, word in command.assignments:
         if STEERS.match(name) or not HARMLESS.fullmatch(name):
             strong = re.match(r"LD_PRELOAD|LD_AUDIT|DYLD_INSERT|BASH_ENV|PROMPT_COMMAND", name)
-            found.append(ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40))
+            found.append(
+                ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40)
+            )
         elif word.taints & {"secret"}:
             found.append(ask("assign.secret", f"{name} keeps a secret", "secret.read", risk=50))
     return found
 
 
-def _part(command: Command, named: list[Operand], found: list[Finding], proven: str, ground: Ground) -> CommandPart:
+def _part(
+    command: Command, named: list[Operand], found: list[Finding], proven: str, ground: Ground
+) -> CommandPart:
     order = {"allow": 0, "ask": 1, "deny": 2}
     worst = max(found, key=lambda one: (order[one.level], one.risk), default=None)
     level: Level = worst.level if worst else "allow"
@@ -138,7 +180,14 @@ def _part(command: Command, named: list[Operand], found: list[Finding], proven: 
         capabilities = {"fs.read"} if any(not one.written for one in named) else {"none"}
     if command.program in ("cat", "grep", "rg", "ls", "find", "head", "tail") and level == "allow":
         capabilities = {"fs.read"}
-    risk = min(100, max((one.risk for one in found), default=0) + 10 * max(0, len(capabilities - {"fs.read"}) - 1)) if found else 0
+    risk = (
+        min(
+            100,
+            max((one.risk for one in found), default=0) + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
+        )
+        if found
+        else 0
+    )
     argv = tuple(word.literal for word in command.words)
     ids = tuple(dict.fromkeys([*(one.rule for one in found), *([proven] if proven else [])]))
     return CommandPart(
@@ -150,8 +199,12 @@ def _part(command: Command, named: list[Operand], found: list[Finding], proven: 
         rules=ids,
         reason=worst.reason if worst else "",
         alternative=next((one.alternative for one in found if one.alternative), ""),
-        reads=tuple(dict.fromkeys(one.place.path for one in named if not one.written and one.place.kind != "unknown")),
-        writes=tuple(dict.fromkeys(one.place.path for one in named if one.written and one.place.kind != "unknown")),
+        reads=tuple(
+            dict.fromkeys(one.place.path for one in named if not one.written and one.place.kind != "unknown")
+        ),
+        writes=tuple(
+            dict.fromkeys(one.place.path for one in named if one.written and one.place.kind != "unknown")
+        ),
         destination=next((one.destination for one in found if one.destination), ""),
         shape=shapes.of(command, found, level),
     )

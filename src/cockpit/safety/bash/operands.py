@@ -7,29 +7,68 @@ from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.places import Place, place
 from cockpit.safety.bash.words import MILD, UNKNOWN, Word
 from cockpit.safety.values import Ground
+from cockpit.workspace.words import words
 
 # Their words are text, not files.
-TEXT = frozenset("echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly "
-                 "typeset unset alias set trap type which whereis command man info whatis apropos tput stty yes "
-                 "test [ [[ exit return shift wait jobs umask ulimit basename dirname".split())  # fmt: skip
-# Their first operand is a pattern or a script.
-PATTERN_FIRST = frozenset("grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd".split())
-ALL_WRITTEN = frozenset("rm rmdir unlink shred truncate tee touch mkdir mkfifo mknod chattr srm wipe trash sponge "
-                        "gzip gunzip bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks".split())  # fmt: skip
-AFTER_FIRST = frozenset("chmod chown chgrp setfacl chcon".split())
-LAST_WRITTEN = frozenset("cp ln install rsync scp ditto gcp".split())
-MOVERS = frozenset("mv gmv rename".split())
-OUTPUTS = re.compile(
-    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory|--directory-prefix|"
-    r"--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar|--libcurl|-D|--append-output)$"
+TEXT = words(
+    """
+    echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly
+    typeset unset alias set trap type which whereis command man info whatis apropos tput stty yes test [
+    [[ exit return shift wait jobs umask ulimit basename dirname
+    """
 )
-FOLDERS = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P",), "cp": ("-t",), "mv": ("-t",),
-           "install": ("-t",), "ln": ("-t",), "7z": (), "cpio": ("-D",), "bsdtar": ("-C",)}  # fmt: skip
+# Their first operand is a pattern or a script.
+PATTERN_FIRST = words(
+    """
+    grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd
+    """
+)
+ALL_WRITTEN = words(
+    """
+    rm rmdir unlink shred truncate tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip gunzip
+    bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks
+    """
+)
+AFTER_FIRST = words("chmod chown chgrp setfacl chcon")
+LAST_WRITTEN = words("cp ln install rsync scp ditto gcp")
+MOVERS = words("mv gmv rename")
+OUTPUTS = re.compile(
+    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory|"
+    r"--directory-prefix|"
+    r"--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar|--libcurl|"
+    r"-D|--append-output)$"
+)
+FOLDERS = {
+    "tar": ("-C", "--directory"),
+    "unzip": ("-d",),
+    "wget": ("-P",),
+    "cp": ("-t",),
+    "mv": ("-t",),
+    "install": ("-t",),
+    "ln": ("-t",),
+    "7z": (),
+    "cpio": ("-D",),
+    "bsdtar": ("-C",),
+}
 # What these options name is used as a key, not shown or sent.
-KEYS = frozenset("-i -E --key --cert --cacert --kubeconfig --identity --identity-file --private-key --config -F "
-                 "--tlskey --tlscert --ssl-key --keyfile --secret-keyring --env-file --client-key".split())  # fmt: skip
-KEY_USERS = frozenset("ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir".split())
-METADATA = frozenset("ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate".split())
+KEYS = words(
+    """
+    --key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert --ssl-key
+    --keyfile --secret-keyring --client-key -E
+    """
+)
+SSH_KEYS = words("-i -F")
+SSH = words("ssh scp sftp rsync mosh ansible ansible-playbook ssh-copy-id age")
+KEY_USERS = words(
+    """
+    ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir
+    """
+)
+METADATA = words(
+    """
+    ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate
+    """
+)
 EDITS = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
@@ -85,7 +124,11 @@ def _named(command: Command) -> list[tuple[Word, bool]]:
             continue
         if OUTPUTS.match(before) or before in FOLDERS.get(name, ()):
             found.append((word, True))
-        elif before in KEYS or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep")):
+        elif (
+            before in KEYS
+            or (name in SSH and before in SSH_KEYS)
+            or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep"))
+        ):
             pass
         elif any(word is one for one in plain):
             found += [(one, any(word is other for other in chosen)) for one in _pieces(word, name)]
@@ -108,7 +151,9 @@ def _written(command: Command, plain: list[Word]) -> list[Word]:
         return plain[1:]
     if name in LAST_WRITTEN:
         return plain[-1:] if len(plain) > 1 else []
-    if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(EDITS.match(one) for one in command.arguments):
+    if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(
+        EDITS.match(one) for one in command.arguments
+    ):
         return plain
     return []
 
@@ -129,7 +174,7 @@ def _pieces(word: Word, program: str) -> list[Word]:
         pieces.append(Word(text[7:], word.sure))
     for sign in "=@<:":
         if sign in text and not text.startswith("/"):
-            tail = text.rpartition(sign)[2] if sign != "=" else text.partition("=")[2]
+            tail = (text.rpartition(sign)[2] if sign != "=" else text.partition("=")[2]).lstrip("@<")
             if tail and tail != text:
                 pieces.append(Word(tail.split(";")[0], word.sure))
     if ":" in text and text.startswith("/"):

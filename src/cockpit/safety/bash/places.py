@@ -12,23 +12,49 @@ from typing import Literal
 from cockpit.safety.bash.words import GLOBS, MILD, ONE, SET, SET_END, STAR, UNKNOWN, Word, shown
 from cockpit.safety.values import Ground
 from cockpit.workspace import names
+from cockpit.workspace.words import words
 
 Kind = Literal[
-    "quiet", "plain", "unknown", "outside", "project secret", "system", "protected", "persist", "own",
-    "device", "socket", "process", "secret",
-]  # fmt: skip
+    "quiet",
+    "plain",
+    "unknown",
+    "outside",
+    "project secret",
+    "system",
+    "protected",
+    "persist",
+    "own",
+    "device",
+    "socket",
+    "process",
+    "secret",
+]
 ORDER: tuple[Kind, ...] = (
-    "quiet", "plain", "unknown", "outside", "project secret", "system", "protected", "persist", "own",
-    "device", "socket", "process", "secret",
-)  # fmt: skip
+    "quiet",
+    "plain",
+    "unknown",
+    "outside",
+    "project secret",
+    "system",
+    "protected",
+    "persist",
+    "own",
+    "device",
+    "socket",
+    "process",
+    "secret",
+)
 QUIET = re.compile(r"/dev/(null|stdin|stdout|stderr|tty|zero|urandom|random|full|fd/\d+)|/proc/self/fd/\d+")
 NET = re.compile(r"/dev/(tcp|udp)/")
 PROCESS = re.compile(
-    r"/proc/([^/]+/(task/[^/]+/)?(environ|mem|root|cwd|maps|fd|auxv|stack|syscall|pagemap)|kcore|kmem|sysrq-trigger)(/|$)"
+    r"/proc/([^/]+/(task/[^/]+/)?(environ|mem|root|cwd|maps|fd|auxv|stack|syscall|pagemap)|kcore|"
+    r"kmem|sysrq-trigger)(/|$)"
 )
 MORE_SECRETS = re.compile(
-    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/|ppp/.*secrets|"
-    r"ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)|kubernetes/.*\.conf|ipsec\.secrets)"
+    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/|"
+    r"ppp/.*secrets|"
+    r"ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)|"
+    r"kubernetes/.*\.conf|ipsec\.secrets)"
     r"|(/var)?/run/secrets(/|$)|/var/lib/(docker/volumes|kubelet/pods|sss/secrets)|/var/db/dslocal"
 )
 HARD_SYSTEM = re.compile(
@@ -38,32 +64,40 @@ HARD_SYSTEM = re.compile(
 SOFT_SYSTEM = re.compile(r"/usr/local(/|$)|/dev/shm(/|$)|/proc/self/fd|/etc/(hosts)\.bak")
 HOMES = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root|/var/root)(?=/|$)")
 # In a home folder these are read by programs that start later.
-HOME_FILES = frozenset(
+HOME_FILES = words(
     """
-    .vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc .wgetrc
-    .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc .rhosts .shosts
-    .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors .envrc .toprc .k5login
-    .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor
-    """.split()
+    .vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc
+    .wgetrc .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc
+    .rhosts .shosts .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors
+    .envrc .toprc .k5login .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor
+    """
 )
 HOME_TAILS = re.compile(
     r"/(\.config/(systemd|autostart|environment\.d|fish|nvim|pip|git|cockpit|zsh|powershell|i3|sway|hypr|"
-    r"plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|applications|cockpit|"
-    r"nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings|\.gradle/init|"
-    r"\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents|\.docker/cli-plugins)(/|\.|$)"
+    r"plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|"
+    r"applications|cockpit|"
+    r"nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings|"
+    r"\.gradle/init|"
+    r"\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents|"
+    r"\.docker/cli-plugins)(/|\.|$)"
 )
-OWN = re.compile(r"/\.(config|cache|local/state|local/share)/cockpit(/|$)|/\.cockpit(/|$)|/Application Support/cockpit(/|$)")
+OWN = re.compile(
+    r"/\.(config|cache|local/state|local/share)/cockpit(/|$)|/\.cockpit(/|$)|/Application "
+    r"Support/cockpit(/|$)"
+)
 # Names that a pattern may stand for, so that a pattern cannot hide them.
-SENTINELS = tuple(
+SENTINELS = sorted(
+    words(
+        """
+    .git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc
+    .bashrc .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig
+    .gitmodules .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config
+    id_rsa id_ed25519 id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc
+    usr bin sbin lib lib64 boot dev proc sys var opt root home Users System Library sda nvme0n1 vda
+    cron.d crontab systemd settings.json server.key key.pem self mem secrets private-keys-v1.d
     """
-    .git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc .bashrc
-    .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig .gitmodules
-    .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config id_rsa id_ed25519
-    id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc usr bin sbin lib lib64
-    boot dev proc sys var opt root home Users System Library sda nvme0n1 vda cron.d crontab systemd
-    settings.json server.key key.pem self mem secrets private-keys-v1.d
-    """.split()
-)  # fmt: skip
+    )
+)
 MOST = 48
 
 
@@ -145,7 +179,9 @@ def _letters(path: str, ground: Ground) -> Place:
     below = _parts(path[len(home[0]) :]) if home else _parts(path[len(ground.home) :])
     secret = names.sensitive(parts) or ("" if inside or not in_home else names.sensitive(below, in_home=True))
     if secret and not path.endswith(".pub"):
-        soft = inside and not any(part.casefold() in names.SECRET_FOLDERS or part.startswith("id_") for part in parts)
+        soft = inside and not any(
+            part.casefold() in names.SECRET_FOLDERS or part.startswith("id_") for part in parts
+        )
         return Place(path, "project secret" if soft else "secret", secret)
     if any(within(path, folder) for folder in ground.own) or OWN.search(path):
         return Place(path, "own", f"{path} belongs to cockpit itself")
@@ -163,7 +199,7 @@ def _letters(path: str, ground: Ground) -> Place:
 
 
 def _is_run_later(path: str, home: str) -> bool:
-    return posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES or bool(
+    return (posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES) or bool(
         HOME_TAILS.match(path[len(home) :])
     )
 
@@ -229,18 +265,19 @@ def matches(word: Word, cwd: str | None) -> list[str] | None:
 
 
 TOP = re.compile(
-    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|Applications|private|Volumes|"
+    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|"
+    r"Applications|private|Volumes|"
     r"home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)"
     r"|/(etc|usr|bin|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*"
     r"|/(var|opt|srv|nix|run|private|Volumes)/[^/]+|/(home|Users)/[^/]+"
-)  # fmt: skip
+)
 LOCAL = re.compile(r"/usr/local/[^/]+/.+|/dev/shm/.+|/var/tmp.*|/private/tmp/.+|/usr/src/.+")
-PERSONAL = frozenset(
+PERSONAL = words(
     """
-    Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work code
-    dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap
-    """.split()
-)  # fmt: skip
+    Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work
+    code dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap
+    """
+)
 
 
 def tree(word: Word, cwd: str | None, near: str, ground: Ground) -> str:
@@ -248,7 +285,9 @@ def tree(word: Word, cwd: str | None, near: str, ground: Ground) -> str:
     text = word.text
     if UNKNOWN in text or MILD in text:
         # Only what stands before it is known: `/etc/$x` is the system's whatever x is.
-        guess = posixpath.normpath(posixpath.join(near, shown(text.replace(MILD, UNKNOWN)).replace(UNKNOWN, "x")))
+        guess = posixpath.normpath(
+            posixpath.join(near, shown(text.replace(MILD, UNKNOWN)).replace(UNKNOWN, "x"))
+        )
         return _catastrophe(guess, ground, False) if HARD_SYSTEM.match(guess) else ""
     for path in candidates(text, near, ground):
         everything = text.endswith(STAR) or text.endswith(STAR + "/")

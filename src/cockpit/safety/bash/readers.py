@@ -8,10 +8,19 @@ from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.words import MILD, UNKNOWN, Word
 from cockpit.safety.rules.values import Rule
 from cockpit.safety.values import Ground
+from cockpit.workspace.words import words
 
-GIT_VALUED = frozenset("-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix".split())
-TRUSTED = frozenset("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin".split())
-SHELL_WORDS = frozenset("true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash".split())
+GIT_VALUED = words(
+    """
+    -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix
+    """
+)
+TRUSTED = words("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
+SHELL_WORDS = words(
+    """
+    true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash
+    """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,9 @@ def _has(text: str, option: str) -> bool:
     if option.startswith("--"):
         return text == option or text.startswith(option + "=")
     if len(option) == 2 and option.startswith("-"):
-        return text.startswith(option) or (re.fullmatch(r"-[a-zA-Z]+", text) is not None and option[1] in text)
+        return text.startswith(option) or (
+            re.fullmatch(r"-[a-zA-Z]+", text) is not None and option[1] in text
+        )
     return text == option
 
 
@@ -118,8 +129,13 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
         text = word.text
         if command.program in ("test", "[", "[[") and text == "]":
             continue
-        if literal or not text.startswith("-") or text == "-" or (rule.positional[:1] == ("TEXT",) and rule.id != "read.test" and not _is_option(text, rule)):
-            if rule.whole and text in ("(", ")", "!", ",") :
+        if (
+            literal
+            or not text.startswith("-")
+            or text == "-"
+            or (rule.positional[:1] == ("TEXT",) and rule.id != "read.test" and not _is_option(text, rule))
+        ):
+            if rule.whole and text in ("(", ")", "!", ","):
                 continue
             if _version_only(rule) or not text.startswith("+"):
                 plain.append(word)
@@ -141,7 +157,11 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
 
 
 def _is_option(text: str, rule: Rule) -> bool:
-    return bool(rule.options) and text.startswith("-") and all(f"-{letter}" in rule.options for letter in text[1:])
+    return (
+        bool(rule.options)
+        and text.startswith("-")
+        and all(f"-{letter}" in rule.options for letter in text[1:])
+    )
 
 
 def _version_only(rule: Rule) -> bool:
@@ -238,12 +258,19 @@ def _fits(word: Word, kind: str, command: Command, ground: Ground) -> bool:
 
 
 def _readable(word: Word, kind: str, command: Command, ground: Ground) -> bool:
-    if not word.sure or word.text == "-" and kind == "READ_PATH":
+    if not word.sure or (word.text == "-" and kind == "READ_PATH"):
         return word.text == "-"
-    if kind == "REV" and (":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text):
+    if kind == "REV" and (
+        ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
+    ):
         tail = Word(word.text.rpartition(":")[2])
-        return word.literal is not None and places.place(tail, command.cwd, command.near, ground).rank <= 1 or (
-            word.literal is not None and ":" not in word.text and "/../" not in word.text and not word.text.startswith(("/", "../"))
+        return (
+            word.literal is not None and places.place(tail, command.cwd, command.near, ground).rank <= 1
+        ) or (
+            word.literal is not None
+            and ":" not in word.text
+            and "/../" not in word.text
+            and not word.text.startswith(("/", "../"))
         )
     if word.text.startswith("/dev/fd/"):
         return True

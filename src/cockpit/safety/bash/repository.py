@@ -10,19 +10,23 @@ from cockpit.safety.values import Ground
 
 # Sections and keys of which git runs the value, or which bring in other configuration.
 RUNS = re.compile(
-    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|extensions|trailer)\b"
-    r"|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree|attributesfile|worktreeconfig)\s*=",
+    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|"
+    r"extensions|trailer)\b"
+    r"|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree|"
+    r"attributesfile|worktreeconfig)\s*=",
     re.I | re.M,
-)  # fmt: skip
+)
 HARMLESS = re.compile(
     r"^\s*\[\s*(diff|merge|extensions|alias|pager|credential)\s*\]\s*$\n(?:^(?!\s*\[)(?!\s*(external|command|textconv|driver|tool|worktreeconfig|guitool|orderfile)\b).*$\n?)*",
     re.I | re.M,
 )
 ATTRIBUTES = re.compile(r"\b(filter|diff|merge)\s*=\s*(?!lfs\b|unset\b)", re.I)
 KNOWN_DRIVERS = re.compile(
-    r"\bdiff\s*=\s*(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|"
-    r"pascal|perl|php|python|ruby|rust|scheme|tex)\b|\bmerge\s*=\s*(union|ours|text|binary)\b", re.I
-)  # fmt: skip
+    r"\bdiff\s*=\s*(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|"
+    r"kotlin|markdown|matlab|objc|"
+    r"pascal|perl|php|python|ruby|rust|scheme|tex)\b|\bmerge\s*=\s*(union|ours|text|binary)\b",
+    re.I,
+)
 LONGEST = 1_000_000
 
 

@@ -71,7 +71,8 @@ def _substitution(script: str, at: int, letter: str) -> int:
 
 
 AWK_FORBIDDEN = re.compile(
-    r"\bsystem\b|\bgetline\b|[^|]\|[^|]|\|&|^\||@|\bENVIRON\b|\bPROCINFO\b|\bARGV\b|\bARGC\b|\bprintf?\b[^;}\n]*>|/inet/|\bfflush\b|\bclose\b|"
+    r"\bsystem\b|\bgetline\b|[^|]\|[^|]|\|&|^\||@|\bENVIRON\b|\bPROCINFO\b|\bARGV\b|\bARGC\b|"
+    r"\bprintf?\b[^;}\n]*>|/inet/|\bfflush\b|\bclose\b|"
     r"\bFUNCTAB\b|\bSYMTAB\b|\binclude\b|\bload\b|\$\("
 )
 
@@ -80,7 +81,9 @@ def awk_prints(program: str) -> bool:
     """No programs, files, environment or indirect calls."""
     bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', program)
     bare = re.sub(r"(^|[~(,!&|{;\s])/(?:[^/\\\n]|\\.)+/", r"\1//", bare)
-    return not AWK_FORBIDDEN.search(bare) and ">" not in re.sub(r"\([^()]*\)|[<>=!]=|\b(NR|NF|FNR|\$?\w+)\s*>\s*[\d$\w]", "", _patterns_only(bare))
+    return not AWK_FORBIDDEN.search(bare) and ">" not in re.sub(
+        r"\([^()]*\)|[<>=!]=|\b(NR|NF|FNR|\$?\w+)\s*>\s*[\d$\w]", "", _patterns_only(bare)
+    )
 
 
 def _patterns_only(bare: str) -> str:
@@ -90,4 +93,6 @@ def _patterns_only(bare: str) -> str:
 
 def jq_reads(program: str) -> bool:
     """No environment, no modules, no input of its own."""
-    return not re.search(r"\benv\b|\$ENV|\b(import|include|input_filename|debug|stderr|load|eval|envsubst|strenv)\b", program)
+    return not re.search(
+        r"\benv\b|\$ENV|\b(import|include|input_filename|debug|stderr|load|eval|envsubst|strenv)\b", program
+    )

@@ -4,10 +4,26 @@ from cockpit.plugin.safety import Level
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.findings import Finding
 from cockpit.workspace.shells import shape
+from cockpit.workspace.words import words
 
-NEVER = frozenset({"secret.read", "persist", "agent.self", "priv", "code.remote", "shell.opaque", "host.mutate", "fs.delete"})
-NEVER_RULES = frozenset("git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown "
-                        "container.privileged environment read.secret-file xargs mode.open".split())  # fmt: skip
+NEVER = frozenset(
+    {
+        "secret.read",
+        "persist",
+        "agent.self",
+        "priv",
+        "code.remote",
+        "shell.opaque",
+        "host.mutate",
+        "fs.delete",
+    }
+)
+NEVER_RULES = words(
+    """
+    git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown
+    container.privileged environment read.secret-file xargs mode.open
+    """
+)
 
 
 def of(command: Command, found: list[Finding], level: Level) -> str:

@@ -32,9 +32,11 @@ def is_strange(sign: str) -> bool:
     """A control character, a direction mark, an invisible sign or an unusual blank."""
     if sign in "\n\t" or " " <= sign <= "~":
         return False
-    return sign in BLANKS or sign in SEPARATORS or unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Cn")
+    return (
+        sign in BLANKS or sign in SEPARATORS or unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Cn")
+    )
 
 
 def _name(sign: str) -> str:
     known = {"\0": "NUL", "\r": "CARRIAGE RETURN", "\x1b": "ESCAPE", "\x08": "BACKSPACE", "\x7f": "DELETE"}
-    return known.get(sign) or unicodedata.name(sign, "")
+    return known.get(sign, unicodedata.name(sign, ""))

@@ -10,6 +10,7 @@ from cockpit.safety.bash import flows
 from cockpit.safety.bash.commands import SILENT, Command, Flow, Redirect, Scope
 from cockpit.safety.bash.unwrap import Inner, unwrap
 from cockpit.safety.bash.words import MILD, UNKNOWN, Word
+from cockpit.workspace.words import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,15 +18,18 @@ if TYPE_CHECKING:
     from cockpit.safety.bash.walk import Walk
 
 STRINGS = 4  # scripts inside scripts
-ARGUMENT = frozenset(
+ARGUMENT = words(
     """
     word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
     command_substitution process_substitution arithmetic_expansion number brace_expression regex
     extglob_pattern
-    """.split()
+    """
 )
-SUBSCRIPTS = frozenset("read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait "
-                       "readonly".split())  # fmt: skip
+SUBSCRIPTS = words(
+    """
+    read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait readonly
+    """
+)
 
 
 def redirected(walk: "Walk", node: "Node", scope: Scope, stdin: Flow) -> Flow:
@@ -100,6 +104,10 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
     given: list[tuple[str, Word]] = []
     words: list[Word] = []
     extra = list(redirects)
+    if not _apart(node):
+        walk.reading.note("syntax", _text(node))
+        walk.reading.unread.append(_text(node))
+    walk.incoming = stdin
     for child in node.named_children:
         if child.type == "variable_assignment":
             given.append(_assigned(walk, child, scope))
@@ -114,21 +122,46 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
         elif child.is_named:
             words += walk.words(child, scope)
     made = Command(
-        _text(node), tuple(words), tuple(given), tuple(extra), scope.cwd, scope.near, stdin,
-        nested=walk.reading.strings > 0, under=scope.under,
-    )  # fmt: skip
+        _text(node),
+        tuple(words),
+        tuple(given),
+        tuple(extra),
+        scope.cwd,
+        scope.near,
+        stdin,
+        nested=walk.reading.strings > 0,
+        under=scope.under,
+    )
     flow = run(walk, made, scope)
     remember(walk, extra, flow, scope)
     return flow
 
 
-def remember(walk: "Walk", redirects: "list[Redirect] | tuple[Redirect, ...]", flow: Flow, scope: Scope) -> None:
+def _apart(node: "Node") -> bool:
+    """Whether blanks stand between all words. Where they do not, the grammar cut a word in two: bash
+    would read another one (`a$b-c$d/` did that)."""
+    source, start, last, before = node.text or b"", node.start_byte, -1, ""
+    for child in node.children:
+        gap = source[last - start : child.start_byte - start] if last >= 0 else b" "
+        if gap.strip(b" \t\n\\") or (not gap and "redirect" not in child.type and "redirect" not in before):
+            return False
+        if not child.is_named and child.type == "$":
+            return False
+        last, before = child.end_byte, child.type
+    return True
+
+
+def remember(
+    walk: "Walk", redirects: "list[Redirect] | tuple[Redirect, ...]", flow: Flow, scope: Scope
+) -> None:
     """What a redirection wrote, so that running it later in the line is judged by it."""
     for item in redirects:
         if item.writes:
             known = walk.reading.files.get(item.target.guess)
             if known is not None and known.piped and flow.taints:
-                emit(walk, Command("> >( )", (Word("sh"),), stdin=Flow(flow.taints, flow.text, True), near="/"))
+                emit(
+                    walk, Command("> >( )", (Word("sh"),), stdin=Flow(flow.taints, flow.text, True), near="/")
+                )
             walk.reading.files[located(item.target.guess, scope)] = Flow(flow.taints, flow.text)
 
 
@@ -143,7 +176,9 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
     while made.words and made.words[0].text == "" and made.words[0].sure and len(made.words) > 1:
         made = replace(made, words=made.words[1:])
     name = made.program
-    if name in SUBSCRIPTS and any("[" in word.guess and re.search(r"\$\(|`", word.guess) for word in made.words):
+    if name in SUBSCRIPTS and any(
+        "[" in word.guess and re.search(r"\$\(|`", word.guess) for word in made.words
+    ):
         reading.note("subscript", made.text)
         reading.unread += [word.guess for word in made.words[1:]]
     if (body := scope.functions.get(name)) is not None and "/" not in made.words[0].guess:
@@ -217,9 +252,14 @@ def _inside(walk: "Walk", made: Command, inner: Inner, scope: Scope) -> Flow:
         there.move(_folder(inner.cwd, there))
     if inner.script is None:
         nested = replace(
-            made, words=inner.words, assignments=inner.assignments, redirects=(), cwd=there.cwd,
-            near=there.near, under=there.under,
-        )  # fmt: skip
+            made,
+            words=inner.words,
+            assignments=inner.assignments,
+            redirects=(),
+            cwd=there.cwd,
+            near=there.near,
+            under=there.under,
+        )
         flow = run(walk, nested, there)
     else:
         if made.program not in ("eval", "trap"):
@@ -251,7 +291,20 @@ def _effects(walk: "Walk", made: Command, scope: Scope) -> None:
         if name == "shift" and scope.arguments is not None:
             scope.arguments = scope.arguments[1:]
     for at, word in enumerate(words):
-        if name in ("curl", "wget", "tee", "aria2c", "base64", "xxd", "openssl", "dd", "cp", "mv", "fetch", "scp"):
+        if name in (
+            "curl",
+            "wget",
+            "tee",
+            "aria2c",
+            "base64",
+            "xxd",
+            "openssl",
+            "dd",
+            "cp",
+            "mv",
+            "fetch",
+            "scp",
+        ):
             path = _written(name, words, at)
             if path:
                 source = flows.output(replace(made, redirects=())).taints | _copied(walk, made, scope)
@@ -269,7 +322,9 @@ def _written(name: str, words: tuple[Word, ...], at: int) -> str:
     before = words[at - 1].guess if at else ""
     if name in ("curl", "wget", "aria2c", "fetch") and re.match(r"[a-z]+://|www\.|[\w.-]+\.\w+/", text):
         return text.rstrip("/").split("?")[0].rpartition("/")[2]
-    if before in ("-o", "-O", "--output", "--output-document", "-out") or re.fullmatch(r"-[a-zA-Z]*[oO]", before):
+    if before in ("-o", "-O", "--output", "--output-document", "-out") or re.fullmatch(
+        r"-[a-zA-Z]*[oO]", before
+    ):
         return text
     if text.startswith(("--output=", "--output-document=", "of=")):
         return text.partition("=")[2]
@@ -281,7 +336,7 @@ def _written(name: str, words: tuple[Word, ...], at: int) -> str:
 def _folder(word: Word, scope: Scope) -> str | None:
     text = word.guess
     if UNKNOWN in text or MILD in text or text == "-" or not word.sure or word.literal is None:
-        if text.startswith("/") or UNKNOWN not in text and MILD not in text and text != "-":
+        if text.startswith("/") or (UNKNOWN not in text and MILD not in text and text != "-"):
             scope.near = posixpath.normpath(posixpath.join(scope.near, text))
         return None
     if not text.startswith("/") and scope.cwd is None:

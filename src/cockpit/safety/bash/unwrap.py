@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.words import UNKNOWN, Word
+from cockpit.workspace.words import words
 
-SHELLS = frozenset("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash".split())
+SHELLS = words("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash")
 # program: (options that take the next word, words before the command). Long options with `=` need none.
 PREFIX: dict[str, tuple[str, int]] = {
-    "sudo": ("-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --role --type --chroot", 0),
+    "sudo": (
+        "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --role --type --chroot",
+        0,
+    ),
     "doas": ("-u -C -a", 0),
     "pkexec": ("--user", 0),
     "gosu": ("", 1),
@@ -32,7 +36,10 @@ PREFIX: dict[str, tuple[str, int]] = {
     "coproc": ("", 0),
     "noglob": ("", 0),
     "nocorrect": ("", 0),
-    "xargs": ("-I -n -P -L -d -s -E -a --max-args --max-procs --max-lines --delimiter --arg-file --replace", 0),
+    "xargs": (
+        "-I -n -P -L -d -s -E -a --max-args --max-procs --max-lines --delimiter --arg-file --replace",
+        0,
+    ),
     "watch": ("-n --interval", 0),
     "flock": ("-w -E --timeout --conflict-exit-code", 1),
     "busybox": ("", 0),
@@ -63,12 +70,26 @@ PREFIX: dict[str, tuple[str, int]] = {
     "!": ("", 0),
     "ld.so": ("--library-path --preload", 0),
 }
-RUNNERS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pdm", "run"), ("rye", "run"),
-           ("bundle", "exec"), ("pnpm", "exec"), ("npm", "exec"), ("mise", "exec"), ("direnv", "exec"),
-           ("conda", "run"), ("perf", "stat"), ("perf", "record"), ("xcrun", "--")}  # fmt: skip
+RUNNERS = {
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pipenv", "run"),
+    ("hatch", "run"),
+    ("pdm", "run"),
+    ("rye", "run"),
+    ("bundle", "exec"),
+    ("pnpm", "exec"),
+    ("npm", "exec"),
+    ("mise", "exec"),
+    ("direnv", "exec"),
+    ("conda", "run"),
+    ("perf", "stat"),
+    ("perf", "record"),
+    ("xcrun", "--"),
+}
 # These add nothing of their own: as harmless as what they run.
-TRANSPARENT = frozenset("time command builtin nice timeout stdbuf ionice".split())
-SSH_VALUES = frozenset("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B".split())
+TRANSPARENT = words("time command builtin nice timeout stdbuf ionice")
+SSH_VALUES = words("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B")
 SCRIPT_OPTIONS = {
     "su": ("-c", "--command", "--session-command"),
     "runuser": ("-c", "--command"),
@@ -79,8 +100,18 @@ SCRIPT_OPTIONS = {
     "tar": ("--to-command", "--use-compress-program", "--info-script", "--rsh-command", "-I", "-F"),
     "rsync": ("-e", "--rsh"),
     "man": ("-P", "--pager"),
-    "git": ("--exec", "-x", "--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--ext-cmd",
-            "--extcmd", "--upload-pack", "--receive-pack"),
+    "git": (
+        "--exec",
+        "-x",
+        "--tree-filter",
+        "--index-filter",
+        "--env-filter",
+        "--msg-filter",
+        "--ext-cmd",
+        "--extcmd",
+        "--upload-pack",
+        "--receive-pack",
+    ),
     "hyperfine": ("--prepare", "--setup", "--cleanup"),
     "tmux": (),
     "screen": ("-X",),
@@ -98,7 +129,7 @@ SCRIPT_OPTIONS = {
     "netcat": ("-c", "-e"),
     "parallel": (),
     "osascript": (),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +171,7 @@ def unwrap(command: Command) -> list[Inner]:
         found += _parallel(command.words)
     elif name in ("tmux", "screen", "xterm", "gnome-terminal", "expect", "at", "batch"):
         found += [Inner(script=word) for word in command.words[1:] if " " in word.guess]
-    if name in PREFIX:
+    if name in PREFIX and not (name == "command" and command.words[1].guess in ("-v", "-V")):
         found += _prefix(name, command)
     elif (name, command.words[1].guess) in RUNNERS:
         rest = command.words[2:]
@@ -207,10 +238,17 @@ def _shell(words: tuple[Word, ...]) -> list[Inner]:
     for at, word in enumerate(words[1:], 1):
         text = word.guess
         if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text) or text == "--command":
-            rest = [one for one in words[at + 1 :] if one.guess == "--" or not one.guess.startswith(("-", "+"))]
+            rest = [
+                one for one in words[at + 1 :] if one.guess == "--" or not one.guess.startswith(("-", "+"))
+            ]
             rest = [one for one in rest if one.guess != "--"]
             return [Inner(script=rest[0], arguments=tuple(rest[2:]))] if rest else []
-        if not text.startswith(("-", "+")) and words[at - 1].guess not in ("-o", "-O", "--rcfile", "--init-file"):
+        if not text.startswith(("-", "+")) and words[at - 1].guess not in (
+            "-o",
+            "-O",
+            "--rcfile",
+            "--init-file",
+        ):
             return []
     return []
 
@@ -236,7 +274,9 @@ def _find(command: Command) -> list[Inner]:
         if word.guess in ("-name", "-iname", "-path", "-wholename")
     ]
     base = (starts or [Word(".")])[0].text.rstrip("/") or "/"
-    filled = [Word(f"{base.rstrip('/')}/{word.text.lstrip('*')}", False) for word in named] or [Word(base, False)]
+    filled = [Word(f"{base.rstrip('/')}/{word.text.lstrip('*')}", False) for word in named] or [
+        Word(base, False)
+    ]
     found = []
     for at, word in enumerate(command.words):
         if word.guess not in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
@@ -248,7 +288,11 @@ def _find(command: Command) -> list[Inner]:
             if one.guess == "{}":
                 inner += filled
             else:
-                inner.append(Word(one.text.replace("{}", filled[0].text), one.sure and "{}" not in one.text, one.taints))
+                inner.append(
+                    Word(
+                        one.text.replace("{}", filled[0].text), one.sure and "{}" not in one.text, one.taints
+                    )
+                )
         found.append(Inner(tuple(inner)))
     return found
 
@@ -260,7 +304,10 @@ def _git(words: tuple[Word, ...]) -> list[Inner]:
         value = text.partition("=")[2]
         key = text.partition("=")[0].lower()
         if at and texts[at - 1] in ("-c", "--config-env") and value:
-            runs = re.search(r"alias\.|editor|pager|sshcommand|fsmonitor|\.(cmd|command|clean|smudge|process)|external", key)
+            runs = re.search(
+                r"alias\.|editor|pager|sshcommand|fsmonitor|\.(cmd|command|clean|smudge|process)|external",
+                key,
+            )
             if runs:
                 found.append(Inner(script=Word(value.lstrip("!"), False)))
     if "foreach" in texts:
@@ -269,7 +316,9 @@ def _git(words: tuple[Word, ...]) -> list[Inner]:
     if "bisect" in texts and "run" in texts:
         found.append(Inner(words[texts.index("run") + 1 :]))
     if "config" in texts:
-        found += [Inner(script=Word(word.text.lstrip("!"), False)) for word in words if word.guess.startswith("!")]
+        found += [
+            Inner(script=Word(word.text.lstrip("!"), False)) for word in words if word.guess.startswith("!")
+        ]
     return found
 
 

@@ -63,7 +63,9 @@ def _visible(text: str) -> str:
     """The line without its hidden characters: what a reader takes it for."""
     from cockpit.safety.bash.signs import is_strange
 
-    return "".join(" " if is_strange(sign) and sign in "\u00a0\r" else "" if is_strange(sign) else sign for sign in text)
+    return "".join(
+        " " if is_strange(sign) and sign in "\u00a0\r" else "" if is_strange(sign) else sign for sign in text
+    )
 
 
 def _notes(reading: Reading) -> list[CommandPart]:
@@ -84,7 +86,11 @@ def _verdict(parts: list[CommandPart], seen: list[Seen], odd: Strange | None) ->
     if len(capabilities) > 1:
         capabilities -= {"none"}
     level, reason, risk = worst.level, worst.reason, worst.risk
-    rules = tuple(dict.fromkeys(rule for part in sorted(parts, key=lambda one: -ORDER[one.level]) for rule in part.rules))
+    rules = tuple(
+        dict.fromkeys(
+            rule for part in sorted(parts, key=lambda one: -ORDER[one.level]) for rule in part.rules
+        )
+    )
     classes = {name.split(".")[0] for part in parts if part.level != "allow" for name in part.capabilities}
     risk = min(100, risk + 10 * max(0, len(classes - {"none", "fs"}) - 1)) if level != "allow" else 0
     if level == "ask" and _leaks(parts):
@@ -96,9 +102,13 @@ def _verdict(parts: list[CommandPart], seen: list[Seen], odd: Strange | None) ->
         risk=risk,
         capabilities=capabilities,
         rules=rules,
-        alternative=next((part.alternative for part in parts if part.level == worst.level and part.alternative), ""),
+        alternative=next(
+            (part.alternative for part in parts if part.level == worst.level and part.alternative), ""
+        ),
         sandbox=_profile(level, capabilities),
-        may_remember=level == "ask" and odd is None and all(part.shape for part in parts if part.level == "ask"),
+        may_remember=level == "ask"
+        and odd is None
+        and all(part.shape for part in parts if part.level == "ask"),
         person_only=odd is not None,
         parts=tuple(parts),
         destination=next((part.destination for part in parts if part.destination), ""),

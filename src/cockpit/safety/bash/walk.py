@@ -4,11 +4,13 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cockpit.safety.bash import parsing, words
+from cockpit.safety.bash import parsing
+from cockpit.safety.bash import words as letters
 from cockpit.safety.bash.commands import SILENT, Command, Flow, Redirect, Scope
 from cockpit.safety.bash.folding import Folder, Piece
 from cockpit.safety.bash.words import UNKNOWN, Word
 from cockpit.safety.values import Ground
+from cockpit.workspace.words import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,12 +18,12 @@ if TYPE_CHECKING:
 DEEPEST = 28  # substitutions and groups in one another
 MOST = 600  # simple commands that are looked at one by one
 LOOPS = 16  # values of a loop that are tried one by one
-WORDS = frozenset(
+WORDS = words(
     """
     word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
     command_substitution process_substitution arithmetic_expansion number brace_expression regex
     extglob_pattern test_operator
-    """.split()
+    """
 )
 
 
@@ -51,6 +53,7 @@ class Walk:
         self.reading = Reading(ground)
         user = posixpath.basename(ground.home.rstrip("/"))
         self.user = user
+        self.incoming = Flow()
         self.folder = Folder(ground.home, user, self.substituted, self.process, self.reading.note)
 
     def start(self) -> Scope:
@@ -187,7 +190,7 @@ class Walk:
             values = [Word(UNKNOWN, False)]
         if len(values) > LOOPS:
             # All of them at once: as operands of one command they are each looked at.
-            text = words.SPLIT.join(word.text for word in values)
+            text = letters.SPLIT.join(word.text for word in values)
             values = [*values[: LOOPS // 2], Word(text, False)]
         flow, before = SILENT, scope.cwd
         for value in values:
@@ -243,7 +246,11 @@ class Walk:
     def process(self, node: "Node", scope: Scope) -> Piece:
         """`<( )` and `>( )`: a file that only this line knows."""
         outward = (node.text or b"").startswith(b">")
-        flow = self.statement_of(node, scope, Flow(frozenset({"unknown"}), None, True) if outward else Flow())
+        flow = self.statement_of(
+            node,
+            scope,
+            Flow(self.incoming.taints | {"unknown"}, self.incoming.text, True) if outward else Flow(),
+        )
         path = f"/dev/fd/{len(self.reading.files) + 63}"
         self.reading.files[path] = Flow(frozenset(), None, True) if outward else flow
         if outward:
@@ -265,7 +272,9 @@ class Walk:
     def redirect(self, node: "Node", scope: Scope) -> Redirect:
         """One `> file`, `2>&1`, `< file`."""
         target = node.child_by_field_name("destination")
-        signs = "".join(_text(child) for child in node.children if not child.is_named or child.type == "ERROR")
+        signs = "".join(
+            _text(child) for child in node.children if not child.is_named or child.type == "ERROR"
+        )
         operator = signs.replace("\\", "").strip() or ">"
         if target is None:
             return Redirect(operator.rstrip("-"), Word("-"))

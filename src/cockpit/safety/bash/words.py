@@ -16,8 +16,16 @@ GLOBS = frozenset({STAR, ONE, SET})
 ACTIVE = {"*": STAR, "?": ONE, "[": SET, "]": SET_END, "{": BRACE, ",": COMMA, "}": BRACE_END, "~": TILDE}
 PLAIN = {sign: letter for letter, sign in ACTIVE.items()}
 SIMPLE_ESCAPES = {
-    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v",
-}  # fmt: skip
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
 ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
 )
@@ -39,7 +47,9 @@ class Word:
     @property
     def literal(self) -> str | None:
         """The text where all of it is known, a glob counting as not."""
-        return self.text if self.sure and not any("\ue000" <= sign <= "\ue00a" for sign in self.text) else None
+        return (
+            self.text if self.sure and not any("\ue000" <= sign <= "\ue00a" for sign in self.text) else None
+        )
 
     @property
     def guess(self) -> str:
@@ -111,7 +121,9 @@ def braces(text: str) -> list[str]:
         if not choices:
             waiting.append(f"{one[:start]}{{{one[start + 1 : end]}}}{one[end + 1 :]}")
         elif len(waiting) + len(done) + len(choices) > MOST:
-            done.append(f"{one[:start]}{UNKNOWN}{one[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","}))
+            done.append(
+                f"{one[:start]}{UNKNOWN}{one[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
+            )
         else:
             waiting.extend(f"{one[:start]}{each}{one[end + 1 :]}" for each in reversed(choices))
     return done

@@ -48,7 +48,9 @@ def load(user: Path | None = None, project: Path | None = None) -> RuleSet:
         for rule in found:
             lower = present.get(rule.id)
             if rule.level == "allow" or (lower and LEVELS[rule.level] < LEVELS[lower.level]):
-                left_out.append(f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten")
+                left_out.append(
+                    f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten"
+                )
             else:
                 rules.append(rule)
     if len(sources) == len(basis.sources):

@@ -27,7 +27,9 @@ class _At:
         return int(mark.line) + 1 if mark else 0
 
     def fault(self, message: str) -> SettingsInvalid:
-        return SettingsInvalid(f"{self.file}:{self.line}: {message}", "docs/policy.md shows the form of a rule")
+        return SettingsInvalid(
+            f"{self.file}:{self.line}: {message}", "docs/policy.md shows the form of a rule"
+        )
 
     def table(self, allowed: frozenset[str]) -> "dict[str, _At]":
         from yaml.nodes import MappingNode
@@ -38,7 +40,9 @@ class _At:
         for key, value in self.node.value:
             name = str(key.value)
             if name not in allowed:
-                raise _At(key, self.file).fault(f"unknown key `{name}`; known are {', '.join(sorted(allowed))}")
+                raise _At(key, self.file).fault(
+                    f"unknown key `{name}`; known are {', '.join(sorted(allowed))}"
+                )
             if name in found:
                 raise _At(key, self.file).fault(f"`{name}` stands here twice")
             found[name] = _At(value, self.file)
@@ -62,7 +66,9 @@ class _At:
         """A list of texts; one text is split at blanks."""
         from yaml.nodes import ScalarNode
 
-        return self.text().split() if isinstance(self.node, ScalarNode) else [one.text() for one in self.items()]
+        return (
+            self.text().split() if isinstance(self.node, ScalarNode) else [one.text() for one in self.items()]
+        )
 
 
 def read(text: str, file: str) -> list[Rule]:
@@ -75,7 +81,9 @@ def read(text: str, file: str) -> list[Rule]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
-        raise SettingsInvalid(f"{file}:{line}: this is no YAML: {getattr(error, 'problem', error)}", "mend it") from error
+        raise SettingsInvalid(
+            f"{file}:{line}: this is no YAML: {getattr(error, 'problem', error)}", "mend it"
+        ) from error
     if root is None:
         return []
     top = _At(root, file).table(frozenset({"rules"}))
@@ -83,7 +91,9 @@ def read(text: str, file: str) -> list[Rule]:
     seen: dict[str, int] = {}
     for rule in rules:
         if rule.id in seen:
-            raise SettingsInvalid(f"{file}:{rule.line}: `{rule.id}` is also the rule of line {seen[rule.id]}", "rename one")
+            raise SettingsInvalid(
+                f"{file}:{rule.line}: `{rule.id}` is also the rule of line {seen[rule.id]}", "rename one"
+            )
         seen[rule.id] = rule.line
     return rules
 
@@ -120,7 +130,9 @@ def _rule(at: _At) -> Rule:
         reason=table["reason"].text(),
         alternative=table["alternative"].text() if "alternative" in table else "",
         match=tuple(one.text() for one in examples["match"].items()) if "match" in examples else (),
-        not_match=tuple(one.text() for one in examples["not_match"].items()) if "not_match" in examples else (),
+        not_match=tuple(one.text() for one in examples["not_match"].items())
+        if "not_match" in examples
+        else (),
         line=at.line,
     )
 
@@ -150,7 +162,9 @@ def _capabilities(table: "dict[str, _At]") -> frozenset[Capability]:
     wanted = table["capabilities"].texts() if "capabilities" in table else []
     for one in wanted:
         if one not in CAPABILITIES:
-            raise table["capabilities"].fault(f"{one!r} is no capability; known are {', '.join(sorted(CAPABILITIES))}")
+            raise table["capabilities"].fault(
+                f"{one!r} is no capability; known are {', '.join(sorted(CAPABILITIES))}"
+            )
     return frozenset(one for one in get_args(Capability) if one in wanted)
 
 
@@ -158,7 +172,10 @@ def _types(at: _At) -> tuple[str, ...]:
     found = tuple(at.texts())
     for one in found:
         if one not in TYPES and not one.startswith(("=", "!", "/")):
-            raise at.fault(f"{one!r} is no type of an operand; known are {', '.join(sorted(TYPES))}, =WORD|WORD, !WORD, /REGEX")
+            raise at.fault(
+                f"{one!r} is no type of an operand; known are {', '.join(sorted(TYPES))}, =WORD|"
+                f"WORD, !WORD, /REGEX"
+            )
     return found
 
 
