@@ -39,6 +39,8 @@ def _judge(text: str, shell: Shell, ground: Ground, rules: RuleSet) -> Line:
 
             return judge_bash(text, ground, rules)
         case "powershell":
-            return unread(text, "nothing reads it yet")
+            from cockpit.safety.powershell import judge
+
+            return judge(text, ground, rules)
         case _:
             assert_never(shell)

@@ -44,6 +44,8 @@ def word(at: Cursor, joined: bool) -> Word:
             break
         odd = odd or (quoted and bool(pieces)) or sign == "`"
         piece(at, sign, pieces)
+        if pieces and pieces[-1].kind == "block":
+            break
     if at.at == start:
         at.at += 1
         at.fault(f"{at.text[start]!r} where a word should be")

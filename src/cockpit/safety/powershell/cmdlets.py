@@ -1,0 +1,248 @@
+"""The cmdlets whose parameters are known: which read, which write, and which operands are paths.
+
+A parameter is `Name:kind`, a digit behind it is its position. Kinds: r a path whose content is read,
+l a path that is only looked at, w one that is written, d one that is removed, v any value, s a switch,
+x a value that makes the command more than a reader. A row goes on where the next line is indented.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from cockpit.safety.powershell.cursor import DOUBLE, SINGLE
+from cockpit.safety.powershell.scope import Scope, Values, fold_word
+from cockpit.safety.powershell.values import Command, Word
+
+COMMON = """
+Verbose:s Debug:s ErrorAction:v WarningAction:v InformationAction:v ProgressAction:v ea:v wa:v vb:s
+OutVariable:x ErrorVariable:x WarningVariable:x InformationVariable:x PipelineVariable:x OutBuffer:v
+ov:x ev:x pv:x WhatIf:s Confirm:s wi:s cf:s
+"""
+READERS = """
+
+get-childitem Path:l0 LiteralPath:l PSPath:l LP:l Filter:v1 Include:v Exclude:v Recurse:s s:s Depth:v
+  Force:s Name:s File:s Directory:s af:s ad:s ah:s ar:s as:s d:s h:s Hidden:s ReadOnly:s System:s
+  Attributes:v FollowSymlink:x
+get-item Path:l0 LiteralPath:l PSPath:l LP:l Filter:v Include:v Exclude:v Force:s
+get-content Path:r0 LiteralPath:r PSPath:r LP:r TotalCount:v First:v Head:v Tail:v Last:v Raw:s Encoding:v
+  ReadCount:v Delimiter:v AsByteStream:s Force:s Filter:v Include:v Exclude:v Wait:x Stream:x Credential:x
+select-string Pattern:v0 Path:r1 LiteralPath:r PSPath:r LP:r SimpleMatch:s CaseSensitive:s Quiet:s List:s
+  NotMatch:s AllMatches:s Context:v Include:v Exclude:v Encoding:v Raw:s NoEmphasis:s Culture:v
+  InputObject:x
+test-path Path:l0 LiteralPath:l PSPath:l LP:l PathType:v Type:v IsValid:s Filter:v Include:v Exclude:v
+  OlderThan:v NewerThan:v
+resolve-path Path:l0 LiteralPath:l PSPath:l LP:l Relative:s RelativeBasePath:l Force:s
+convert-path Path:l0 LiteralPath:l PSPath:l LP:l
+split-path Path:v0 LiteralPath:v Parent:s Leaf:s LeafBase:s Extension:s Qualifier:s NoQualifier:s
+  IsAbsolute:s Resolve:x
+join-path Path:v0 ChildPath:v1 AdditionalChildPath:v2 Resolve:x
+measure-object Property:v0 Line:s Word:s Character:s Sum:s Average:s Maximum:s Minimum:s AllStats:s
+  StandardDeviation:s IgnoreWhiteSpace:s
+select-object Property:v0 First:v Last:v Skip:v SkipLast:v SkipIndex:v Index:v Unique:s ExpandProperty:v
+  ExcludeProperty:v Wait:s CaseInsensitive:s
+sort-object Property:v0 Descending:s Unique:s CaseSensitive:s Stable:s Top:v Bottom:v Culture:v
+group-object Property:v0 NoElement:s AsHashTable:s AsString:s CaseSensitive:s
+where-object Property:v0 Value:v1 EQ:s NE:s GT:s GE:s LT:s LE:s Like:s NotLike:s Match:s NotMatch:s
+  Contains:s NotContains:s In:s NotIn:s CEQ:s CNE:s CGT:s CGE:s CLT:s CLE:s CLike:s CNotLike:s CMatch:s
+  CNotMatch:s Is:s IsNot:s Not:s FilterScript:x
+format-table Property:v0 AutoSize:s Wrap:s HideTableHeaders:s GroupBy:v View:v RepeatHeader:s Force:s
+format-list Property:v0 GroupBy:v View:v Force:s Expand:v
+format-wide Property:v0 AutoSize:s Column:v GroupBy:v Force:s
+format-custom Property:v0 Depth:v GroupBy:v Force:s
+format-hex Path:r0 LiteralPath:r PSPath:r LP:r Encoding:v Count:v Offset:v Raw:s
+out-string Width:v Stream:s NoNewline:s
+out-null
+out-default
+out-host Paging:s
+get-date Date:v0 Format:v UFormat:v Year:v Month:v Day:v Hour:v Minute:v Second:v DisplayHint:v AsUTC:s
+  UnixTimeSeconds:v
+get-timezone Name:v0 Id:v ListAvailable:s
+get-culture
+get-uiculture
+get-location PSProvider:v PSDrive:v Stack:s StackName:v
+get-host
+get-process Name:v0 Id:v Module:s FileVersionInfo:s
+get-service Name:v0 DisplayName:v Include:v Exclude:v DependentServices:s RequiredServices:s
+get-command Name:v0 Module:v Noun:v Verb:v CommandType:v Type:v All:s ListImported:s Syntax:s TotalCount:v
+get-help Name:v0 Full:s Detailed:s Examples:s Parameter:v Category:v
+get-alias Name:v0 Definition:v Exclude:v Scope:v
+get-module Name:v0 ListAvailable:s All:s
+get-member Name:v0 MemberType:v Type:v Static:s View:v Force:s
+get-verb Verb:v0 Group:v
+get-unique AsString:s OnType:s CaseInsensitive:s
+get-psdrive Name:v0 PSProvider:v Scope:v
+get-psprovider PSProvider:v0
+get-random Maximum:v0 Minimum:v Count:v SetSeed:v
+get-uptime Since:s
+get-filehash Path:r0 LiteralPath:r PSPath:r LP:r Algorithm:v
+get-itemproperty Path:l0 LiteralPath:l PSPath:l LP:l Name:v1
+get-itempropertyvalue Path:l0 LiteralPath:l PSPath:l LP:l Name:v1
+get-acl Path:l0 LiteralPath:l PSPath:l LP:l
+get-computerinfo Property:v0
+write-output InputObject:v0 NoEnumerate:s
+write-host Object:v0 ForegroundColor:v BackgroundColor:v NoNewline:s Separator:v
+write-verbose Message:v0
+write-warning Message:v0
+write-information MessageData:v0 Tags:v
+write-debug Message:v0
+compare-object ReferenceObject:v0 DifferenceObject:v1 Property:v IncludeEqual:s ExcludeDifferent:s
+  PassThru:s SyncWindow:v CaseSensitive:s
+convertfrom-json AsHashtable:s Depth:v NoEnumerate:s InputObject:v0
+convertto-json Depth:v Compress:s EnumsAsStrings:s AsArray:s EscapeHandling:v InputObject:v0
+convertfrom-csv Delimiter:v Header:v InputObject:v0
+convertto-csv Delimiter:v NoTypeInformation:s IncludeTypeInformation:s UseQuotes:v UseCulture:s
+  InputObject:v0
+import-csv Path:r0 LiteralPath:r Delimiter:v1 Header:v Encoding:v UseCulture:s
+import-powershelldatafile Path:r0 LiteralPath:r
+test-json Json:v0 Path:r LiteralPath:r
+select-xml XPath:v0 Path:r1 LiteralPath:r
+test-modulemanifest Path:r0
+get-variable Name:v0 ValueOnly:s Scope:v
+start-sleep Seconds:v0 Milliseconds:v m:v s:v
+set-location Path:l0 LiteralPath:l PSPath:l LP:l PassThru:s
+push-location Path:l0 LiteralPath:l PSPath:l LP:l PassThru:s
+pop-location PassThru:s
+clear-host
+"""
+WRITERS = """
+
+remove-item Path:d0 LiteralPath:d PSPath:d LP:d Recurse:s Force:s Filter:v Include:v Exclude:v Stream:x
+  rf:s r:s fr:s f:s
+set-content Path:w0 LiteralPath:w PSPath:w LP:w Value:v1 Encoding:v Force:s NoNewline:s PassThru:s
+  AsByteStream:s Stream:x Filter:v Include:v Exclude:v
+add-content Path:w0 LiteralPath:w PSPath:w LP:w Value:v1 Encoding:v Force:s NoNewline:s PassThru:s
+  AsByteStream:s Stream:x
+clear-content Path:w0 LiteralPath:w PSPath:w LP:w Force:s Stream:x
+out-file FilePath:w0 LiteralPath:w PSPath:w LP:w Encoding:v1 Append:s Force:s NoClobber:s NoNewline:s
+  Width:v InputObject:v
+tee-object FilePath:w0 LiteralPath:w Append:s Variable:v Encoding:v InputObject:v
+new-item Path:w0 Name:v ItemType:v Type:v Value:v Target:r Force:s
+new-item-folder Path:w0 Name:v Force:s ItemType:v
+copy-item Path:r0 LiteralPath:r PSPath:r LP:r Destination:w1 Recurse:s Container:s Force:s Filter:v
+  Include:v Exclude:v PassThru:s FromSession:x ToSession:x
+move-item Path:d0 LiteralPath:d PSPath:d LP:d Destination:w1 Force:s Filter:v Include:v Exclude:v
+  PassThru:s
+rename-item Path:d0 LiteralPath:d PSPath:d LP:d NewName:w1 Force:s PassThru:s
+set-item Path:w0 LiteralPath:w PSPath:w LP:w Value:v1 Force:s PassThru:s
+clear-item Path:d0 LiteralPath:d Force:s
+export-csv Path:w0 LiteralPath:w Delimiter:v1 NoTypeInformation:s Encoding:v Append:s Force:s NoClobber:s
+  InputObject:v
+export-clixml Path:w0 LiteralPath:w Depth:v Encoding:v Force:s NoClobber:s InputObject:v
+expand-archive Path:r0 LiteralPath:r DestinationPath:w1 Force:s PassThru:s
+compress-archive Path:r0 LiteralPath:r DestinationPath:w1 Force:s Update:s CompressionLevel:v PassThru:s
+start-transcript Path:w0 LiteralPath:w OutputDirectory:w Append:s Force:s NoClobber:s
+set-itemproperty Path:w0 LiteralPath:w PSPath:w LP:w Name:v1 Value:v2 Type:v Force:s PassThru:s
+new-itemproperty Path:w0 LiteralPath:w Name:v1 Value:v PropertyType:v Type:v Force:s
+remove-itemproperty Path:w0 LiteralPath:w Name:v1 Force:s
+set-acl Path:w0 LiteralPath:w AclObject:v1
+unblock-file Path:w0 LiteralPath:w
+invoke-webrequest Uri:v0 OutFile:w InFile:r Method:v Body:v Headers:v UseBasicParsing:s UserAgent:v
+  ContentType:v TimeoutSec:v PassThru:s
+invoke-restmethod Uri:v0 OutFile:w InFile:r Method:v Body:v Headers:v UseBasicParsing:s ContentType:v
+  TimeoutSec:v PassThru:s
+start-bitstransfer Source:v0 Destination:w1 DisplayName:v Asynchronous:s
+invoke-item Path:x0 LiteralPath:x
+import-module Name:x0 Force:s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value with its parameter (lower case) and kind; `values` None: known only when it runs."""
+
+    parameter: str
+    kind: str
+    values: Values | None
+    word: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The arguments of a command, told apart. `strange` are parameters the table does not know."""
+
+    operands: tuple[Operand, ...]
+    switches: frozenset[str]
+    strange: tuple[str, ...]
+
+
+@cache
+def table(kind: str) -> dict[str, dict[str, tuple[str, int]]]:
+    """Per cmdlet: parameter -> (kind, position or -1)."""
+    text = READERS if kind == "readers" else WRITERS
+    rows = (line.split() for line in text.replace("\n  ", " ").strip().splitlines())
+    return {row[0]: _parameters((*row[1:], *COMMON.split())) for row in rows}
+
+
+def _parameters(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
+    found: dict[str, tuple[str, int]] = {}
+    for text in texts:
+        name, _, kind = text.lower().partition(":")
+        found[name] = (kind[0], int(kind[1]) if len(kind) > 1 else -1)
+    return found
+
+
+def known(name: str) -> dict[str, tuple[str, int]] | None:
+    """The parameters of a cmdlet of either table."""
+    return table("readers").get(name) or table("writers").get(name)
+
+
+def parameter_of(word: Word) -> tuple[str, str] | None:
+    """`-Name` or `-Name:value` (lower-case name, rest), or None for what is no parameter."""
+    if word.quoted or not word.text or word.text[0] not in "-\u2013\u2014\u2015" or len(word.text) < 2:
+        return None
+    text = word.text.replace("`", "")[1:]
+    name, colon, rest = text.partition(":")
+    if not name or any(sign in name for sign in f"{SINGLE}{DOUBLE}$(@./\\=") or name[0].isdigit():
+        return None
+    return name.lower(), rest if colon else ""
+
+
+def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope) -> Bound:
+    """The arguments of `command` by its cmdlet's parameters."""
+    operands: list[Operand] = []
+    switches: set[str] = set()
+    strange: list[str] = []
+    wanting, place = "", 0
+    by_place = {at: (name, kind) for name, (kind, at) in parameters.items() if at >= 0}
+    last: tuple[str, str] = ("", "v")
+    for word in command.words[1:]:
+        said = None if word.joined else parameter_of(word)
+        if said is None:
+            if word.joined:
+                name, kind = last
+            elif wanting:
+                name, kind = wanting, parameters[wanting][0]
+            else:
+                free = [at for at in by_place if at >= place and not _taken(operands, by_place[at][0])]
+                name, kind = by_place[min(free)] if free else ("", "x" if by_place else "v")
+                place = min(free) + 1 if free else place + 1
+            operands.append(Operand(name, kind, fold_word(word, scope), word))
+            last, wanting = (name, kind), ""
+            continue
+        wanting = ""
+        full = resolved(said[0], parameters)
+        if not full:
+            strange.append(said[0])
+        elif parameters[full][0] == "s":
+            switches.add(full)
+        elif said[1]:
+            rest = Word(word.pieces, said[1])
+            values = fold_word(word, scope)
+            cut = None if values is None else tuple(one.partition(":")[2] for one in values)
+            operands.append(Operand(full, parameters[full][0], cut, rest))
+            last = (full, parameters[full][0])
+        else:
+            wanting = full
+    return Bound(tuple(operands), frozenset(switches), tuple(strange))
+
+
+def _taken(operands: list[Operand], name: str) -> bool:
+    return any(one.parameter == name for one in operands)
+
+
+def resolved(said: str, parameters: dict[str, tuple[str, int]]) -> str:
+    """The parameter that an abbreviation means; where it could be several, the one that does most."""
+    if said in parameters:
+        return said
+    fits = [name for name in parameters if name.startswith(said)]
+    kinds = {parameters[name][0] for name in fits}
+    return fits[0] if fits and (len(fits) == 1 or len(kinds) == 1) else ""

@@ -1,0 +1,215 @@
+"""What is known while a PowerShell text is walked: variables with literal values, the folder, aliases,
+what came down the pipeline; and what was found so far in the whole line."""
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from cockpit.plugin.safety import CommandPart
+from cockpit.safety.powershell.values import Command, Expression, Piece, Script, Word
+from cockpit.safety.rules import RuleSet
+from cockpit.safety.values import Ground
+
+MOST = 8
+Values = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the whole line does, for what only shows in combination. `read` judges more text."""
+
+    read: "Callable[[str, Scope], None]"
+    parts: list[CommandPart] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+    saved: set[str] = field(default_factory=set)
+    started: set[str] = field(default_factory=set)
+    has_network: bool = False
+    runs_computed: str = ""
+    reads_secret: bool = False
+    overdeep: bool = False
+    hardened: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Scope:
+    """`cwd` is None once it is not known; `upstream` is what `$_` may be. `depth` counts shells."""
+
+    ground: Ground
+    rules: RuleSet
+    seen: Seen
+    cwd: str | None = ""
+    variables: dict[str, Values] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    upstream: Values = ()
+    depth: int = 0
+
+    def below(self, upstream: Values) -> "Scope":
+        """The scope of a block that is fed `upstream`."""
+        return replace(self, upstream=upstream)
+
+
+def fold(pieces: tuple[Piece, ...], scope: Scope) -> Values | None:
+    """The values a word can have; None where they are known only when it runs."""
+    options: list[Values] = []
+    skip = False
+    for piece in pieces:
+        match piece.kind:
+            case "text":
+                options.append((piece.text,))
+            case "var" if (known := _variable(piece.text, scope)) is not None:
+                options.append(known)
+            case "group" if (
+                piece.script is not None and (inner := fold_script(piece.script, scope)) is not None
+            ):
+                options.append(inner)
+            case _:
+                skip = True
+    if skip:
+        return None
+    joined = ("".join(parts) for parts in itertools.islice(itertools.product(*options), MOST))
+    return tuple(_drive_of_home(one, scope) for one in joined)
+
+
+def _drive_of_home(value: str, scope: Scope) -> str:
+    """$env:HOMEDRIVE$env:HOMEPATH: the drive in front of what already is the whole path."""
+    home = scope.ground.home
+    return value[2:] if home and value[2:].startswith(home) and value[1:2] == ":" else value
+
+
+def _variable(name: str, scope: Scope) -> Values | None:
+    home = scope.ground.home.rstrip("/\\")
+    local = name.removeprefix("global:").removeprefix("script:").removeprefix("variable:")
+    if local in scope.variables:
+        return scope.variables[local]
+    if local in ("_", "psitem"):
+        return scope.upstream or None
+    if local in ("pwd", "env:pwd"):
+        return None if scope.cwd is None else (scope.cwd or scope.ground.root,)
+    known = {
+        "null": "", "true": "true", "false": "false", "home": home, "env:home": home,
+        "env:userprofile": home, "env:homepath": home, "env:homedrive": "C:", "env:systemdrive": "C:",
+        "env:systemroot": "C:\\Windows", "env:windir": "C:\\Windows", "env:comspec": "cmd.exe",
+        "env:programfiles": "C:\\Program Files", "env:programfiles(x86)": "C:\\Program Files (x86)",
+        "env:programdata": "C:\\ProgramData", "env:allusersprofile": "C:\\ProgramData",
+        "env:public": "C:\\Users\\Public", "env:appdata": f"{home}/AppData/Roaming",
+        "env:localappdata": f"{home}/AppData/Local", "env:temp": "/tmp",
+        "env:tmp": "/tmp", "env:tmpdir": "/tmp",
+        "profile": f"{home}/Documents/PowerShell/profile.ps1", "env:onedrive": f"{home}/OneDrive",
+        "pshome": "C:\\Windows\\System32\\WindowsPowerShell",
+    }  # fmt: skip
+    return (known[local],) if local in known else None
+
+
+def fold_word(word: Word, scope: Scope) -> Values | None:
+    """As `fold`; a member behind a variable makes it unknown."""
+    return fold(word.pieces, scope)
+
+
+def fold_script(script: Script | None, scope: Scope) -> Values | None:
+    """The value of a group, where it is one literal, a sum of literals, a format or a Join-Path."""
+    if script is None or len(script.pipelines) != 1 or len(script.pipelines[0].elements) != 1:
+        return None
+    element = script.pipelines[0].elements[0]
+    if isinstance(element, Expression):
+        return fold_expression(element, scope)
+    return _joined_path(element, scope)
+
+
+def _joined_path(command: Command, scope: Scope) -> Values | None:
+    folded = [fold(word.pieces, scope) for word in command.words]
+    if not folded or any(one is None for one in folded):
+        return None
+    values = [one[0] for one in folded if one]
+    name = values[0].lower() if values else ""
+    rest = [one for one in values[1:] if not one.startswith("-")]
+    if name == "join-path" and len(rest) > 1:
+        return ("/".join(one.rstrip("/\\") if at == 0 else one.strip("/\\") for at, one in enumerate(rest)),)
+    if name in ("resolve-path", "convert-path", "get-item", "gi", "rvpa") and len(rest) == 1:
+        return (rest[0],)
+    return (
+        (scope.cwd or scope.ground.root,)
+        if name in ("get-location", "pwd", "gl") and scope.cwd is not None
+        else None
+    )
+
+
+def fold_expression(expression: Expression, scope: Scope) -> Values | None:
+    """The value of a plain expression: literals, `+`, `-f`, `-join`, `[char]n`."""
+    if expression.assigned is not None or not expression.pieces:
+        return None
+    pieces = _without_casts(expression.pieces)
+    if pieces is None:
+        return None
+    if pieces and pieces[0].kind == "op" and pieces[0].text == "-join":
+        items = _items(pieces[1:], scope)
+        return ("".join(items),) if items is not None else None
+    for at, piece in enumerate(pieces):
+        if piece.kind == "op" and piece.text in ("-f", "-join", "-replace", "-creplace", "-ireplace"):
+            return _operated(pieces[:at], piece.text, pieces[at + 1 :], scope)
+    if any(piece.kind == "op" and piece.text != "+" for piece in pieces):
+        return None
+    return fold(tuple(piece for piece in pieces if piece.kind != "op"), scope)
+
+
+def _operated(
+    left: tuple[Piece, ...], operator: str, right: tuple[Piece, ...], scope: Scope
+) -> Values | None:
+    first = _items(left, scope)
+    second = _items(right, scope)
+    if first is None or second is None or not first:
+        return None
+    if operator == "-join":
+        return ((second[0] if second else "").join(first),)
+    if operator == "-f":
+        filled = first[0]
+        for at, value in enumerate(second):
+            filled = re.sub(rf"\{{{at}(?::[^}}]*)?\}}", value.replace("\\", r"\\"), filled)
+        return (filled,)
+    plain = re.fullmatch(r"[\w ~!@#%&=:;\"',<>/-]+", second[0]) if second else None
+    changed = first[0].replace(second[0], second[1] if len(second) > 1 else "") if plain else None
+    return None if changed is None else (changed,)
+
+
+def _items(pieces: tuple[Piece, ...], scope: Scope) -> list[str] | None:
+    """The elements of a list of literals; a group around it counts as the list itself."""
+    if len(pieces) == 1 and pieces[0].kind == "group" and pieces[0].script is not None:
+        pipelines = pieces[0].script.pipelines
+        if len(pipelines) == 1 and len(pipelines[0].elements) == 1:
+            inner = pipelines[0].elements[0]
+            if isinstance(inner, Expression) and inner.assigned is None:
+                changed = _without_casts(inner.pieces)
+                return None if changed is None else _items(changed, scope)
+        return None
+    items: list[str] = []
+    current: list[Piece] = []
+    for piece in (*pieces, Piece("op", ",")):
+        if piece.kind == "op" and piece.text == ",":
+            value = fold(tuple(current), scope)
+            if value is None:
+                return None
+            items.append(value[0])
+            current = []
+        elif piece.kind != "op" or piece.text != "+":
+            current.append(piece)
+    return items
+
+
+def _without_casts(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
+    """`[string]` and `[char]105` worked in; None where a type does anything else."""
+    changed: list[Piece] = []
+    cast = ""
+    for piece in pieces:
+        if piece.kind == "type":
+            if piece.text not in ("string", "char", "char[]", "string[]", "int", "array"):
+                return None
+            cast = piece.text
+        elif cast == "char" and piece.kind == "text" and piece.text[:7].isdecimal():
+            changed.append(Piece("text", chr(int(piece.text[:7]) % 0x10FFFF)))
+            cast = ""
+        else:
+            changed.append(piece)
+            cast = ""
+    return tuple(changed)
