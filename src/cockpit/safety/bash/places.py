@@ -290,7 +290,7 @@ def tree(word: Word, cwd: str | None, near: str, ground: Ground) -> str:
         )
         return _catastrophe(guess, ground, False) if HARD_SYSTEM.match(guess) else ""
     for path in candidates(text, near, ground):
-        everything = text.endswith(STAR) or text.endswith(STAR + "/")
+        everything = text.endswith((STAR, STAR + "/"))
         joined = posixpath.join(near, path)
         whole = {posixpath.normpath(joined), _real(joined)}
         if everything:

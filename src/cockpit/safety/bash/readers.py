@@ -137,7 +137,7 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
         ):
             if rule.whole and text in ("(", ")", "!", ","):
                 continue
-            if _version_only(rule) or not text.startswith("+"):
+            if _version_only(rule) or not text.startswith("+") or text == "+":
                 plain.append(word)
             elif text in rule.options or rule.id == "read.date":
                 plain.append(word)

@@ -290,7 +290,7 @@ def _effects(walk: "Walk", made: Command, scope: Scope) -> None:
             scope.names[word.guess] = Word(text or UNKNOWN, False, taints)
         if name == "shift" and scope.arguments is not None:
             scope.arguments = scope.arguments[1:]
-    for at, word in enumerate(words):
+    for at in range(len(words)):
         if name in (
             "curl",
             "wget",

@@ -148,7 +148,7 @@ def unwrap(command: Command) -> list[Inner]:
     name = command.program
     if not name or len(command.words) < 2:
         return []
-    if name.startswith("ld-linux") or name.startswith("ld-musl"):
+    if name.startswith(("ld-linux", "ld-musl")):
         name = "ld.so"
     found = [Inner(script=word) for word in _script_options(name, command.words[1:])]
     if name in SHELLS:

@@ -1,4 +1,4 @@
-"""The verdict on a bash line from the verdicts on its commands. The strictest wins; nothing found is no yes."""
+"""The verdict on a bash line from those on its commands. The strictest wins; nothing found is no yes."""
 
 from cockpit.plugin.launching import Profile
 from cockpit.plugin.safety import CommandPart, Level, Verdict

@@ -8,8 +8,6 @@ from pathlib import Path
 from cockpit.errors import SettingsInvalid
 from cockpit.safety.rules.values import LEVELS, Rule
 
-FOLDER = Path(__file__).parent
-
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
@@ -65,9 +63,15 @@ def load(user: Path | None = None, project: Path | None = None) -> RuleSet:
 @lru_cache(maxsize=1)
 def builtin() -> RuleSet:
     """The rules that come with cockpit. Their examples are verified by the tests."""
-    files = sorted(FOLDER.glob("*.yaml"))
-    rules = [rule for path in files for rule in _read(path, "built-in") or ()]
-    return indexed(tuple(f"built-in:{path.name}" for path in files), tuple(rules), ())
+    from cockpit.safety.rules import compiled
+
+    files = compiled.sources()
+    rules = compiled.read(files)
+    if rules is None:
+        rules = tuple(
+            replace(rule, file=path.name) for path in files for rule in _read(path, "built-in") or ()
+        )
+    return indexed(tuple(f"built-in:{path.name}" for path in files), rules, ())
 
 
 def indexed(sources: tuple[str, ...], rules: tuple[Rule, ...], left_out: tuple[str, ...]) -> RuleSet:

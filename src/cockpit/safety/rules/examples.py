@@ -18,7 +18,9 @@ def verify(rules: RuleSet, chosen: tuple[Rule, ...]) -> None:
         for wanted, lines in ((True, rule.match), (False, rule.not_match)):
             for line in lines:
                 verdict = judge_line(line, "bash", ground, rules).verdict
-                hit = any(rule.id in part.rules for part in verdict.parts)
+                hit = any(rule.id in part.rules for part in verdict.parts) and (
+                    rule.level != "allow" or verdict.level == "allow"
+                )
                 if hit is not wanted:
                     word = "does not match" if wanted else "matches"
                     raise SettingsInvalid(

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, get_args
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.tools import Capability
 from cockpit.safety.rules.values import LEVELS, TYPES, Rule
+from cockpit.workspace.words import words
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-KEYS = frozenset("id level risk capabilities argv reason alternative examples needs".split())
-ARGV = frozenset("program subcommand options_allow options_any positional first_unless whole".split())
+KEYS = words("id level risk capabilities argv reason alternative examples needs")
+ARGV = words("program subcommand options_allow options_any positional first_unless whole")
 CAPABILITIES = frozenset(get_args(Capability))
 
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from cockpit.plugin.safety import Level
 from cockpit.plugin.tools import Capability
+from cockpit.workspace.words import words
 
 LEVELS: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
-TYPES = frozenset("READ_PATH NAME_PATH WRITE_PATH PATTERN TEXT NUMBER HOST NAME REV SED AWK ANY".split())
+TYPES = words("READ_PATH NAME_PATH WRITE_PATH PATTERN TEXT NUMBER HOST NAME REV SED AWK ANY")
 
 
 @dataclass(frozen=True, slots=True)
