@@ -15,6 +15,8 @@ from cockpit.workspace.sandbox.repository import GitFolders
 
 # Memory that a program may fill with temporary files.
 ROOM = str(2 << 30)
+# Where the socket of our proxy is inside.
+PROXY = "/run/cockpit-proxy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class View:
     stubs: tuple[str, ...]
     git: GitFolders
     scratch: str
+    proxy: str = ""
     hosts_network: bool = False
 
 
@@ -64,6 +67,8 @@ def arguments(view: View, features: Features, environment: dict[str, str]) -> li
     options += [*_hide(view.outer, features), *_show(view, view.outer), "--dir", view.home]
     options += [*_workspace(view), *_hide(view.inner, features), *_show(view, view.inner)]
     options += ["--bind", view.scratch, view.scratch]
+    if view.proxy:
+        options += ["--ro-bind", view.proxy, PROXY]
     options += [*_guards(view), *_mask(view.masked), *_devices()]
     return [*options, "--chdir", view.cwd]
 

@@ -11,6 +11,7 @@ import platform
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cockpit.plugin.launching import Isolation, Launch
@@ -20,11 +21,15 @@ from cockpit.workspace.resolver import is_within
 from cockpit.workspace.sandbox import aftercare, bubblewrap, filters, landlock, limits, places, repository
 from cockpit.workspace.sandbox.guarded import Guarded, Watch, unwelcome
 from cockpit.workspace.sandbox.probing import SWITCHED_OFF, Probed, probe, readable
+from cockpit.workspace.sandbox.proxy import Proxy
 from cockpit.workspace.sandbox.values import Held, SandboxSettings, Surroundings
 
 if TYPE_CHECKING:
     from cockpit.workspace.sandbox.stubs import Stubs
 
+BRIDGE = str(Path(__file__).with_name("bridge.py"))
+# Our own Python, and what of cockpit runs inside.
+OURS = (sys.prefix, sys.base_prefix, str(Path(__file__).parent))
 _PROBED: dict[str, Probed] = {}
 _PROBING = threading.Lock()
 
@@ -54,10 +59,20 @@ class Sandbox:
                 f"settings require a sandbox and there is none: {known.reason}",
                 'mend that, or set [sandbox] use = "auto" in your own settings',
             )
-        return await asyncio.to_thread(self._hold, launch, mark)
+        proxy = Proxy(launch.hosts) if launch.profile == "net" and launch.hosts else None
+        if proxy is None or known.level != "full":
+            return await asyncio.to_thread(self._hold, launch, mark)
+        await proxy.start()
+        try:
+            return replace(await asyncio.to_thread(self._hold, launch, mark, proxy.path), proxy=proxy)
+        except BaseException:
+            await proxy.close()
+            raise
 
     async def release(self, held: Held) -> tuple[str, ...]:
         """Clean up after a launch. What had to be put back, as paths."""
+        if held.proxy is not None:
+            await held.proxy.close()
         return await asyncio.to_thread(self._release, held)
 
     def close(self) -> None:
@@ -69,14 +84,15 @@ class Sandbox:
             return Probed(SWITCHED_OFF)
         with _PROBING:
             # A machine does not change under a running program, but for where it looks for bubblewrap.
-            found = _PROBED.setdefault(os.environ.get("PATH", ""), probe())
+            where = os.environ.get("PATH", "")
+            found = _PROBED[where] = _PROBED[where] if where in _PROBED else probe()
         if found.isolation.level == "full":
             self._sweep()
             with self._lock:
                 self._look()
         return found
 
-    def _hold(self, launch: Launch, mark: tuple[str, str]) -> Held:
+    def _hold(self, launch: Launch, mark: tuple[str, str], proxy: str = "") -> Held:
         probed = self._probed or Probed(SWITCHED_OFF)
         environment = environments.scrubbed(os.environ, dict(launch.environment)) | dict((mark,))
         label = probed.isolation.label(launch.profile)
@@ -85,7 +101,7 @@ class Sandbox:
         os.makedirs(self._around.scratch, mode=0o700, exist_ok=True)
         inside = environments.held_in(environment, dict(launch.environment), self._around.home)
         if probed.features is not None:
-            return self._wrapped(launch, probed.features, inside, mark, label)
+            return self._wrapped(launch, probed.features, inside, mark, label, proxy)
         return self._fenced(launch, inside, label)
 
     def _wrapped(
@@ -95,14 +111,13 @@ class Sandbox:
         inside: dict[str, str],
         mark: tuple[str, str],
         label: str,
+        proxy: str,
     ) -> Held:
         with self._lock:
-            if self._limits is None:
-                self._limits = limits.limits(os.getuid())
-            view, token, seen = self._view(launch)
-        held = self._limits
+            held = self._limits = self._limits or limits.limits(os.getuid())
+            view, token, seen = self._view(launch, proxy)
         options = bubblewrap.arguments(view, features, inside)
-        unix = launch.profile == "build" or bool(launch.profile == "net" and launch.hosts)
+        unix = launch.profile == "build" or bool(proxy)
         told = readable(b"\0".join(os.fsencode(one) for one in options) + b"\0")
         refusals = readable(filters.program(platform.machine(), unix=unix))
         # Options travel through a file: a command line is shown to every user of the machine.
@@ -111,13 +126,14 @@ class Sandbox:
         bare = {"PATH": "/usr/bin:/bin", **dict((mark,))}
         # Joining a control group takes as long as all of the rest: not for what only reads.
         joining = () if launch.profile == "read" else held.outside
-        argv = (*joining, *wrapper, *held.inside, *launch.argv)
+        bridge = (sys.executable, "-I", "-S", BRIDGE, bubblewrap.PROXY) if proxy else ()
+        argv = (*joining, *wrapper, *held.inside, *bridge, *launch.argv)
         return Held(argv, bare, label, (told, refusals), token, seen)
 
-    def _view(self, launch: Launch) -> tuple[bubblewrap.View, int, aftercare.Before]:
+    def _view(self, launch: Launch, proxy: str) -> tuple[bubblewrap.View, int, aftercare.Before]:
         around, root = self._around, self._around.root
         outer, inner = places.hidden(around.home, around.own, root)
-        shown = places.shown(around.home, os.environ, (sys.prefix, sys.base_prefix))
+        shown = places.shown(around.home, os.environ, OURS)
         git = repository.git_folders(self._top)
         token, stubs, seen = -1, tuple[str, ...](), tuple[tuple[str, str], ...]()
         if launch.profile != "read":
@@ -148,6 +164,7 @@ class Sandbox:
             stubs,
             git,
             around.scratch,
+            proxy,
             shares,
         )
         return view, token, seen
@@ -162,10 +179,11 @@ class Sandbox:
         around = self._around
         outer, inner = places.hidden(around.home, around.own, around.root)
         hides = (*outer, *inner, *places.system_secrets())
-        shown = places.shown(around.home, os.environ, (sys.prefix, sys.base_prefix))
+        shown = places.shown(around.home, os.environ, OURS)
         writes = (around.scratch,) if launch.profile == "read" else (around.scratch, around.root)
         reads = (*landlock.open_paths(hides), *shown, around.root, self._top)
-        connects = launch.profile == "net"
+        # Names of hosts are nothing to Landlock: where there are some, it opens none.
+        connects = launch.profile == "net" and not launch.hosts
         refusals = filters.program(platform.machine(), unix=launch.profile == "build", internet=connects)
         plan = landlock.plan(launch.argv, reads=reads, writes=writes, connects=connects, refusals=refusals)
         fd = readable(plan)

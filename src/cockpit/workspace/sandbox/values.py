@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cockpit.errors import SettingsInvalid
+from cockpit.workspace.sandbox.proxy import Proxy
 
 Use = Literal["auto", "required", "off"]
 
@@ -45,7 +46,7 @@ class Surroundings:
 @dataclass(frozen=True, slots=True)
 class Held:
     """A launch as it is started: `argv` under `environment`, with `fds` open in the child. `label` is what
-    the record says of it; `token` counts it among those that need stubs, -1 for none."""
+    the record says of it; `token` counts it among those that need stubs, -1 for none. `before` is what is looked at again afterwards, `proxy` the one way to its hosts."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -53,3 +54,4 @@ class Held:
     fds: tuple[int, ...] = ()
     token: int = -1
     before: tuple[tuple[str, str], ...] = ()
+    proxy: Proxy | None = None

@@ -1,0 +1,155 @@
+"""The one way to the network for a held program that may reach named hosts: an HTTP proxy of ours, on a
+socket with a path that is mounted into the sandbox. Decides by exact name; opens nothing by itself.
+
+What a program says is not trusted: a name with an odd letter, another port, or an address of this machine
+behind an allowed name is refused. It cannot see into TLS: who may be reached at a name is the name's owner's
+affair.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import os
+import re
+import shutil
+import socket
+import tempfile
+from dataclasses import dataclass
+
+from cockpit.errors import CockpitError
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
+PORTS = (80, 443)
+LONGEST_HEAD = 65_536
+SECONDS = 20.0
+FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b"
+HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request asks for: `head` is what is sent on, empty for a tunnel."""
+
+    host: str
+    port: int
+    head: bytes = b""
+
+
+class Proxy:
+    """It listens from `start` to `close`; `path` is its socket."""
+
+    def __init__(self, hosts: tuple[str, ...]) -> None:
+        for host in hosts:
+            if not NAME.fullmatch(host):
+                hint = "write names like pypi.org, or with a port: localhost:8080"
+                raise CockpitError(f"{host!r} is no exact name of a host", hint)
+        self._hosts = frozenset(hosts)
+        self._folder = ""
+        self._server: asyncio.Server | None = None
+        self._running: set[asyncio.Task[None]] = set()
+
+    @property
+    def path(self) -> str:
+        return os.path.join(self._folder, "proxy")
+
+    async def start(self) -> None:
+        # Short: the path of a socket has 107 bytes.
+        self._folder = await asyncio.to_thread(tempfile.mkdtemp, "", "cockpit-")
+        self._server = await asyncio.start_unix_server(self._take, self.path, limit=LONGEST_HEAD)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.to_thread(shutil.rmtree, self._folder, True)
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        with contextlib.suppress(
+            OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError
+        ):
+            await self._serve(reader, writer)
+        writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(SECONDS):
+            target = asked(await reader.readuntil(b"\r\n\r\n"))
+        address = await self._address(target) if target is not None else None
+        if target is None or address is None:
+            name = target.host if target is not None else "that"
+            said = f"cockpit: {name} is not among the hosts of this command\n".encode()
+            writer.write(FORBIDDEN % (len(said), said))
+            await writer.drain()
+            return
+        async with asyncio.timeout(SECONDS):
+            there, onward = await asyncio.open_connection(address, target.port)
+        try:
+            (onward if target.head else writer).write(target.head or b"HTTP/1.1 200 OK\r\n\r\n")
+            await asyncio.gather(_pour(reader, onward), _pour(there, writer))
+        finally:
+            onward.close()
+
+    async def _address(self, target: Target) -> str | None:
+        """Where an allowed name is; None for one that is not, or that leads to this machine."""
+        named = f"{target.host}:{target.port}" in self._hosts
+        if not named and not (target.host in self._hosts and target.port in PORTS):
+            return None
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        address = str(found[0][4][0])
+        return address if is_reachable(target.host, address) else None
+
+
+def is_reachable(host: str, address: str) -> bool:
+    """Whether a name may lead to `address`: to this machine and its neighbours only by their own names."""
+    at = ipaddress.ip_address(address.partition("%")[0])
+    if host == "localhost" or host == address:
+        return True
+    return not (at.is_loopback or at.is_link_local or at.is_unspecified or at.is_multicast)
+
+
+def asked(head: bytes) -> Target | None:
+    """What the head of a request asks for; None for what is no request to a proxy."""
+    lines = head[:-4].split(b"\r\n")
+    words = lines[0].split(b" ")
+    if len(words) != 3 or not re.fullmatch(rb"HTTP/1\.[01]", words[2]):
+        return None
+    method, url = words[0], words[1]
+    if method == b"CONNECT":
+        return _target(url, 443)
+    if not url.lower().startswith(b"http://"):
+        return None
+    place, slash, rest = url[7:].partition(b"/")
+    target = _target(place, 80)
+    if target is None:
+        return None
+    kept = [line for line in lines[1:] if not line.lower().startswith(HOP_BY_HOP)]
+    start = b" ".join((method, (slash or b"/") + rest, b"HTTP/1.1"))
+    # One request for each connection: a second one could name another host.
+    sent = b"\r\n".join((start, b"Host: " + place, b"Connection: close", *kept))
+    return Target(target.host, target.port, sent + b"\r\n\r\n")
+
+
+def _target(place: bytes, port: int) -> Target | None:
+    try:
+        name = place.decode("ascii").lower()
+    except UnicodeDecodeError:
+        return None
+    if not NAME.fullmatch(name):
+        return None
+    host, colon, number = name.partition(":")
+    return Target(host, int(number) if colon else port)
+
+
+async def _pour(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
+    while piece := await source.read(65_536):
+        to.write(piece)
+        await to.drain()
+    with contextlib.suppress(OSError):
+        if to.can_write_eof():
+            to.write_eof()
