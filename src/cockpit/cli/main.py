@@ -13,7 +13,9 @@ COMMANDS = {
     "patch": "cockpit.cli.patch",
     "permissions": "cockpit.cli.permissions",
     "plugins": "cockpit.cli.plugins",
+    "policy": "cockpit.cli.policy",
     "replay": "cockpit.cli.replay",
+    "rewind": "cockpit.cli.checkpoints",
     "serve": "cockpit.cli.serve",
     "sessions": "cockpit.cli.sessions",
 }
@@ -50,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from cockpit.cli.printing import harmless_streams
 
     harmless_streams()
+    _leave_the_folder_out_of_path()
     if arguments and arguments[0] in COMMANDS:
         from importlib import import_module
 
@@ -57,6 +60,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         from cockpit.cli import run as module
     return _guarded(module.main, arguments)
+
+
+def _leave_the_folder_out_of_path() -> None:
+    """With `.` in PATH the folder would say which `git` is run, by us and by whatever we start."""
+    import os
+
+    path = os.environ.get("PATH")
+    if path is not None:
+        kept = [entry for entry in path.split(os.pathsep) if os.path.isabs(entry)]
+        os.environ["PATH"] = os.pathsep.join(kept) or os.defpath
 
 
 def _spare_the_collector() -> None:

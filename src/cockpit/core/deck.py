@@ -129,7 +129,7 @@ class LocalDeck:
         if self._options.record:
             session.host.log.watch(_recorder(Path(self._options.record)))
         reports = (*recovered, *(loaded.reports if loaded is not None else ()))
-        begin(session, past, reports)
+        begin(session, past, reports, self._options.takes_up)
         self._probing[id] = asyncio.create_task(session.tell_isolation())
         return session
 

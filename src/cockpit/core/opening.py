@@ -165,8 +165,8 @@ def _resumable(past: Past) -> tuple[ToolCall, ...]:
     return calls
 
 
-def begin(session: Session, past: Past, reports: tuple[str, ...]) -> None:
-    """Say what was opened, close what a crash left open, take up what waits."""
+def begin(session: Session, past: Past, reports: tuple[str, ...], takes_up: bool = True) -> None:
+    """Say what was opened, close what a crash left open, take up what waits (unless it may not)."""
     host, log = session.host, session.host.log
     resumed = bool(past.envelopes)
     log.emit(SessionStarted(host.root, host.model, host.mode, host.trusted, resumed, __version__))
@@ -181,6 +181,8 @@ def begin(session: Session, past: Past, reports: tuple[str, ...]) -> None:
     calls = mend(past, log)
     session.observers.keep(host.catalog.all(Observer))
     session.residents.keep(host.catalog.all(Resident))
+    if not takes_up:
+        return
     if calls:
         session.turns.take_up(past.turn, calls)
     for prompt in past.waiting.values():

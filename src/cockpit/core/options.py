@@ -10,7 +10,8 @@ from cockpit.protocol.messages import Mode
 class Options:
     """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
     them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
-    choice to settings. `approval_seconds` 0 waits for ever."""
+    choice to settings. `approval_seconds` 0 waits for ever. `takes_up` False leaves alone what a crash
+    cut off in a stored session: it is only looked at, or rewound."""
 
     someone: bool = True
     origin: str = "tui"
@@ -23,3 +24,4 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     approval_seconds: float = 0.0
     record: str = ""
+    takes_up: bool = True

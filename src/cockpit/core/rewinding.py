@@ -85,6 +85,15 @@ def _paths(preview: Preview | None) -> tuple[str, ...] | None:
 
 async def rewind(agent: Agent, op: Rewind) -> None:
     """Carry `op` out. Nothing else may run. Raises `CockpitError` when nothing could be done."""
+    try:
+        await _rewind(agent, op)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        text = f"the checkpoints cannot be used: {where}{error.strerror or error}"
+        raise CockpitError(text, "mend the folder, or take files back with git") from error
+
+
+async def _rewind(agent: Agent, op: Rewind) -> None:
     asked = _undoing(agent, op.turn) if op.undo else _to_turn(agent, op)
     shadow, restored, way = _shadow(agent), Restored((), (), ()), Way()
     persons: tuple[str, ...] = ()

@@ -173,6 +173,7 @@ class Session:
             self.host.log.emit(ToolCallFinished(result), call=call.id)
 
     async def _rewind(self, op: Rewind) -> None:
+        await self.turns.over()
         with self.turns.held():
             await rewind(self.main, op)
 

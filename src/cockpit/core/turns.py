@@ -65,6 +65,13 @@ class Turns:
         while self._running is not None and not self._running.done():
             await asyncio.wait((self._running,))
 
+    async def over(self) -> None:
+        """Wait for the last words of a turn that has told its end; one that still runs is not waited for."""
+        ends = (one.event for one in reversed(self.main.host.log.durable()) if one.agent == "main")
+        last = next((event for event in ends if isinstance(event, TurnStarted | TurnFinished)), None)
+        if isinstance(last, TurnFinished):
+            await self.idle()
+
     async def interrupt(self) -> None:
         """Stop the running turn and everything that waits behind it now; each prompt gets its end."""
         stopped = {prompt.op for prompt in self.waiting} | {op for op, _ in self.main.steers}

@@ -1,0 +1,325 @@
+"""What a call changed is on record, with the bytes to take it back, and nobody else's work is in it."""
+
+import os
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cockpit.workspace.checkpoints.planning import way_back
+from cockpit.workspace.checkpoints.scanning import Limits
+from cockpit.workspace.checkpoints.shadow import Shadow
+from cockpit.workspace.checkpoints.values import Call, Record
+
+posix = os.name == "posix"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+def facts(call: str, turn: str = "t1") -> Call:
+    return Call("s1", turn, "main", call, f"$ {call}", time.time())
+
+
+def run(
+    shadow: Shadow, call: str, work: Callable[[], object], paths: tuple[str, ...] | None = None
+) -> Record | None:
+    """`work` as a call between its two looks."""
+    assert shadow.begin(facts(call), paths) == ""
+    work()
+    return shadow.finish(call)
+
+
+def bytes_after(shadow: Shadow, record: Record | None) -> bytes:
+    assert record is not None and record.delta.files[0].after is not None
+    return shadow.objects.get(record.delta.files[0].after.id)
+
+
+def names(record: Record | None) -> list[str]:
+    return [file.path for file in record.delta.files] if record else []
+
+
+def test_a_call_is_recorded_by_what_it_made_changed_and_deleted(root: Path, store: Path) -> None:
+    (root / "a.txt").write_bytes(b"one\r\n")
+    (root / "b.bin").write_bytes(b"\0\xff")
+    shadow = Shadow(str(root), store)
+
+    def work() -> None:
+        (root / "a.txt").write_bytes(b"two\r\n")
+        (root / "b.bin").unlink()
+        (root / "new" / "deep").mkdir(parents=True)
+        (root / "new" / "deep" / "c").write_bytes(b"")
+
+    record = run(shadow, "c1", work)
+    assert record is not None and names(record) == ["a.txt", "b.bin", "new/deep/c"]
+    assert record.delta.made == ("new", "new/deep")
+    a, b, c = record.delta.files
+    assert a.before and b.before and c.before is None and b.after is None
+    assert shadow.objects.get(a.before.id) == b"one\r\n" and shadow.objects.get(b.before.id) == b"\0\xff"
+
+
+def test_what_the_person_does_between_two_calls_is_in_no_record(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+    run(shadow, "c1", lambda: (root / "agent").write_text("1"))
+    (root / "person").write_text("mine")
+    second = run(shadow, "c2", lambda: (root / "agent").write_text("22"))
+    assert names(second) == ["agent"]
+    assert [names(one) for one in shadow.records("s1")] == [["agent"], ["agent"]]
+
+
+def test_a_call_that_changes_nothing_leaves_no_record(root: Path, store: Path) -> None:
+    (root / "a").write_text("1")
+    shadow = Shadow(str(root), store)
+    assert run(shadow, "c1", lambda: os.utime(root / "a", (1, 1))) is None
+    assert shadow.records("s1") == ()
+
+
+def test_a_write_of_the_same_size_in_the_same_instant_is_seen(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+    for number in range(20):
+        assert shadow.begin(facts(f"c{number}"), None) == ""
+        (root / "a").write_text(f"{number:04}")
+        assert names(shadow.finish(f"c{number}")) == ["a"]
+
+
+def test_ignored_files_and_other_programs_folders_are_left_alone(root: Path, store: Path) -> None:
+    (root / ".gitignore").write_text("*.log\nbuild/\n")
+    for folder in ("build", "node_modules", ".git"):
+        (root / folder).mkdir()
+    shadow = Shadow(str(root), store)
+
+    def work() -> None:
+        for name in ("x.log", "build/x", "node_modules/x", ".git/x", "kept"):
+            (root / name).write_text("x")
+
+    assert names(run(shadow, "c1", work)) == ["kept"]
+
+
+def test_a_call_that_stops_ignoring_files_did_not_make_them(root: Path, store: Path) -> None:
+    (root / ".gitignore").write_text("secret-work/\n*.log\n")
+    (root / "secret-work").mkdir()
+    (root / "secret-work" / "old").write_text("the person's")
+    (root / "old.log").write_text("the person's")
+    shadow = Shadow(str(root), store)
+
+    def work() -> None:
+        (root / ".gitignore").unlink()
+        (root / "new").write_text("1")
+
+    assert names(run(shadow, "c1", work)) == [".gitignore", "new"]
+    assert names(run(shadow, "c2", lambda: (root / ".gitignore").write_text("new\n"))) == [".gitignore"]
+
+
+def test_a_scaffold_with_its_own_ignore_file_is_recorded_whole(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+
+    def work() -> None:
+        (root / "app").mkdir()
+        for name in (".gitignore", "main.py", "app/x.py"):
+            (root / name).write_text("dist/\n")
+
+    assert names(run(shadow, "c1", work)) == [".gitignore", "app/x.py", "main.py"]
+
+
+def test_the_persons_repository_is_the_same_byte_for_byte(root: Path, store: Path) -> None:
+    if shutil.which("git"):
+        for command in (
+            ("init", "-q"),
+            ("add", "."),
+            ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x", "--allow-empty"),
+        ):
+            subprocess.run(("git", *command), cwd=root, check=True)
+    else:
+        (root / ".git").mkdir()
+    (root / ".gitattributes").write_text("* text=auto filter=evil\n")
+
+    def state() -> dict[str, tuple[bytes, int]]:
+        files = (path for path in (root / ".git").rglob("*") if path.is_file())
+        return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+    before = state()
+    shadow = Shadow(str(root), store)
+    record = run(shadow, "c1", lambda: (root / "a").write_bytes(b"a\r\n"))
+    assert record is not None and state() == before
+    assert bytes_after(shadow, record) == b"a\r\n"
+
+
+def test_the_store_is_one_that_git_reads_and_only_the_person_may(root: Path, store: Path) -> None:
+    (root / "a").write_bytes(b"\r\nbytes\0")
+    shadow = Shadow(str(root), store)
+    record = run(shadow, "c1", lambda: (root / "a").write_bytes(b"b"))
+    assert record is not None and record.delta.files[0].before is not None
+    if posix:
+        assert store.stat().st_mode & 0o077 == 0
+        assert not [
+            one
+            for one in store.rglob("*")
+            if one.is_file() and one.stat().st_mode & 0o077 and one.parent.name not in (store.name,)
+        ]
+    if shutil.which("git"):
+        argv = ("git", "--git-dir", str(store), "cat-file", "-p", record.delta.files[0].before.id)
+        told = subprocess.run(argv, capture_output=True, check=True)
+        assert told.stdout == b"\r\nbytes\0"
+        check = subprocess.run(
+            ("git", "--git-dir", str(store), "fsck", "--strict"), capture_output=True, check=False
+        )
+        assert b"error" not in check.stderr and b"missing" not in check.stdout
+
+
+def test_links_modes_and_strange_names_are_kept(root: Path, store: Path) -> None:
+    if not posix:
+        assert os.name == "nt"
+        return
+    strange = os.fsdecode(b"caf\xe9")
+    (root / "run").write_text("#!/bin/sh\n")
+    (root / "link").symlink_to("/etc/passwd")
+    shadow = Shadow(str(root), store)
+
+    def work() -> None:
+        (root / "run").chmod(0o755)
+        (root / "link").unlink()
+        (root / "link").symlink_to("elsewhere")
+        (root / strange).write_text("x")
+
+    record = run(shadow, "c1", work)
+    assert record is not None
+    told = {file.path: file for file in record.delta.files}
+    assert set(told) == {"run", "link", strange}
+    link, mode = told["link"], told["run"]
+    assert link.before and shadow.objects.get(link.before.id) == b"/etc/passwd"
+    assert mode.after and stat.S_IMODE(mode.after.mode) == 0o755
+    assert [one.path for one in shadow.ledger.of("s1")[0].delta.files] == [
+        one.path for one in record.delta.files
+    ]
+
+
+def test_a_nested_repositorys_files_are_files(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+
+    def work() -> None:
+        (root / "sub" / ".git").mkdir(parents=True)
+        (root / "sub" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (root / "sub" / "x").write_text("x")
+
+    assert names(run(shadow, "c1", work)) == ["sub/x"]
+
+
+def test_what_is_too_large_or_secret_is_named_and_not_kept(root: Path, store: Path) -> None:
+    (root / "big").write_bytes(b"x" * 2000)
+    (root / ".env").write_text("KEY=canary")
+    (root / "small").write_text("1")
+    shadow = Shadow(str(root), store, Limits(file=1000))
+
+    def work() -> None:
+        for name in ("big", ".env", "small"):
+            (root / name).unlink()
+
+    record = run(shadow, "c1", work)
+    assert record is not None
+    way = way_back([record], shadow.now)
+    assert {step.path: step.reason for step in way.steps} == {
+        ".env": "it holds secrets, which are not copied",
+        "big": "it is too large to keep",
+        "small": "",
+    }
+    assert not [one for one in store.rglob("*") if one.is_file() and b"canary" in one.read_bytes()]
+
+
+def test_the_total_is_bounded_and_the_files_over_it_are_named(root: Path, store: Path) -> None:
+    for number in range(5):
+        (root / f"f{number}").write_bytes(bytes([number]) * 100)
+    shadow = Shadow(str(root), store, Limits(total=250))
+    shadow.warm()
+    assert [(path, kept.why) for path, kept in shadow.left_out()] == [
+        ("f2", "total"),
+        ("f3", "total"),
+        ("f4", "total"),
+    ]
+
+
+def test_a_root_with_too_many_files_keeps_edits_and_says_so(root: Path, store: Path) -> None:
+    for number in range(5):
+        (root / f"f{number}").write_text("1")
+    shadow = Shadow(str(root), store, Limits(files=3))
+    assert "more than 3 files" in shadow.begin(facts("c1"), None)
+    assert shadow.finish("c1") is None
+    record = run(shadow, "c2", lambda: (root / "f0").write_text("2"), ("f0",))
+    assert names(record) == ["f0"]
+
+
+def test_an_edit_beside_a_command_is_the_edits_alone(root: Path, store: Path) -> None:
+    (root / "a").write_text("1")
+    shadow = Shadow(str(root), store)
+    shadow.begin(facts("shell"), None)
+    (root / "by-shell").write_text("1")
+    edited = run(shadow, "edit", lambda: (root / "a").write_text("2"), ("a", "new/b"))
+    assert names(edited) == ["a"] and names(shadow.finish("shell")) == ["by-shell"]
+
+
+def test_what_background_jobs_may_have_written_is_told_apart(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+    run(shadow, "c1", lambda: None)
+    (root / "by-whom").write_text("?")
+    shadow.begin(facts("c2"), None, jobs=True)
+    shadow.finish("c2")
+    [record] = shadow.records("s1")
+    assert names(record) == ["by-whom"] and not record.sure
+    [step] = way_back([record], shadow.now).steps
+    assert step.owner == "person"
+
+
+def test_a_new_process_reads_no_file_anew_and_knows_what_a_crash_cut_off(root: Path, store: Path) -> None:
+    (root / "a").write_text("1")
+    first = Shadow(str(root), store)
+    first.warm()
+    first.close()
+    ids = {one.name for one in (store / "objects").rglob("*") if one.is_file()}
+    crashed = Shadow(str(root), store)
+    crashed.begin(facts("c1"), None)
+    (root / "a").write_text("22")
+    (root / "b").write_text("new")
+    os.close(crashed._pending["c1"].mark.file)
+    crashed._remembered.close()
+    after = Shadow(str(root), store)
+    [record] = after.records("s1")
+    assert names(record) == ["a", "b"] and not record.sure and record.call.call == "c1"
+    assert {step.owner for step in way_back([record], after.now).steps} == {"person"}
+    assert ids <= {one.name for one in (store / "objects").rglob("*") if one.is_file()}
+    assert not list((store / "open").iterdir())
+
+
+def test_two_sessions_on_one_root_keep_their_own_records(root: Path, store: Path) -> None:
+    one, other = Shadow(str(root), store), Shadow(str(root), store)
+    run(one, "c1", lambda: (root / "a").write_text("1"))
+    assert names(run(other, "c2", lambda: (root / "b").write_text("1"))) == ["b"]
+    assert names(run(one, "c3", lambda: (root / "c").write_text("1"))) == ["c"]
+    assert other.tidy() == 0
+    one.close()
+    other.close()
+
+
+def test_old_records_and_what_nobody_names_are_dropped_once_a_day(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+    (root / "a").write_text("1")
+    old = run(shadow, "c1", lambda: (root / "a").write_text("2"))
+    assert old is not None and old.delta.files[0].before is not None
+    gone = old.delta.files[0].before.id
+    ledger = store / "calls" / "s1.jsonl"
+    long_ago = time.time() - 40 * 86_400
+    os.utime(ledger, (long_ago, long_ago))
+    for path in (store / "objects").rglob("*"):
+        if path.is_file():
+            os.utime(path, (long_ago, long_ago))
+    dropped = shadow.tidy()
+    if os.name == "nt":
+        assert dropped == 0
+        return
+    assert dropped == 1 and not ledger.exists() and shadow.objects.size_of(gone) == 0
+    assert bytes_after(shadow, old) == b"2"
+    assert shadow.tidy() == 0
