@@ -37,7 +37,9 @@ def main(argv: Sequence[str]) -> int:
     given = parser.parse_args(list(argv))
     root = root_of(given.root)
     if given.verb == "status":
-        for text in lsp_json.read_all(root, paths.config()).warnings:
+        trusted = trust.is_trusted(root) is True
+        own = lsp_json.read(paths.config() / lsp_json.USER_FILE)
+        for text in (lsp_json.read_all(root, paths.config()) if trusted else own).warnings:
             warn(text)
     match given.verb:
         case "status":

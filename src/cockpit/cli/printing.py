@@ -16,16 +16,23 @@ class Harmless(TextIOWrapper):
         return len(text)
 
 
+class Plain(Harmless):
+    """The same for errors. It says that it is no terminal: whoever would colour a traceback does not."""
+
+    def isatty(self) -> bool:
+        return False
+
+
 def harmless_streams() -> None:
     """Print through the gate from now on, where stdout or stderr is a terminal."""
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.isatty():
-        sys.stdout = _harmless(sys.stdout)
+        sys.stdout = _through(Harmless, sys.stdout)
     if isinstance(sys.stderr, TextIOWrapper) and sys.stderr.isatty():
-        sys.stderr = _harmless(sys.stderr)
+        sys.stderr = _through(Plain, sys.stderr)
 
 
-def _harmless(stream: TextIOWrapper) -> Harmless:
+def _through(gate: type[Harmless], stream: TextIOWrapper) -> Harmless:
     stream.flush()
     # A buffer of its own: two writers of one would close it for each other.
     raw = BufferedWriter(FileIO(stream.fileno(), "wb", closefd=False))
-    return Harmless(raw, encoding=stream.encoding, errors="replace", line_buffering=True)
+    return gate(raw, encoding=stream.encoding, errors="replace", line_buffering=True)

@@ -42,6 +42,9 @@ class Confirm(ModalScreen[str]):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
+        # What is typed on while the question goes answers nothing twice.
+        if not self.is_current:
+            return
         if event.key == "escape":
             self.dismiss("")
         elif event.character in [key for key, _ in self._keys]:
