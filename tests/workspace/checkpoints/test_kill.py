@@ -1,0 +1,73 @@
+"""A store outlives kill -9 at any of its file calls: what was on record is, and the next look works."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cockpit.workspace.checkpoints.planning import way_back
+from cockpit.workspace.checkpoints.shadow import Shadow
+from cockpit.workspace.checkpoints.values import Call
+
+CHILD = """
+import os, signal, sys, time
+from pathlib import Path
+from cockpit.workspace.checkpoints.shadow import Shadow
+from cockpit.workspace.checkpoints.values import Call
+root, store, at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+passed = 0
+def hook(event, arguments):
+    global passed
+    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.utime", "os.truncate"):
+        passed += 1
+        if passed == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+shadow = Shadow(str(root), store)
+sys.addaudithook(hook)
+for number in range(6):
+    paths = ("a",) if number % 2 else None
+    shadow.begin(Call("s1", "t", "main", f"c{number}", "x", time.time()), paths)
+    (root / "a").write_text(f"content {number}")
+    if paths is None:
+        (root / f"f{number}").write_text("new")
+    shadow.finish(f"c{number}")
+    print(number, flush=True)
+shadow.close()
+print("end", flush=True)
+"""
+POINTS = sorted(random.Random(4).sample(range(2, 110), 24))
+
+
+@pytest.mark.parametrize("at", POINTS)
+def test_kill_9_leaves_a_store_that_works(root: Path, tmp_path: Path, at: int) -> None:
+    if not hasattr(signal, "SIGKILL"):
+        assert os.name == "nt"
+        return
+    store = tmp_path / "store"
+    (root / "a").write_text("at first")
+    argv = (sys.executable, "-c", CHILD, str(root), str(store), str(at))
+    told = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert told.returncode in (0, -signal.SIGKILL), told.stderr
+    finished = [int(line) for line in told.stdout.split() if line != "end"]
+    shadow = Shadow(str(root), store)
+    records = shadow.records("s1")
+    assert {f"c{number}" for number in finished} <= {one.call.call for one in records}
+    for record in records:
+        for file in record.delta.files:
+            for kept in (file.before, file.after):
+                assert kept is None or shadow.objects.get(kept.id)
+    shadow.begin(Call("s2", "t", "main", "next", "x", time.time()), None)
+    (root / "late").write_text("1")
+    after = shadow.finish("next")
+    assert after is not None and [file.path for file in after.delta.files] == ["late"]
+    way = way_back(records, shadow.now)
+    wanted = {step.path: step.then for step in way.steps}
+    if (first := wanted.get("a")) is not None:
+        assert shadow.objects.get(first.id) == b"at first"
+    assert not list((store / "open").iterdir())
+    shadow.close()
