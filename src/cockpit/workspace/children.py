@@ -139,7 +139,7 @@ def feed(process: Process, stdin: bytes) -> None:
         pipe.write_eof()
 
 
-async def whole(ending: Coroutine[None, None, None]) -> None:
+async def whole(ending: Coroutine[object, None, object]) -> None:
     """Await to the end, also while the caller is being cancelled; then the cancelling goes on."""
     task = asyncio.ensure_future(ending)
     cancelled: asyncio.CancelledError | None = None

@@ -83,10 +83,7 @@ def _standing(
         case events.SessionStarted():
             _session_started(state, event, envelope.session)
         case events.SessionChanged():
-            state.model, state.mode = event.model, event.mode
-            state.trusted, state.title = event.trusted, one_line(event.title or state.title)
-            state.isolation = event.isolation or state.isolation
-            _welcome(state)
+            _session_changed(state, event)
         case events.SessionClosed():
             state.turn, state.closed = None, event.reason or "closed"
             state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
@@ -98,8 +95,7 @@ def _standing(
             _file(state, event)
             code.changed(state.code, event)
         case events.ContextCompacted():
-            text = f"context compacted: {event.before:,} to {event.after:,} tokens"
-            state.add(Remark("note", text))
+            state.add(Remark("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
         case events.Rewound():
             rewinds.rewound(state, event, envelope)
         case events.UsageChanged():
@@ -115,6 +111,13 @@ def _standing(
             state.add(Remark("note", f"event {one_line(event.kind)} is not known to this version"))
         case _:
             assert_never(event)
+
+
+def _session_changed(state: State, event: events.SessionChanged) -> None:
+    state.model, state.mode = event.model, event.mode
+    state.trusted, state.title = event.trusted, one_line(event.title or state.title)
+    state.isolation = event.isolation or state.isolation
+    _welcome(state)
 
 
 def _session_started(state: State, event: events.SessionStarted, session: str) -> None:

@@ -46,7 +46,8 @@ class Surroundings:
 @dataclass(frozen=True, slots=True)
 class Held:
     """A launch as it is started: `argv` under `environment`, with `fds` open in the child. `label` is what
-    the record says of it; `token` counts it among those that need stubs, -1 for none. `before` is what is looked at again afterwards, `proxy` the one way to its hosts."""
+    the record says of it; `token` counts it among those that need stubs, -1 for none. `before` is what is
+    looked at again afterwards, `proxy` the one way to its hosts."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
