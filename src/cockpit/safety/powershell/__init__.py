@@ -71,6 +71,8 @@ def _together(text: str, seen: Seen) -> list[CommandPart]:
         found.append(
             _whole(text, "deny", 100, "ps-secret-net", "it reads a secret and speaks to the network")
         )
+    if {"shadow", "delete"} <= seen.marks:
+        found.append(_whole(text, "deny", 95, "ps-shadow", "it removes backups"))
     if seen.overdeep:
         found.append(_whole(text, "deny", 90, "ps-deep", "it is nested too deep to be read"))
     return found

@@ -49,12 +49,12 @@ def commands(text: str, home: str) -> list[tuple[tuple[str, ...], tuple[str, ...
 
 def _said(words: tuple[str, ...]) -> tuple[str, ...]:
     """Without what stands before a command: `call`, `if exist x`, `for ... do`."""
-    low = [word.lower() for word in words]
-    if low[:1] == ["for"] and "do" in low:
-        return _said(words[low.index("do") + 1 :])
     while words and words[0].lower().lstrip("@") in LEADING:
         skip = 2 if words[0].lower() == "exist" else 1
         words = words[skip:]
+    low = [word.lower() for word in words]
+    if low[:1] == ["for"] and "do" in low:
+        return _said(words[low.index("do") + 1 :])
     return (words[0].lstrip("@"), *words[1:]) if words else ()
 
 

@@ -224,6 +224,9 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
             strange.append(said[0])
         elif parameters[full][0] == "s":
             switches.add(full)
+        elif parameters[full][0] == "x" and not said[1]:
+            strange.append(full)
+            wanting = full
         elif said[1]:
             rest = Word(word.pieces, said[1])
             values = fold_word(word, scope)

@@ -5,7 +5,7 @@ import re
 from cockpit.safety.powershell import native, nested
 from cockpit.safety.powershell.aliases import NATIVE_TOO, full_name, is_path
 from cockpit.safety.powershell.cmdlets import bind, known, parameter_of
-from cockpit.safety.powershell.expressions import NET_TYPES, judge_pieces
+from cockpit.safety.powershell.expressions import NET_TYPES, judge_pieces, judge_variables
 from cockpit.safety.powershell.families import family
 from cockpit.safety.powershell.filing import judge_cmdlet
 from cockpit.safety.powershell.findings import Finding, ask, deny
@@ -118,6 +118,12 @@ def _named(
     arguments = values_of([fold_word(word, scope) for word in command.words[1:]])
     words = " ".join(one for one in arguments if one is not None)
     found: list[Finding] = []
+    for word in command.words[1:]:
+        found += judge_variables(word.pieces, scope)
+    if "win32_shadowcopy" in words.lower():
+        scope.seen.marks.add("shadow")
+    if name.startswith("remove-"):
+        scope.seen.marks.add("delete")
     if (always := family(name)) is not None:
         found.append(always)
     found += native.of_windows(name, words)
@@ -130,7 +136,7 @@ def _named(
             scope.seen.runs_computed = "a shell runs what it is fed"
         return found + nested.bash(arguments, scope)
     if name == "cmd":
-        return found + _cmd(arguments, scope)
+        return found + _cmd(arguments, command.words[1:], scope)
     if name in STARTERS:
         found += _start(command, arguments, scope)
     _remember(name, command, scope)
@@ -162,7 +168,7 @@ def _started(name: str, arguments: list[str | None], scope: Scope) -> list[Findi
     return []
 
 
-def _cmd(arguments: list[str | None], scope: Scope) -> list[Finding]:
+def _cmd(arguments: list[str | None], texts: tuple[Word, ...], scope: Scope) -> list[Finding]:
     """`cmd /c ...`: each of its commands is judged as the cmdlet or program it is."""
     from cockpit.safety.powershell.cmd import SAME
 
@@ -171,7 +177,8 @@ def _cmd(arguments: list[str | None], scope: Scope) -> list[Finding]:
         scope.seen.overdeep = True
         return found
     scope.depth += 1
-    for words, files in nested.cmd_commands(arguments, scope):
+    said_there = [one if one is not None else word.text for one, word in zip(arguments, texts, strict=False)]
+    for words, files in nested.cmd_commands(list(said_there), scope):
         same = SAME.get(words[0].lower()) if words else ""
         rest = words[1:]
         if same:

@@ -22,6 +22,7 @@ class Cursor:
     at: int = 0
     depth: int = 0
     faults: list[str] = field(default_factory=list)
+    commas: list[int] = field(default_factory=list)
 
     def look(self) -> str:
         return self.text[self.at] if self.at < len(self.text) else ""

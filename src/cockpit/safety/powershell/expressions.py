@@ -62,12 +62,23 @@ def judge_pieces(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
     found += _code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
         found.append(deny("ps-shadow", "it removes backups", "host.mutate"))
+    if "win32_shadowcopy" in flat:
+        scope.seen.marks.add("shadow")
+    if {"delete", "remove"} & set(members):
+        scope.seen.marks.add("delete")
     found += _files(types, members, values, scope)
+    found += judge_variables(pieces, scope)
+    return found or [ask("ps-dynamic", "its value is known only when it runs", "shell.opaque", risk=30)]
+
+
+def judge_variables(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
+    """Keys in the environment that are handed on."""
+    found: list[Finding] = []
     for piece in pieces:
         if piece.kind == "var" and piece.text.startswith("env:") and KEYS.search(piece.text):
             scope.seen.reads_secret = True
             found.append(ask("ps-secret", f"it uses ${piece.text}", "secret.read", forgets=True))
-    return found or [ask("ps-dynamic", "its value is known only when it runs", "shell.opaque", risk=30)]
+    return found
 
 
 def _code(

@@ -18,14 +18,14 @@ DENIED: tuple[tuple[str, Capability, str, str], ...] = (
      remove-netfirewallrule set-netfirewallprofile set-netfirewallsetting disable-tlscipher
      set-processmitigation remove-mpthreat disable-bitlocker suspend-bitlocker clear-tpm"""),
     ("ps-logs", "host.mutate", "it removes traces", """
-     clear-eventlog remove-eventlog limit-eventlog clear-history wevtutil auditpol"""),
+     clear-eventlog remove-eventlog limit-eventlog clear-history"""),
     ("ps-shadow", "host.mutate", "it removes backups", """
-     disable-computerrestore vssadmin wbadmin bcdedit remove-wbbackupset remove-windowsbackup reagentc"""),
+     disable-computerrestore remove-wbbackupset remove-windowsbackup reagentc"""),
     ("ps-persist", "persist", "it plants something that runs later", """
      register-scheduledtask register-scheduledjob set-scheduledtask new-scheduledtask new-service
      new-scheduledtaskaction
      register-wmievent set-wmiinstance register-cimindicationevent new-scheduledtasktrigger
-     add-jobtrigger new-jobtrigger enable-scheduledjob schtasks at installutil"""),
+     add-jobtrigger new-jobtrigger enable-scheduledjob at installutil"""),
     ("ps-users", "priv", "it changes users or what they may do", """
      new-localuser remove-localuser set-localuser enable-localuser disable-localuser add-localgroupmember
      remove-localgroupmember new-localgroup add-adgroupmember new-aduser remove-aduser set-adaccountpassword
@@ -69,6 +69,7 @@ ASKED: tuple[tuple[str, Capability, str, str], ...] = (
      enable-netadapter reg netsh net sc set-itemproperty new-itemproperty remove-itemproperty powercfg fsutil
      takeown icacls set-acl mount-diskimage set-variable set-alias new-alias set-clipboard clear-recyclebin
      set-wsmaninstance set-wsmanquickconfig attrib setx cipher compact mklink subst set-location-env
+     schtasks wevtutil auditpol vssadmin wbadmin bcdedit
      clear-dnsclientcache restart-printservice remove-printer add-printer chkdsk sfc"""),
     ("ps-secret", "secret.read", "it reads what may be secret", """
      get-clipboard get-credential convertfrom-securestring get-history get-variable import-clixml

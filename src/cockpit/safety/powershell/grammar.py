@@ -63,7 +63,11 @@ def _parser() -> "Parser":
 
 def agrees(text: str, reading: Reading) -> str:
     """ "" where the grammar reads `text` without a fault and sees the same commands; else why not."""
-    tree = _parser().parse(text.encode("utf-8", "surrogatepass"))
+    # The grammar has no lists of bare words (`Name, Length`): it is shown them with a blank between.
+    signs = list(text)
+    for comma in reading.commas:
+        signs[comma] = " "
+    tree = _parser().parse("".join(signs).encode("utf-8", "surrogatepass"))
     if tree.root_node.has_error:
         return "the grammar of PowerShell cannot read it"
     said: list[str] = []

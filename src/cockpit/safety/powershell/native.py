@@ -25,6 +25,12 @@ SWITCHED_OFF = re.compile(
 )
 # Per program: a pattern over its arguments, the id, what it is.
 REFUSED: tuple[tuple[str, str, str, str], ...] = (
+    ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it plants or changes a task that runs later"),
+    ("vssadmin", r"delete|resize", "ps-shadow", "it removes backups"),
+    ("wbadmin", r"delete|stop", "ps-shadow", "it removes backups"),
+    ("bcdedit", r"/(set|delete|deletevalue|create|import)", "ps-shadow", "it changes how the machine starts"),
+    ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it removes traces"),
+    ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it removes traces"),
     ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit"
      r"|\\lsa|policies)",
      "ps-persist", "it plants something in the registry that runs later"),

@@ -55,6 +55,9 @@ def place(value: str, access: Access, scope: Scope) -> Place:
     drive = DRIVE.match(value)
     if drive and (len(drive[1]) > 1 or drive[2] == "::"):
         return _provider(drive[1].lower(), drive[3], value)
+    if not drive and scope.cwd and scope.cwd[1:2] == ":" and not value.startswith(("/", "\\", "~")):
+        value = ntpath.join(scope.cwd, value)
+        drive = DRIVE.match(value)
     if drive and scope.ground.platform == "posix":
         return _windows(value, access, scope, NOWHERE, _windows_home(scope))
     if scope.ground.platform == "windows":
@@ -114,6 +117,8 @@ def _posix(value: str, access: Access, scope: Scope) -> Place:
     start = posixpath.join(ground.root, scope.cwd or "")
     full = path if path.startswith(("/", "~")) else posixpath.join(start, path)
     judged = classify(full, access, ground)
+    if windows.is_secret(full):
+        return Place("deny", "secret", full, "it is a store of passwords")
     if wild:
         rest = value[len(base[0]) + len(base[1]) :]
         judged = _wildest(

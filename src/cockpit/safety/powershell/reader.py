@@ -48,7 +48,7 @@ def read(text: str) -> Reading:
     pipelines: list[Pipeline] = []
     while at.at < len(text):
         pipelines += script(at, "").pipelines
-    return Reading(Script(tuple(pipelines)), tuple(dict.fromkeys(at.faults)))
+    return Reading(Script(tuple(pipelines)), tuple(dict.fromkeys(at.faults)), tuple(at.commas))
 
 
 def script(at: Cursor, close: str) -> Script:
@@ -125,6 +125,7 @@ def command(at: Cursor, start: int, invoked: str) -> Command:
         elif found := at.eat(REDIRECT):
             redirects.append(redirect(at, found[0]))
         elif sign == ",":
+            at.commas.append(at.at)
             at.at += 1
             joined = True
             at.eat(BETWEEN)

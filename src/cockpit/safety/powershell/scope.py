@@ -29,6 +29,7 @@ class Seen:
     reads_secret: bool = False
     overdeep: bool = False
     hardened: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    marks: set[str] = field(default_factory=set)
     environment: tuple[tuple[str, str], ...] = ()
     names: list[str] = field(default_factory=list)
 

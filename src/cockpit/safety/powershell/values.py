@@ -76,7 +76,9 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text, read to its end whatever is in it. `faults` are what is no plain PowerShell."""
+    """A text, read to its end whatever is in it. `faults` are what is no plain PowerShell; `commas` where
+    arguments are parted by one."""
 
     script: Script
     faults: tuple[str, ...]
+    commas: tuple[int, ...] = ()

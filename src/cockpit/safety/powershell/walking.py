@@ -4,6 +4,7 @@ from cockpit.plugin.safety import CommandPart
 from cockpit.safety.powershell.commands import judge_command
 from cockpit.safety.powershell.expressions import judge_expression, literals
 from cockpit.safety.powershell.findings import Finding, ask, strictest
+from cockpit.safety.powershell.operands import judge_redirect
 from cockpit.safety.powershell.scope import Scope, Values, fold_expression, fold_word
 from cockpit.safety.powershell.values import Command, Element, Expression, Piece, Script
 
@@ -51,6 +52,7 @@ def _judge(element: Element, scope: Scope, fed: Values | None, is_fed: bool) -> 
     if element.assigned is not None:
         walk(element.assigned, scope)
     _walk_pieces(pieces, inner, scope)
+    found += [one for redirect in element.redirects for one in judge_redirect(redirect, scope)]
     return "", found + judge_expression(element, scope)
 
 
