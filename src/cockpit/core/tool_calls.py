@@ -163,10 +163,13 @@ async def _in_order(
     if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
         return _result(call, "repeated", repeated)
     running = Running(call, None, _progress(agent, call))
-    preview = await tool.preview(call.arguments, replace(context, call=running)) if tool.preview else None
+    # Rules judge what is named, hidden or not; what a change would hold is seen through the veil.
+    bare = replace(context, workspace=agent.host.workspace, navigator=agent.host.navigator)
+    looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)
+    preview = await tool.preview(call.arguments, looking) if tool.preview else None
     if spoilt := _spoilt(agent, preview):
         return _result(call, "error", spoilt)
-    permitted = await permit(agent, tool, call, preview, context, passed.asks, asked_by)
+    permitted = await permit(agent, tool, call, preview, bare, passed.asks, asked_by)
     if not permitted.allowed:
         return _result(call, "denied", permitted.reason)
     # A person may have edited hunks that they saw without their secrets.

@@ -12,6 +12,7 @@ from cockpit.core.agent import Agent
 from cockpit.core.router import Choice, candidates
 from cockpit.core.step import Streaming, ask
 from cockpit.core.transcript import Draft
+from cockpit.core.veil import hiding, veiled
 from cockpit.plugin.context import (
     Context,
     Models,
@@ -31,12 +32,13 @@ from cockpit.settings.atomic import write_atomically
 
 
 def context_of(agent: Agent, plugin: str = "", running: Running | None = None) -> Context:
-    """The context of a function of `plugin` that works for `agent`."""
+    """The context of a function of `plugin` that works for `agent`: what rules deny to read, it cannot."""
     host = agent.host
     session: SessionView = View(agent, running.call.id if running else "", plugin)
     models: Models = CompletingModels(agent)
     table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
-    return Context(host.workspace, host.navigator, session, agent.agents, models, table, running)
+    context = Context(host.workspace, host.navigator, session, agent.agents, models, table, running)
+    return veiled(context, hiding(host.all_rules(), host.root))
 
 
 class View:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cockpit.builtin.git.command import git, pathspec, ref
+from cockpit.builtin.git.hidden import without_hidden
 from cockpit.plugin.arguments import parse
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Arguments, Done, Preview, ToolFailed
@@ -136,6 +137,7 @@ async def diff(arguments: Git, context: Context) -> Done:
         *against,
         *_without_secrets(arguments),
     )
+    output = without_hidden(output, context)
     if not output.strip():
         if against:
             return Done(f"no difference from {arguments.ref}")
@@ -176,6 +178,7 @@ async def show(arguments: Git, context: Context) -> Done:
         ref(arguments.ref or "HEAD"),
         *(() if ":" in arguments.ref else _without_secrets(arguments)),
     )
+    output = without_hidden(output, context)
     return Done(output, (Code(output, "diff"),))
 
 
