@@ -143,10 +143,10 @@ async def test_modes_are_kept_given_and_given_back(tmp_path: Path) -> None:
 
 
 async def test_targets_that_are_no_plain_files_are_refused_by_name(tmp_path: Path) -> None:
-    grow(tmp_path, {"file": "x", "dir/x": "x"})
+    grow(tmp_path, {"file": "x", "other": "x", "dir/x": "x"})
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "folder").symlink_to("dir")
-    (tmp_path / "hard").hardlink_to(tmp_path / "file")
+    (tmp_path / "hard").hardlink_to(tmp_path / "other")
     os.mkfifo(tmp_path / "pipe")
     workspace = LocalWorkspace(str(tmp_path))
     reasons = {

@@ -151,7 +151,7 @@ def test_a_file_that_changed_since_refuses_the_whole_set(tmp_path: Path) -> None
     assert tree(root) == before
 
 
-@pytest.mark.parametrize("call", ["rename", "link", "fsync", "unlink"])
+@pytest.mark.parametrize("call", ["exchange", "link", "fsync", "unlink"])
 def test_a_file_that_somebody_saves_during_the_write_keeps_their_bytes(tmp_path: Path, call: str) -> None:
     root = tmp_path / "root"
     grow(root, {"a.txt": "old", "b.txt": "old"})
@@ -217,7 +217,7 @@ def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> N
     def die_after_first_rename(name: str) -> None:
         if renames and name != "lstat":
             raise Died
-        if name == "rename":
+        if name == "exchange":
             renames.append(name)
 
     with pytest.raises(Died):

@@ -1,16 +1,35 @@
 """The file calls of the operating system that a transaction makes, each one method. Nothing else of
 this room writes. `before` is called with the call's name ahead of each: tests fail or stop there.
+
+`COCKPIT_FAULT=disk.NAME:N` kills this process ahead of the N-th (from 1) call NAME, `disk.any:N` ahead of
+the N-th of any, as `core/fault` does at its points.
 """
 
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from cockpit.workspace import beneath
+from cockpit.workspace.exchanging import exchange
+
+_wanted, _, _number = os.environ.get("COCKPIT_FAULT", "").rpartition(":")
+_passed = 0
 
 
-def _nothing(name: str) -> None:
-    """Lets every call through."""
+def _fault(name: str) -> None:
+    """Lets every call through, but for the one that a test has named."""
+    if _wanted.startswith("disk."):
+        _count(name)
+
+
+def _count(name: str) -> None:
+    global _passed
+    if _wanted not in ("disk.any", f"disk.{name}"):
+        return
+    _passed += 1
+    if _passed == int(_number):
+        os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +37,7 @@ class Calls:
     """`relative` opens folders link by link and works relative to them; without it (Windows) paths are
     used as they are. A `folder` argument is an open folder or None."""
 
-    before: Callable[[str], None] = _nothing
+    before: Callable[[str], None] = _fault
     relative: bool = beneath.RELATIVE
 
     def folder(self, path: str) -> int | None:
@@ -69,6 +88,11 @@ class Calls:
             os.rename(name, to, src_dir_fd=folder, dst_dir_fd=folder)
         else:
             os.replace(name, to)
+
+    def exchange(self, name: str, other: str, folder: int | None) -> bool:
+        """Swap two names; False where that cannot be done in one step."""
+        self.before("exchange")
+        return folder is not None and exchange(name, other, folder)
 
     def link(self, name: str, to: str, folder: int | None) -> None:
         self.before("link")

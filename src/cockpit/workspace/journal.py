@@ -4,14 +4,18 @@ crash. Two lines: what will be done, and `commit` once everything is prepared.""
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cockpit.plugin.workspace import ChangeRefused
 from cockpit.workspace.calls import Calls
 
 SUFFIX = ".journal"
 COMMIT = b"commit\n"
+PATIENCE = 20.0
+TICK = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,35 @@ class Journal:
 
     def let_go(self) -> None:
         os.close(self.file)
+
+
+@contextlib.contextmanager
+def only_writer(journals: str) -> Iterator[None]:
+    """One transaction at a time among all processes with these journals. Raises `ChangeRefused` when
+    another one does not end."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    Path(journals).parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(f"{journals}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > until:
+                    raise ChangeRefused(
+                        f"another cockpit has been writing for {PATIENCE:g} s; nothing was written",
+                        "try again, or end the other one",
+                    ) from error
+                time.sleep(TICK)
+        yield
+    finally:
+        os.close(file)
 
 
 def locked(file: int) -> bool:

@@ -11,6 +11,7 @@ from cockpit.workspace import beneath
 from cockpit.workspace.calls import Calls
 from cockpit.workspace.changes import NEW_MODE, Seen, Tree, planned, undoing
 from cockpit.workspace.files import LocalFiles
+from cockpit.workspace.look_alikes import refuse_look_alike, refuse_look_alikes
 from cockpit.workspace.processes import LocalProcesses
 from cockpit.workspace.recovery import Recovered, recover
 from cockpit.workspace.resolver import Resolver
@@ -59,8 +60,7 @@ class LocalWorkspace:
         return self.resolver.is_inside(path)
 
     async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
-        tree = Tree(self._find, self._look, self.resolver.relative)
-        return await asyncio.to_thread(planned, edits, tree, agent, call)
+        return await asyncio.to_thread(self._plan, edits, agent, call)
 
     async def apply(self, changes: ChangeSet) -> Applied:
         """Cancelled while it writes, it takes back what it wrote."""
@@ -83,6 +83,17 @@ class LocalWorkspace:
     async def close(self) -> None:
         """End every process; nothing can be started after."""
         await self._processes.close()
+
+    def _plan(self, edits: tuple[Edit, ...], agent: str, call: str) -> ChangeSet:
+        changes = planned(edits, Tree(self._find, self._look, self.resolver.relative), agent, call)
+        gone = {one.moved_from or one.path for one in changes.files if one.moved_from or one.after is None}
+        made: list[str] = []
+        for change in changes.files:
+            if change.before is None or change.moved_from:
+                made.append(change.path)
+                refuse_look_alike(self.resolver.root, change.path, gone)
+        refuse_look_alikes(made)
+        return changes
 
     def _write(self, changes: ChangeSet) -> Applied:
         targets = tuple(target for change in changes.files for target in self._targets(change))

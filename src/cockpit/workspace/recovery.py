@@ -51,6 +51,10 @@ def recover(journals: str, calls: Calls | None = None) -> tuple[Recovered, ...]:
 
 
 def _recover(record: Record, folders: Folders, calls: Calls) -> tuple[Recovered, bool]:
+    theirs = [entry for entry in record.entries if record.committed and _is_theirs(entry, folders, calls)]
+    given = [insist(partial(_give_back, entry, folders, calls)) for entry in theirs]
+    if not all(given):
+        return Recovered("undone", tuple(entry.path for entry in record.entries)), False
     states = {entry.path: _state(entry, folders, calls) for entry in record.entries}
     conflicts = tuple(path for path, state in states.items() if state == "other")
     ready = all(_is_ready(entry, states[entry.path], folders, calls) for entry in record.entries)
@@ -65,6 +69,19 @@ def _recover(record: Record, folders: Folders, calls: Calls) -> tuple[Recovered,
         clean = _sweep(record, folders, calls, forward)
     paths = tuple(entry.path for entry in record.entries)
     return Recovered("finished" if forward else "undone", paths, conflicts), clean
+
+
+def _is_theirs(entry: Entry, folders: Folders, calls: Calls) -> bool:
+    """Whether our file is in place and what it was swapped with is neither old nor ours: somebody saved
+    it in the very moment before."""
+    if entry.before == entry.after or _digest(entry.path, folders, calls) != entry.after:
+        return False
+    return _digest(entry.temp, folders, calls) not in ("", entry.before, entry.after)
+
+
+def _give_back(entry: Entry, folders: Folders, calls: Calls) -> None:
+    folder, name = folders.spot(entry.path)
+    calls.rename(folders.spot(entry.temp)[1], name, folder)
 
 
 def _state(entry: Entry, folders: Folders, calls: Calls) -> State:

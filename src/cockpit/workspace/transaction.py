@@ -9,6 +9,7 @@ import errno
 import os
 import secrets
 import stat
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +17,7 @@ from cockpit.plugin.context import ChangeRefused
 from cockpit.workspace.calls import Calls
 from cockpit.workspace.changes import digest
 from cockpit.workspace.disk import Folders, changed, create, insist, read_regular
-from cockpit.workspace.journal import Entry, Journal, Record
+from cockpit.workspace.journal import Entry, Journal, Record, only_writer
 
 # File systems without hard links (FAT, some network mounts), or files we may not link to.
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EACCES)
@@ -45,6 +46,7 @@ class Slot:
     has_temp: bool = False
     has_backup: bool = False
     placed: bool = False
+    swapped: bool = False  # the old file lies under the temporary name
 
 
 class Transaction:
@@ -61,6 +63,10 @@ class Transaction:
 
     def run(self) -> dict[str, int]:
         """Write everything; the permission bits each real path had. Raises `ChangeRefused`, OSError."""
+        with only_writer(self._journals) if self._journals else nullcontext():
+            return self._run()
+
+    def _run(self) -> dict[str, int]:
         try:
             self._prepare()
             self._commit()
@@ -146,14 +152,26 @@ class Transaction:
         if slot.facts is None:
             self._place_new(slot)
             return
-        now = self._calls.lstat(slot.name, slot.folder)
-        if (now.st_dev, now.st_ino) != (slot.facts.st_dev, slot.facts.st_ino):
-            raise changed(slot.target.path)
         if slot.target.after is None:
-            self._calls.unlink(slot.name, slot.folder)
+            # Taken aside and not unlinked: a file that somebody saved since the check is still there.
+            self._calls.rename(slot.name, slot.temp, slot.folder)
+            slot.swapped = slot.has_temp = True
+            self._check_same(slot, slot.temp)
+        elif digest(slot.target.after) != slot.target.before and self._calls.exchange(
+            slot.temp, slot.name, slot.folder
+        ):
+            slot.swapped = True
+            self._check_same(slot, slot.temp)
         else:
+            # Recovery tells by the bytes which of the two is which, so a new mode alone is renamed.
+            self._check_same(slot, slot.name)
             self._calls.rename(slot.temp, slot.name, slot.folder)
             slot.has_temp = False
+
+    def _check_same(self, slot: Slot, name: str) -> None:
+        now = self._calls.lstat(name, slot.folder)
+        if slot.facts is None or (now.st_dev, now.st_ino) != (slot.facts.st_dev, slot.facts.st_ino):
+            raise changed(slot.target.path)
 
     def _place_new(self, slot: Slot) -> None:
         """A link, unlike a rename, fails where somebody has made the file meanwhile."""
@@ -176,17 +194,32 @@ class Transaction:
 
     def _go_back(self) -> None:
         for slot in reversed(self._slots):
-            if slot.placed and not self._put_back(slot):
+            if (slot.placed or slot.swapped) and not self._put_back(slot):
                 return
         self._sweep(self.made)
 
     def _put_back(self, slot: Slot) -> bool:
+        if slot.swapped:
+            return self._swap_back(slot)
         if not slot.has_backup:
             return insist(partial(self._calls.unlink, slot.name, slot.folder))
         if not insist(partial(self._calls.rename, slot.backup, slot.name, slot.folder)):
             return False
         slot.has_backup = False
         return True
+
+    def _swap_back(self, slot: Slot) -> bool:
+        """What was taken from its place goes back there, ours or somebody's."""
+        if slot.target.after is not None:
+            return insist(partial(self._exchange, slot))
+        if not insist(partial(self._calls.rename, slot.temp, slot.name, slot.folder)):
+            return False
+        slot.has_temp = False
+        return True
+
+    def _exchange(self, slot: Slot) -> None:
+        if not self._calls.exchange(slot.temp, slot.name, slot.folder):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), slot.target.path)
 
     def _sweep(self, folders: list[str]) -> None:
         """Take away what lies beside the targets. What resists stays in the journal for later."""
