@@ -20,7 +20,7 @@ SHELL_CALL = re.compile(
     r"script|!|getline|\|"
 )
 SOCKET = re.compile(
-    r"socket|TCPSocket|fsockopen|IO::Socket|net\.(connect|Socket|createConnection)|/inet/|Deno\.connect"
+    r"socket|TCPSocket|fsockopen|IO::Socket|net\.(connect|Socket|createConnection)|/inet/|Deno\.connect|['\"](net|tls|dgram)['\"]\)"
 )
 TIED = re.compile(r"dup2|subprocess|exec|spawn|system|/bin/(ba)?sh|pty|proc_open|popen|fdopen|STDIN|stdin")
 FETCH = re.compile(
@@ -64,6 +64,8 @@ def look(command: Command, ground: Ground) -> tuple[list[Finding], list[str]]:
     for one in strings:
         found += _named(one, text, command, ground)
     shelled = [one for one in strings if " " in one or "/" in one] if SHELL_CALL.search(text) else []
+    if command.program in ("sed", "gsed"):
+        shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
     if SHELL_CALL.search(text):
         words = [one for one in strings if one and "\n" not in one]
         shelled.append(" ".join(words))

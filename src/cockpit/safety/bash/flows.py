@@ -1,5 +1,7 @@
 """What a command writes to its output: from the network, decoded, secret, or a text that is known."""
 
+import posixpath
+
 from cockpit.safety.bash.commands import SILENT, Command, Flow
 from cockpit.safety.bash.unwrap import SHELLS
 from cockpit.safety.bash.words import words_known
@@ -52,8 +54,6 @@ def output(command: Command) -> Flow:
         taints.add("decoded")
     if name in ("env", "printenv", "history") or (name in ENVIRONMENT and len(command.words) < 2):
         taints.add("secret")
-    if any(item.writes and not item.target.guess.startswith("/dev/") for item in command.redirects):
-        return Flow(frozenset(taints), None)
     return Flow(frozenset(taints), _text(command), False)
 
 
@@ -85,6 +85,10 @@ def _decodes(command: Command) -> bool:
 def _text(command: Command) -> str | None:
     """The text itself, for commands that only say what they are given."""
     name = command.program
+    if name == "pwd":
+        return command.near + "\n"
+    if name in ("dirname", "basename", "realpath", "readlink", "find", "ls", "fd"):
+        return _named(command)
     if name in QUIET or not command.words:
         return SILENT.text
     if name in ("cat", "tee") and command.stdin.text is not None:
@@ -111,6 +115,23 @@ def _text(command: Command) -> str | None:
         lines = command.stdin.text.split("\n")
         return "\n".join(line[::-1] for line in lines) if name == "rev" else "\n".join(reversed(lines))
     return _decoded(command)
+
+
+def _named(command: Command) -> str | None:
+    """The path that comes out of one that goes in; of a search what it starts from."""
+    plain = _operands(command)
+    if not plain or words_known(command.words[1:]) is None:
+        return None
+    first = plain[0]
+    match command.program:
+        case "dirname":
+            return posixpath.dirname(first.rstrip("/")) or "/"
+        case "basename":
+            return posixpath.basename(first.rstrip("/"))
+        case "find" | "ls" | "fd":
+            return None if any("name" in one or "path" in one for one in command.arguments) else first
+        case _:
+            return posixpath.normpath(posixpath.join(command.near, first))
 
 
 def _decoded(command: Command) -> str | None:

@@ -1,5 +1,6 @@
 """From the nodes of a word to what the word will be. What lies in substitutions is handed to the walk."""
 
+import fnmatch
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -227,11 +228,19 @@ def _changed(rest: str, known: str | None, value: Piece, parts: list[Piece]) -> 
         return simple[rest], False
     if found := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
         return known.replace(found[2], found[3] or "", -1 if found[1] == "//" else 1), False
-    if found := re.fullmatch(r"##?([^*?\[#]+)", rest):
-        return known.removeprefix(found[1]), False
-    if found := re.fullmatch(r"%%?([^*?\[%]+)", rest):
-        return known.removesuffix(found[1]), False
+    if found := re.fullmatch(r"(##?|%%?)(.+)", rest, re.S):
+        return _cut(known, found[1], found[2]), False
     return UNKNOWN, False
+
+
+def _cut(known: str, sign: str, pattern: str) -> str:
+    """`known` without the start (#) or the end (%) that fits; the doubled sign takes the longest."""
+    lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
+    for length in lengths:
+        piece = known[:length] if sign[0] == "#" else known[len(known) - length :]
+        if fnmatch.fnmatchcase(piece, pattern):
+            return known[length:] if sign[0] == "#" else known[: len(known) - length]
+    return known
 
 
 def _split(text: str) -> str:

@@ -1,7 +1,7 @@
 """The verdict on one command: all that was found, then the rules, then whether it is proven to read only."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cockpit.plugin.safety import CommandPart, Level
 from cockpit.plugin.tools import Capability
@@ -10,6 +10,7 @@ from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask
 from cockpit.safety.bash.operands import Operand
 from cockpit.safety.bash.unwrap import SHELLS, TRANSPARENT
+from cockpit.safety.bash.words import UNKNOWN
 from cockpit.safety.rules import RuleSet
 from cockpit.safety.rules.values import Rule
 from cockpit.safety.values import Ground
@@ -56,6 +57,9 @@ class Setting:
 def judge(command: Command, setting: Setting) -> Seen:
     """One command."""
     ground = setting.ground
+    if ground.sandbox and command.under[-1:] == ("xargs",) and command.program in XARGS_READERS:
+        # Held in, a reader may read whatever names it is given; what is known of them still counts.
+        command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
     named = operands.operands(command, ground)
     found = files.look(command, named, ground)
     found += origins.look(command, named, setting.written)

@@ -25,7 +25,7 @@ PATTERN_FIRST = words(
 )
 ALL_WRITTEN = words(
     """
-    rm rmdir unlink shred truncate tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip gunzip
+    rm rmdir unlink shred truncate patch tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip gunzip
     bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks
     """
 )
@@ -70,6 +70,15 @@ METADATA = words(
     """
 )
 EDITS = re.compile(r"-[a-zA-Z]*i|--in-place")
+
+
+# For these -o is something else.
+OTHER_O = words(
+    """
+    find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo
+    pytest hexdump od stdbuf kubectl aws gh helm docker oc stat strace git ionice
+    """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +131,13 @@ def _named(command: Command) -> list[tuple[Word, bool]]:
         if any(word is one for one in skipped) or (name == "find" and before in ("-name", "-iname", "-path")):
             before = text
             continue
-        if OUTPUTS.match(before) or before in FOLDERS.get(name, ()):
+        if name == "dd":
+            found.append((Word(word.text.partition("=")[2], word.sure), text.startswith("of=")))
+        elif (
+            (before == "-O" and name in ("wget", "fetch"))
+            or (OUTPUTS.match(before) and _writes_by(before, name))
+            or before in FOLDERS.get(name, ())
+        ):
             found.append((word, True))
         elif (
             before in KEYS
@@ -141,6 +156,13 @@ def _named(command: Command) -> list[tuple[Word, bool]]:
             found.append((Word(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
         before = text
     return [(word, written) for word, written in found if word.text]
+
+
+def _writes_by(option: str, program: str) -> bool:
+    """Whether the short option names a file to write for this program."""
+    if option == "-D":
+        return program == "curl"
+    return option != "-o" or program not in OTHER_O
 
 
 def _written(command: Command, plain: list[Word]) -> list[Word]:

@@ -78,12 +78,12 @@ def prove(command: Command, rules: tuple[Rule, ...], ground: Ground) -> Proof:
         return Proof(why=f"{first} is a program of its own")
     if name in SHELL_WORDS and folder:
         return Proof(why=f"{first} is not the shell's own")
-    why = "no rule knows it"
+    why = ""
     for rule in rules:
         if rule.level != "allow":
             continue
         if rule.needs == "sandbox" and not ground.sandbox:
-            why = "it is only safe inside a sandbox"
+            why = why or "it is only safe inside a sandbox"
             continue
         found, at = subcommand(command) if rule.subcommands else ("", 0)
         if rule.subcommands and found not in rule.subcommands:
@@ -95,22 +95,26 @@ def prove(command: Command, rules: tuple[Rule, ...], ground: Ground) -> Proof:
             fault = "its filter reads more than its input"
         if not fault:
             return Proof(rule)
-        why = fault
-    return Proof(why=why)
+        why = why or fault
+    return Proof(why=why or "no rule knows it")
 
 
 def _git_fault(command: Command, at: int, ground: Ground) -> str:
     from cockpit.safety.bash.repository import is_plain
 
-    if not ground.git_is_plain or not is_plain(command.cwd, ground):
-        return "the repository names programs that git would run"
-    before = [word.guess for word in command.words[1:at]]
+    before = list(command.words[1:at])
+    folder = command.cwd
     while before:
-        one = before.pop(0)
+        one = before.pop(0).guess
         if one == "-C" and before:
-            before.pop(0)
+            spot = places.place(before.pop(0), folder, command.near, ground)
+            if not _open(spot, ground):
+                return "it looks at another folder"
+            folder = spot.path
         elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
             return f"git's option {one} is not among those that only read"
+    if not ground.git_is_plain or not is_plain(folder, ground):
+        return "the repository names programs that git would run"
     if any("%G" in word.guess for word in command.words):
         return "%G runs gpg"
     if command.nested and command.words[at].guess in ("log", "show", "diff", "blame", "grep", "status"):
@@ -147,13 +151,19 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
             plain.append(word)
         elif text == "--":
             literal = True
-        elif word.literal is None:
+        elif word.literal is None and not (word.sure and _globs_in_value(text)):
             return f"{word.guess} is only known when it runs"
         elif fault := _option(word, words, rule, given, command, ground):
             return fault
     if rule.options_any and not given & set(rule.options_any):
         return "without an option that only reads it changes something"
     return _operands(plain, rule, given, command, ground)
+
+
+def _globs_in_value(text: str) -> bool:
+    """`--include=*.py`: no file that a project has is called like that by accident or harm."""
+    name, sign, value = text.partition("=")
+    return bool(sign) and Word(name).literal is not None and UNKNOWN not in value and MILD not in value
 
 
 def _is_option(text: str, rule: Rule) -> bool:

@@ -134,7 +134,8 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
     )
     flow = run(walk, made, scope)
     remember(walk, extra, flow, scope)
-    return flow
+    away = any(item.writes and not item.target.guess.startswith("/dev/") for item in extra)
+    return Flow(flow.taints, None, flow.piped) if away else flow
 
 
 def _apart(node: "Node") -> bool:

@@ -123,6 +123,9 @@ SCRIPT_OPTIONS = {
     "scp": ("-S",),
     "ssh": ("-oProxyCommand",),
     "split": ("--filter",),
+    "npx": ("-c", "--call"),
+    "npm": ("-c", "--call"),
+    "pnpm": ("-c",),
     "socat": (),
     "ncat": ("-c", "-e", "--exec", "--sh-exec"),
     "nc": ("-c", "-e"),
@@ -170,6 +173,8 @@ def unwrap(command: Command) -> list[Inner]:
     elif name == "parallel":
         found += _parallel(command.words)
     elif name in ("tmux", "screen", "xterm", "gnome-terminal", "expect", "at", "batch"):
+        rest = [word for word in command.words[1:] if not word.guess.startswith("-")]
+        found.append(Inner(script=Word(" ".join(word.text for word in rest), False)))
         found += [Inner(script=word) for word in command.words[1:] if " " in word.guess]
     if name in PREFIX and not (name == "command" and command.words[1].guess in ("-v", "-V")):
         found += _prefix(name, command)
@@ -229,7 +234,15 @@ def _prefix(name: str, command: Command) -> list[Inner]:
             continue
         break
     rest = words[at + count :]
-    if name == "xargs":
+    if name == "xargs" and any("{}" in word.text for word in rest):
+        fed = (command.stdin.text or UNKNOWN).strip()
+        rest = tuple(
+            Word(word.text.replace("{}", fed), False, word.taints | command.stdin.taints)
+            if "{}" in word.text
+            else word
+            for word in rest
+        )
+    elif name == "xargs":
         rest = (*rest, Word((command.stdin.text or UNKNOWN).strip(), False, command.stdin.taints))
     return [Inner(rest, cwd=cwd, assignments=tuple(given))] if rest else []
 

@@ -1,0 +1,112 @@
+"""Readers of git: the form they run in, and the repositories in which they ask."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from cockpit.safety.bash.repository import git_is_plain
+from cockpit.safety.engine import judge_line
+from cockpit.safety.rules import load
+from cockpit.safety.values import Ground, Line
+
+GROUND = Ground(root="/proj/ws", home="/home/dev")
+
+
+def judged(text: str, ground: Ground = GROUND) -> Line:
+    return judge_line(text, "bash", ground, load())
+
+
+def repository(root: Path) -> Path:
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / "a.txt").write_text("one\n")
+    return root
+
+
+def test_a_reader_runs_hardened_by_position_and_environment() -> None:
+    line = judged("cd src && git diff -- 'a b' | head; git log -3")
+    assert line.verdict.level == "allow"
+    assert line.script == (
+        "cd src && git diff --no-ext-diff --no-textconv --ignore-submodules=dirty -- 'a b' | head; "
+        "git log --no-ext-diff --no-textconv -3"
+    )
+    given = dict(line.environment)
+    settings = {
+        given[f"GIT_CONFIG_KEY_{at}"]: given[f"GIT_CONFIG_VALUE_{at}"]
+        for at in range(int(given["GIT_CONFIG_COUNT"]))
+    }
+    assert settings["core.fsmonitor"] == "false"
+    assert settings["core.hooksPath"] == "/dev/null"
+    assert given["GIT_OPTIONAL_LOCKS"] == "0"
+
+
+def test_a_line_that_asks_is_left_as_it_came() -> None:
+    line = judged("git status && git commit -m x")
+    assert line.verdict.level == "ask"
+    assert line.script == "git status && git commit -m x"
+    assert line.environment == ()
+
+
+def test_a_multibyte_line_is_hardened_at_the_right_place() -> None:
+    assert judged("echo 'ü€' && git diff").script.endswith(
+        "git diff --no-ext-diff --no-textconv --ignore-submodules=dirty"
+    )
+
+
+def test_g1_a_hardened_reader_runs_nothing_that_the_repository_names(tmp_path: Path) -> None:
+    root = repository(tmp_path / "ws")
+    mark = tmp_path / "mark"
+    trap = tmp_path / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    trap.chmod(0o755)
+    for key in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand"):
+        subprocess.run(["git", "-C", str(root), "config", key, str(trap)], check=True)
+    ground = Ground(root=str(root.resolve()), home=str(tmp_path))
+    line = judged("git status; git diff; git log -p", ground)
+    assert line.verdict.level == "allow"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)} | dict(line.environment)
+    subprocess.run(["bash", "-c", line.script], cwd=root, env=environment, capture_output=True, check=False)
+    assert not mark.exists()
+
+
+def test_a_repository_with_drivers_of_its_own_asks(tmp_path: Path) -> None:
+    for at, (name, text) in enumerate(
+        (
+            (".gitattributes", "*.txt diff=mine\n"),
+            (".gitattributes", "*.txt filter=mine\n"),
+            (".git/config", '\n[filter "x"]\n\tclean = ./x\n'),
+            (".git/config", '\n[diff "x"]\n\ttextconv = ./x\n'),
+            (".git/config", "\n[include]\n\tpath = ../x\n"),
+            (".git/info/attributes", "* merge=mine\n"),
+        )
+    ):
+        root = repository(tmp_path / f"r{at}")
+        assert git_is_plain(str(root))
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+        assert not git_is_plain(str(root)), text
+    assert judged("git diff", Ground("/proj/ws", "/home/dev", git_is_plain=False)).verdict.level == "ask"
+
+
+def test_ordinary_repositories_are_plain(tmp_path: Path) -> None:
+    root = repository(tmp_path / "ws")
+    (root / ".gitattributes").write_text("*.py diff=python\n*.png binary\n* text=auto\n*.md merge=union\n")
+    for key, value in (
+        ("user.name", "x"),
+        ("remote.origin.url", "https://x.test/r"),
+        ("pull.rebase", "true"),
+    ):
+        subprocess.run(["git", "-C", str(root), "config", key, value], check=True)
+    assert git_is_plain(str(root))
+    assert git_is_plain(str(tmp_path / "nothing"))
+
+
+def test_a_repository_inside_the_workspace_is_looked_at_by_itself(tmp_path: Path) -> None:
+    root = repository(tmp_path / "ws")
+    inner = repository(root / "vendor")
+    ground = Ground(root=str(root.resolve()), home=str(tmp_path))
+    assert judged("cd vendor && git diff", ground).verdict.level == "allow"
+    subprocess.run(["git", "-C", str(inner), "config", "filter.x.clean", "./x"], check=True)
+    assert judged("cd vendor && git diff", ground).verdict.level == "ask"
+    assert judged("git -C vendor diff", ground).verdict.level == "ask"

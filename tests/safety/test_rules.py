@@ -1,0 +1,164 @@
+"""Rule files: what they say, what they may not say, who may loosen."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cockpit.errors import SettingsInvalid
+from cockpit.safety.engine import judge_line
+from cockpit.safety.rules import RuleSet, compiled, load
+from cockpit.safety.rules.examples import verify
+from cockpit.safety.rules.reading import read
+from cockpit.safety.values import Ground
+
+GROUND = Ground(root="/proj/ws", home="/home/dev")
+MINE = """rules:
+  - id: mine.tool
+    level: allow
+    argv:
+      program: mytool
+      options_allow: [-v, "--depth=NUMBER"]
+      positional: [READ_PATH]
+    reason: it only looks
+    examples:
+      match: ["mytool -v a.txt"]
+      not_match: ["mytool --fix a.txt", "mytool ~/.ssh/id_rsa"]
+"""
+
+
+def level(text: str, rules: RuleSet) -> str:
+    return judge_line(text, "bash", GROUND, rules).verdict.level
+
+
+def file(folder: Path, text: str) -> Path:
+    path = folder / "policy.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_example_of_the_built_in_rules_holds() -> None:
+    rules = load()
+    verify(rules, rules.rules)
+    assert sum(len(rule.match) for rule in rules.rules) > 80
+
+
+def test_the_compiled_rules_are_those_of_the_yaml_files() -> None:
+    again = "run `python -m cockpit.safety.rules.compiled`"
+    found = compiled.read(compiled.sources())
+    assert found is not None, again
+    wanted = [one for path in compiled.sources() for one in read(path.read_text(encoding="utf-8"), path.name)]
+    assert [(one.id, one.options, one.match) for one in found] == [
+        (one.id, one.options, one.match) for one in wanted
+    ]
+
+
+def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None:
+    import subprocess
+
+    script = (
+        "import sys; from pathlib import Path; from cockpit.safety.rules import load; load(Path('/none'));"
+        "assert not {'yaml', 'tree_sitter', 'tree_sitter_bash'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_person_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
+    rules = load(user=file(tmp_path, MINE))
+    assert level("mytool -v a.txt", rules) == "allow"
+    assert level("mytool --depth=3 a.txt", rules) == "allow"
+    assert level("mytool --dep=3 a.txt", rules) == "ask"
+    assert level("mytool a.txt > b", rules) == "ask"
+    assert level("mytool a.txt", load()) == "ask"
+    assert level("mytool ~/.ssh/id_rsa", rules) == "deny"
+
+
+def test_a_person_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
+    text = """rules:
+  - id: run.tests
+    level: allow
+    argv: {program: pytest, options_allow: [-q, -x], positional: [READ_PATH]}
+    reason: my tests are harmless
+    examples: {match: ["pytest -q tests"], not_match: ["pytest -p evil"]}
+"""
+    rules = load(user=file(tmp_path, text))
+    assert level("pytest -q tests", rules) == "allow"
+    assert level("pytest -p evil", rules) == "ask"
+
+
+def test_no_rule_lifts_what_must_not_run(tmp_path: Path) -> None:
+    text = """rules:
+  - {id: mine.rm, level: allow, argv: {program: rm, options_allow: [-rf], positional: [READ_PATH, ANY]}, reason: x}
+"""
+    assert level("rm -rf /", load(user=file(tmp_path, text))) == "deny"
+
+
+def test_a_project_tightens_and_what_would_loosen_is_left_out_and_said(tmp_path: Path) -> None:
+    text = """rules:
+  - {id: no.make, level: deny, argv: {program: make}, reason: "here it publishes", examples: {match: [make]}}
+  - {id: read.text, level: ask, argv: {program: cat}, reason: "cat is asked about here"}
+  - {id: all.curl, level: allow, argv: {program: curl, positional: [ANY]}, reason: x}
+  - {id: no.make2, level: ask, argv: {program: ls}, reason: x}
+"""
+    rules = load(project=file(tmp_path, text))
+    assert level("make", rules) == "deny"
+    assert level("cat a", rules) == "ask"
+    assert level("ls", rules) == "ask"
+    assert level("curl https://x.test", rules) == "ask"
+    assert len(rules.left_out) == 1
+    assert "all.curl" in rules.left_out[0]
+    assert level("make", load()) == "ask"
+
+
+def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("rules:\n  - {id: no.make, level: deny, argv: {program: make}, reason: no}\n")
+    theirs = file(tmp_path, "rules:\n  - {id: no.make, level: ask, argv: {program: make}, reason: well}\n")
+    rules = load(user=mine, project=theirs)
+    assert level("make", rules) == "deny"
+    assert rules.left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("rules:\n  - id: a\n    level: allow\n    argv: {program: x}\n    reasn: x\n", 5, "reasn"),
+        ("rules:\n  - id: a\n    level: maybe\n    argv: {program: x}\n    reason: x\n", 3, "maybe"),
+        ("rules:\n  - id: a\n    level: ask\n    argv: {programs: x}\n    reason: x\n", 4, "programs"),
+        ("rules:\n\n  - id: a\n    level: ask\n    reason: x\n", 3, "argv"),
+        ("rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x, risk: 300}\n", 2, "risk"),
+        ("rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x, capabilities: [fly]}\n", 2, "fly"),
+        ("rules: [\n", 2, "YAML"),
+        ("rules:\n  - {id: a, level: allow, argv: {program: '*'}, reason: x}\n", 2, "names its programs"),
+        (
+            "rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x}\n  - {id: a, level: ask, argv: {program: y}, reason: x}\n",
+            3,
+            "line 2",
+        ),
+        (
+            "rules:\n  - id: a\n    level: ask\n    argv: {program: x}\n    reason: x\n    examples: {match: [y]}\n",
+            2,
+            "does not match",
+        ),
+        (
+            "rules:\n  - id: a\n    level: ask\n    argv: {program: x}\n    reason: x\n    examples: {not_match: [x]}\n",
+            2,
+            "matches",
+        ),
+        (
+            "rules:\n  - {id: a, level: allow, argv: {program: x, positional: [PATHS]}, reason: x}\n",
+            2,
+            "PATHS",
+        ),
+    ],
+)
+def test_a_bad_file_names_itself_and_the_line(tmp_path: Path, text: str, line: int, word: str) -> None:
+    path = file(tmp_path, text)
+    with pytest.raises(SettingsInvalid) as fault:
+        load(user=path)
+    assert f"{path}:{line}:" in str(fault.value)
+    assert word in str(fault.value)
+
+
+def test_a_file_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
+    assert load(tmp_path / "none.yaml", tmp_path / "none2.yaml") == load()
