@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.workspace.checkpoints.objects import ObjectMissing
 from cockpit.workspace.checkpoints.planning import way_back
 from cockpit.workspace.checkpoints.scanning import Limits
 from cockpit.workspace.checkpoints.shadow import Shadow
@@ -323,3 +324,43 @@ def test_old_records_and_what_nobody_names_are_dropped_once_a_day(root: Path, st
     assert dropped == 1 and not ledger.exists() and shadow.objects.size_of(gone) == 0
     assert bytes_after(shadow, old) == b"2"
     assert shadow.tidy() == 0
+
+
+def test_many_files_go_into_one_pack_that_git_can_read_and_that_is_thinned(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+    shadow.warm()
+
+    def work() -> None:
+        for number in range(200):
+            (root / f"f{number}").write_bytes(b"%d\r\n" % number * 500)
+
+    record = run(shadow, "c1", work)
+    assert record is not None and len(record.delta.files) == 200
+    packs = list((store / "objects" / "pack").glob("*.pack"))
+    assert len(packs) == 1
+    for file in record.delta.files:
+        assert file.after and shadow.objects.get(file.after.id) == (root / file.path).read_bytes()
+    if shutil.which("git"):
+        index = packs[0].with_suffix(".idx")
+        argv = ("git", "--git-dir", str(store), "verify-pack", str(index))
+        assert subprocess.run(argv, capture_output=True, check=False).returncode == 0
+    shadow.close()
+    again = Shadow(str(root), store)
+    wanted = {file.after.id for file in record.delta.files[-50:] if file.after}
+    again.warm()
+    assert again.objects.drop(wanted, time.time()) >= 136
+    assert all(again.objects.get(one) for one in wanted)
+    assert len(list((store / "objects" / "pack").glob("*.pack"))) == 1
+
+
+def test_an_object_that_is_torn_is_missing_and_not_another(root: Path, store: Path) -> None:
+    shadow = Shadow(str(root), store)
+    record = run(shadow, "c1", lambda: (root / "a").write_text("1"))
+    assert record is not None and record.delta.files[0].after is not None
+    name = record.delta.files[0].after.id
+    path = store / "objects" / name[:2] / name[2:]
+    for torn in (b"", path.read_bytes()[:-3], b"x\x9cnothing"):
+        path.write_bytes(torn)
+        with pytest.raises(ObjectMissing):
+            shadow.objects.get(name)
+    assert shadow.objects.put(b"1") == name

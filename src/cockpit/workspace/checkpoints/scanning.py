@@ -195,8 +195,13 @@ def is_secret(path: str) -> bool:
     where no folder on the way is special, the file's own name decides."""
     folder, _, name = path.rpartition("/")
     if (kind := _folder_kind(folder)) == "plain":
-        return bool(names.sensitive((name,)))
+        return _is_secret_name(name)
     return kind == "secret" or bool(names.sensitive(tuple(path.split("/"))))
+
+
+@lru_cache(maxsize=16_384)
+def _is_secret_name(name: str) -> bool:
+    return bool(names.sensitive((name,)))
 
 
 @lru_cache(maxsize=4096)

@@ -111,6 +111,7 @@ class Shadow:
             self.ledger.add(record)
             for file in record.delta.files:
                 self._observe(file.path)
+            self.objects.settle()
 
     def records(self, session: str) -> tuple[Record, ...]:
         """What the calls of a session changed, in the order they ended."""
@@ -214,15 +215,18 @@ class Shadow:
     def _look_over(self) -> Delta:
         assert self._tree is not None
         look = Look(self.root, self._tree, self.objects, self._limits, self._stop)
-        delta = look.run(self._kept)
-        self._kept = look.total
-        return delta
+        try:
+            return look.run(self._kept)
+        finally:
+            self._kept = look.total
+            self.objects.settle()
 
     def _begin_paths(self, call: Call, paths: tuple[str, ...]) -> None:
         before: Before = {}
         for path in paths:
             file = self._look(path, self.objects)
             before[path] = file.kept if file is not None else None
+        self.objects.settle()
         missing = {
             above for path in paths for above in _above(path) if not os.path.isdir(_at(self.root, above))
         }
@@ -236,6 +240,7 @@ class Shadow:
             after = self._observe(path)
             if not same(before, after):
                 files.append(FileDelta(path, before, after))
+        self.objects.settle()
         made = tuple(one for one in pending.missing if os.path.isdir(_at(self.root, one)))
         return Delta(tuple(files), made)
 
