@@ -115,7 +115,8 @@ async def test_auto_edit_edits_without_asking_and_asks_for_commands(scripted: Pa
 
 async def test_plan_mode_changes_nothing_whatever_a_rule_says(scripted: Path) -> None:
     edit = call("edit", path="a.txt", old="one", new="eins")
-    script(scripted.parent, {"calls": [edit, call("read", path="a.txt"), STATUS]}, {"text": "ok"})
+    touch = call("shell", command="touch b.txt")
+    script(scripted.parent, {"calls": [edit, call("read", path="a.txt"), touch]}, {"text": "ok"})
     async with driving(scripted, options=options("plan", allow=("Edit", "Bash"))) as driver:
         await driver.prompt("go")
     assert [one.result.outcome for one in driver.all(ToolCallFinished)] == ["denied", "ok", "denied"]

@@ -1,11 +1,14 @@
 """Plan mode: only a person ends it, and the plan they approved is what the model is held to."""
 
+import asyncio
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from tests.support.decks import Driver, call, driving, script
 
+from cockpit import paths
 from cockpit.core.options import Options
 from cockpit.protocol.content import plain
 from cockpit.protocol.events import (
@@ -14,11 +17,14 @@ from cockpit.protocol.events import (
     MessageFinished,
     PlanChanged,
     SessionChanged,
+    SessionStarted,
     ToolCallFinished,
+    TurnFinished,
     Warned,
 )
 from cockpit.protocol.messages import Json, Mode, UserMessage
 from cockpit.protocol.ops import DecidePlan, Prompt, SelectMode
+from cockpit.settings.files import user_file
 
 PLAN: Mapping[str, Json] = {
     "title": "Greet in German",
@@ -30,6 +36,24 @@ PLAN: Mapping[str, Json] = {
     "verification": ["grep eins a.txt"],
     "rollback": ["git checkout a.txt"],
 }
+# Proposes a plan, says which session it is, and waits to be killed.
+WAITS = """
+import asyncio, sys
+from cockpit.core.deck import LocalDeck
+from cockpit.core.options import Options
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import ApprovalRequested
+from cockpit.protocol.ops import Prompt
+
+async def go():
+    channel = await LocalDeck(Options(model="scripted:script", mode="plan")).open(sys.argv[1])
+    await channel.submit(Prompt("p", "tui", (Text("go"),)))
+    async for envelope in channel.events():
+        if isinstance(envelope.event, ApprovalRequested):
+            print(channel.session, flush=True)
+
+asyncio.run(go())
+"""
 EDIT = call("edit", path="a.txt", old="one", new="eins")
 PROPOSE = call("propose_plan", **PLAN)
 
@@ -232,14 +256,48 @@ async def test_a_resumed_session_stands_where_it_stood(scripted: Path) -> None:
         await driver.until(lambda one: isinstance(one.event, PlanChanged) and one.event.state == "approved")
 
 
-async def test_approvals_of_unattended_origins_expire(scripted: Path) -> None:
-    script(scripted.parent, {"calls": [call("shell", command="touch x")]}, {"text": "ok"})
+async def test_approvals_of_unattended_origins_expire_and_typed_ones_do_not(scripted: Path) -> None:
+    ask = {"calls": [call("shell", command="touch x")]}
+    script(scripted.parent, ask, {"text": "ok"}, ask, {"text": "ok"})
     async with driving(scripted, options=options("ask")) as driver:
-        await driver.channel.submit(Prompt("p", "schedule:1", ()))
-        request = await pending(driver)
-        assert request.expires == 300.0
-        await driver.decide(request.id, "reject_once")
-        await driver.end("p")
-        turn = await driver.begin("again")
-        assert [one.expires for one in driver.all(ApprovalRequested)] == [300.0]
-        await driver.end(turn)
+        for number, (origin, expires) in enumerate((("schedule:1", 300.0), ("tui", 0.0))):
+            start = len(driver.seen)
+            await driver.channel.submit(Prompt(f"p{number}", origin, ()))
+            request = await driver.next(ApprovalRequested, start)
+            assert request.expires == expires
+            await driver.decide(request.id, "reject_once")
+            await driver.end(f"p{number}")
+
+
+async def test_an_approval_that_nobody_answers_in_time_is_a_denial_on_record(scripted: Path) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("[approvals]\nseconds = 0.05\n", encoding="utf-8")
+    touch = {"calls": [call("shell", command="touch x")]}
+    script(scripted.parent, touch, {"text": "ok"}, {"calls": [PROPOSE]}, {"text": "ok"})
+    async with driving(scripted, options=Options(model="scripted:script")) as driver:
+        ended = await driver.prompt("go")
+        await driver.channel.submit(SelectMode("m1", "tui", "plan"))
+        await driver.prompt("plan it")
+    assert [one.by for one in driver.all(ApprovalResolved)] == ["timeout", "timeout"] and ended.denied
+    assert all("nobody answered" in one.result.text for one in driver.all(ToolCallFinished))
+    records = (paths.state() / "audit.jsonl").read_text(encoding="utf-8")
+    assert records.count('"outcome":"timeout"') + records.count('"outcome": "timeout"') == 2
+
+
+async def test_a_plan_that_waited_when_cockpit_was_killed_is_asked_again(scripted: Path) -> None:
+    script(scripted.parent, {"calls": [PROPOSE]}, {"text": "carried out"})
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WAITS, str(scripted), stdout=asyncio.subprocess.PIPE
+    )
+    assert child.stdout is not None
+    id = (await child.stdout.readline()).decode().strip()
+    child.kill()
+    await child.wait()
+    async with driving(scripted, id, Options(model="scripted:script")) as driver:
+        last = await driver.until(lambda one: isinstance(one.event, SessionStarted) and one.event.resumed)
+        request = await driver.next(ApprovalRequested, driver.seen.index(last))
+        assert request.tool == "propose_plan"
+        await decide(driver)
+        await driver.until(lambda one: isinstance(one.event, PlanChanged) and one.event.state == "approved")
+        await driver.until(lambda one: isinstance(one.event, TurnFinished))
+    assert outcomes(driver)[-1] == "ok"

@@ -30,6 +30,12 @@ class Answered:
     def is_allowed(self) -> bool:
         return self.decision.startswith("allow")
 
+    @property
+    def outcome(self) -> str:
+        """How the audit names it: nobody there and too late are told apart."""
+        names: dict[By, str] = {"nobody": "auto_deny", "timeout": "timeout"}
+        return names.get(self.by, self.decision)
+
 
 @dataclass(slots=True)
 class Approvals:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from cockpit.core.agent import Agent
 from cockpit.core.approval import Answered
 from cockpit.core.judgement import SENDING, Circumstances, judge
-from cockpit.core.ledger import Settled, part_of, refusals, settled
+from cockpit.core.ledger import Settled, audited, part_of, refusals, settled
 from cockpit.core.remembering import keepable, remember
 from cockpit.plugin.context import Context
 from cockpit.plugin.launching import Isolation, Profile
@@ -78,7 +78,8 @@ async def permit(
     if answer.is_allowed and taken is not None and (torn := _torn(taken, request.whole)):
         host.audit.decided(agent.path, call, verdict, "reject_once")
         return Permitted(False, preview, torn)
-    host.audit.decided(agent.path, call, verdict, answer.decision if host.approvals.someone else "auto_deny")
+    hunks = audited(taken)
+    host.audit.decided(agent.path, call, verdict, answer.outcome, approver=answer.by, hunks=hunks)
     remember(agent.host, request, answer)
     if not answer.is_allowed:
         return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
@@ -226,6 +227,8 @@ def _rejected(answer: Answered, verdict: Verdict, someone: bool) -> str:
         return (
             f"denied: {verdict.reason}, and nobody is there to ask; allow it with --allow or another --mode"
         )
+    if answer.by == "timeout":
+        return f"denied: {verdict.reason}, and nobody answered in time; go on without it and say so"
     if answer.note:
         return f"the person rejected this call and says: {answer.note}"
     return "the person rejected this call; do not repeat it, ask what they want instead"

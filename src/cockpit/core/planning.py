@@ -95,7 +95,7 @@ async def propose(agent: Agent, call: str, plan: PlanChanged) -> PlanApproved:
             _tell(host, replace(host.plan, request=""))
         raise
     verdict = Verdict("ask", "a plan needs a person", rules=("plan",), may_remember=False, person_only=True)
-    host.audit.decided(agent.path, ToolCall(call, TOOL, {}), verdict, outcome_of(answer))
+    host.audit.decided(agent.path, ToolCall(call, TOOL, {}), verdict, answer.outcome, approver=answer.by)
     if not answer.is_allowed:
         raise PlanRefused(_rejected(host, answer))
     return _approve(host, host.chosen or DecidePlan("", "", id, "approve", note=answer.note))
@@ -157,12 +157,6 @@ def unverified(agent: Agent) -> tuple[str, ...]:
     if carrying is None or agent.path != "main" or agent.host.mode == "plan":
         return ()
     return carrying.unverified()
-
-
-def outcome_of(answer: Answered) -> str:
-    """How the audit log names an answer: nobody there and too late are told apart."""
-    names = {"nobody": "auto_deny", "timeout": "timeout"}
-    return names.get(answer.by, answer.decision)
 
 
 def restored(plan: PlanChanged | None, mode: Mode) -> PlanChanged:

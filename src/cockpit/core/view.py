@@ -79,7 +79,7 @@ class View:
 
     @property
     def plans(self) -> Plans:
-        return AgentPlans(self._agent, self._call)
+        return AgentPlans(self._agent)
 
     def store(self, scope: Literal["user", "project", "session"]) -> Store:
         host = self._agent.host
@@ -108,9 +108,8 @@ class View:
 class AgentPlans:
     """Plan mode as one agent's tools may touch it."""
 
-    def __init__(self, agent: Agent, call: str) -> None:
+    def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._call = call
 
     @property
     def now(self) -> PlanChanged:
@@ -122,8 +121,8 @@ class AgentPlans:
     def enter(self, reason: str) -> None:
         planning.enter(self._agent, reason)
 
-    async def propose(self, plan: PlanChanged) -> PlanApproved:
-        return await planning.propose(self._agent, self._call, plan)
+    async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
+        return await planning.propose(self._agent, call, plan)
 
     def reminder(self) -> str:
         return planning.reminder(self._agent)

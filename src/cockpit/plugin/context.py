@@ -90,8 +90,8 @@ class Plans(Protocol):
         """Begin plan mode, which only tightens. Raises `PlanRefused` where nobody could end it."""
         ...
 
-    async def propose(self, plan: PlanChanged) -> PlanApproved:
-        """Ask a person to approve `plan`. Raises `PlanRefused` with what to do instead."""
+    async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
+        """Ask a person to approve `plan`, for the tool call `call`. Raises `PlanRefused` with what to do instead."""
         ...
 
     def reminder(self) -> str:

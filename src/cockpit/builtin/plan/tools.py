@@ -35,7 +35,8 @@ async def propose(arguments: Proposal, context: Context) -> Done:
     made = await asyncio.gather(*(_judged(steps[at], context) for at in lines))
     for at, step in zip(lines, made, strict=True):
         steps[at] = step
-    approved = await context.session.plans.propose(planned(arguments, tuple(steps)))
+    call = context.running().call.id
+    approved = await context.session.plans.propose(planned(arguments, tuple(steps)), call)
     head = "The person approved the plan"
     if approved.edited:
         head += " and changed it: the text below is what counts"
