@@ -13,7 +13,12 @@ from cockpit.workspace import names
 from cockpit.workspace.words import words
 
 # Other people's code: what is called `.env` or `x.pem` in there is part of a package.
-PACKAGES = words("node_modules .venv venv site-packages target __pycache__ .tox .nox .gradle .yarn")
+PACKAGES = words(
+    """
+    node_modules .venv venv site-packages target __pycache__ .tox .nox .gradle .yarn .mypy_cache .ruff_cache
+    .pytest_cache .hypothesis .import_linter_cache .next .turbo .terraform bower_components
+    """
+)
 # What is read from a project. The other protected names mean something in a home folder only.
 IN_PROJECTS = words(".envrc .mcp.json .lsp.json .ripgreprc .exrc .gdbinit .lldbinit crush.json opencode.json")
 MOST_FOLDERS = 20_000
@@ -63,12 +68,18 @@ class Watch:
     def look(self) -> Guarded:
         """What is there now. One `stat` for each folder; ten thousand files take some milliseconds."""
         waiting, seen = [self._root], dict[str, _Folder]()
+        stat, past = os.lstat, self._known.get
         while waiting and len(seen) < MOST_FOLDERS:
             path = waiting.pop()
-            found = self._folder(path)
-            if found is not None:
-                seen[path] = found
-                waiting.extend(found.folders)
+            try:
+                changed = stat(path).st_mtime_ns
+                found = past(path)
+                if found is None or found.changed != changed:
+                    found = self._read(path, changed)
+            except OSError:
+                continue
+            seen[path] = found
+            waiting += found.folders
         self._known = seen
         rows = seen.values()
         protected = (*(one for row in rows for one in row.protected), *self._tails(names.RUN_LATER_TAILS))
@@ -82,14 +93,6 @@ class Watch:
         if not self._in_home:
             return ()
         return tuple(path for one in tails if os.path.exists(path := os.path.join(self._root, *one)))
-
-    def _folder(self, path: str) -> _Folder | None:
-        try:
-            changed = os.stat(path, follow_symlinks=False).st_mtime_ns
-            known = self._known.get(path)
-            return known if known is not None and known.changed == changed else self._read(path, changed)
-        except OSError:
-            return None
 
     def _read(self, path: str, changed: int) -> _Folder:
         folders, protected, secret, links = list[str](), list[str](), list[str](), list[str]()

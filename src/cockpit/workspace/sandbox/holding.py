@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 BRIDGE = str(Path(__file__).with_name("bridge.py"))
 # Our own Python, and what of cockpit runs inside.
 OURS = (sys.prefix, sys.base_prefix, str(Path(__file__).parent))
+# Seconds for which toolchains and the like are not looked for again.
+FRESH = 20.0
 _PROBED: dict[str, Probed] = {}
 _PROBING = threading.Lock()
 
@@ -44,6 +47,7 @@ class Sandbox:
         self._top = repository.top_of(around.root, around.home) if around.root != "/" else "/"
         self._watches = [Watch(one, around.home) for one in dict.fromkeys((around.root, self._top))]
         self._probed: Probed | None = None
+        self._seen: tuple[str, float, places.Machine] | None = None
 
     async def isolation(self) -> Isolation:
         if self._probed is None:
@@ -115,11 +119,21 @@ class Sandbox:
     ) -> Held:
         with self._lock:
             held = self._limits = self._limits or limits.limits(os.getuid())
-            view, token, seen = self._view(launch, proxy)
+            git = repository.git_folders(self._top)
+            token, stubs = self._begin(launch, git)
+            try:
+                guarded = self._look()
+                kept_away = (*git.unwelcome, *unwelcome(self._around.root))
+                seen = aftercare.before(guarded.links, kept_away) if token >= 0 else ()
+                view = self._view(launch, proxy, git, guarded, stubs)
+            except BaseException:
+                self._release(Held((), {}, "", token=token))
+                raise
         options = bubblewrap.arguments(view, features, inside)
-        unix = launch.profile == "build" or bool(proxy)
         told = readable(b"\0".join(os.fsencode(one) for one in options) + b"\0")
-        refusals = readable(filters.program(platform.machine(), unix=unix))
+        refusals = readable(
+            filters.program(platform.machine(), unix=launch.profile == "build" or bool(proxy))
+        )
         # Options travel through a file: a command line is shown to every user of the machine.
         wrapper = (features.program, "--args", str(told), "--seccomp", str(refusals), "--")
         # What starts the sandbox can be read within it, at /proc/1/environ.
@@ -130,36 +144,36 @@ class Sandbox:
         argv = (*joining, *wrapper, *held.inside, *bridge, *launch.argv)
         return Held(argv, bare, label, (told, refusals), token, seen)
 
-    def _view(self, launch: Launch, proxy: str) -> tuple[bubblewrap.View, int, aftercare.Before]:
-        around, root = self._around, self._around.root
-        outer, inner = places.hidden(around.home, around.own, root)
-        shown = places.shown(around.home, os.environ, OURS)
-        git = repository.git_folders(self._top)
-        token, stubs, seen = -1, tuple[str, ...](), tuple[tuple[str, str], ...]()
-        if launch.profile != "read":
-            token, stubs = self._stubs().begin(tuple(one for one in git.fixed if not os.path.lexists(one)))
-        guarded = self._look()
-        if token >= 0:
-            seen = aftercare.before(guarded.links, (*git.unwelcome, *unwelcome(root)))
-        shares = launch.profile == "net" and not launch.hosts
-        seen_folders = (root, self._top, *git.stores, *shown, around.scratch)
-        masked = (
-            *places.again_hidden(around.home),
-            *places.system_secrets(),
-            *places.sockets(outer, seen_folders),
-        )
+    def _begin(self, launch: Launch, git: repository.GitFolders) -> tuple[int, tuple[str, ...]]:
+        if launch.profile == "read":
+            return -1, ()
+        return self._stubs().begin(tuple(one for one in git.fixed if not os.path.lexists(one)))
+
+    def _view(
+        self,
+        launch: Launch,
+        proxy: str,
+        git: repository.GitFolders,
+        guarded: Guarded,
+        stubs: tuple[str, ...],
+    ) -> bubblewrap.View:
+        around, root, machine = self._around, self._around.root, self._machine()
+        nested = repository.nested(guarded.protected, git)
+        git = replace(git, stores=(*git.stores, *nested.stores), fixed=(*git.fixed, *nested.fixed))
+        shown, shares = machine.shown, launch.profile == "net" and not launch.hosts
+        reached = (root, self._top, *git.stores, *shown, around.scratch)
         if shares and is_within(servers := os.path.realpath("/etc/resolv.conf"), "/run"):
             shown = (*shown, servers)
-        view = bubblewrap.View(
+        return bubblewrap.View(
             root,
             self._top,
             around.home,
             launch.cwd,
             launch.profile,
-            outer,
-            inner,
+            machine.outer,
+            machine.inner,
             shown,
-            masked,
+            (*machine.masked, *places.sockets(machine.outer, reached)),
             guarded,
             stubs,
             git,
@@ -167,7 +181,13 @@ class Sandbox:
             proxy,
             shares,
         )
-        return view, token, seen
+
+    def _machine(self) -> places.Machine:
+        """The machine as it was some seconds ago at most."""
+        key, now = os.environ.get("PATH", ""), time.monotonic()
+        if self._seen is None or self._seen[0] != key or now - self._seen[1] > FRESH:
+            self._seen = key, now, places.machine(self._around, os.environ, OURS)
+        return self._seen[2]
 
     def _look(self) -> Guarded:
         """What is guarded in the root, and the secrets of the work tree around it."""
@@ -176,10 +196,8 @@ class Sandbox:
         return replace(here, secret=tuple(dict.fromkeys(secret)))
 
     def _fenced(self, launch: Launch, inside: dict[str, str], label: str) -> Held:
-        around = self._around
-        outer, inner = places.hidden(around.home, around.own, around.root)
-        hides = (*outer, *inner, *places.system_secrets())
-        shown = places.shown(around.home, os.environ, OURS)
+        around, machine = self._around, self._machine()
+        hides, shown = (*machine.outer, *machine.inner, *machine.masked), machine.shown
         writes = (around.scratch,) if launch.profile == "read" else (around.scratch, around.root)
         reads = (*landlock.open_paths(hides), *shown, around.root, self._top)
         # Names of hosts are nothing to Landlock: where there are some, it opens none.

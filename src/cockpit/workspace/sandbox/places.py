@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit import paths
@@ -50,6 +51,24 @@ NAMED = words(
 )
 PROGRAM_FOLDERS = frozenset({"bin", "sbin", "shims"})
 ALONE = frozenset({".cargo", ".local", ".config", ".m2", ".gradle", "go", ".npm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine as a held program sees it: folders hidden around and in the workspace, what comes back
+    into them, and single paths that are masked."""
+
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    shown: tuple[str, ...]
+    masked: tuple[str, ...]
+
+
+def machine(around: Surroundings, environment: Mapping[str, str], prefixes: tuple[str, ...]) -> Machine:
+    """Looked at now: some hundred paths, so that whoever asks often keeps it for a while."""
+    outer, inner = hidden(around.home, around.own, around.root)
+    masked = (*again_hidden(around.home), *system_secrets())
+    return Machine(outer, inner, shown(around.home, environment, prefixes), masked)
 
 
 def scratch(root: str) -> str:

@@ -41,6 +41,15 @@ def git_folders(root: str) -> GitFolders:
     return GitFolders((common,), _fixed(common), (f"{common}/commondir",))
 
 
+def nested(protected: tuple[str, ...], known: GitFolders) -> GitFolders:
+    """The same for the repositories within a workspace, among its protected paths: a build may work in
+    them, and may not change what git runs."""
+    found = [one for one in protected if os.path.basename(one) == ".git" and one not in known.stores]
+    stores = tuple(one for one in found if os.path.isdir(one))
+    fixed = tuple(one for store in stores for one in _fixed(store) if os.path.lexists(one))
+    return GitFolders(stores, fixed)
+
+
 def top_of(root: str, home: str) -> str:
     """The top of the work tree that `root` lies in: `root` itself where no folder above it is one. A home
     folder that is a repository shows nothing of itself."""
