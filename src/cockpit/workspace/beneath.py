@@ -1,7 +1,8 @@
-"""Opening what a real path names and nothing else: each folder on the way is opened without following
-a link, so that a link put in its place after the check is noticed and not followed.
+"""Opening what a real path names and nothing else: no link is followed on the way, so that one put in the
+place of a folder after the check is noticed and refused (G7 of the safety guarantees).
 
-Where the platform cannot open relative to a folder (Windows), paths are opened as they are.
+In one call where the kernel has openat2, otherwise folder by folder with O_NOFOLLOW. Where the platform
+cannot open relative to a folder (Windows), paths are opened as they are.
 """
 
 import errno
@@ -10,6 +11,7 @@ import stat
 from collections.abc import Callable
 
 from cockpit.plugin.context import PathRefused
+from cockpit.workspace import openat2
 
 RELATIVE = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 FOLDER = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -23,7 +25,12 @@ def _open(name: str, flags: int, folder: int | None) -> int:
 
 
 def open_folder(path: str, opener: Opener = _open) -> int:
-    """A descriptor of the folder at real `path`. The caller closes it. Raises `PathRefused` for a link."""
+    """A descriptor of the folder at real `path`. The caller closes it. Raises `PathRefused` for a link.
+
+    With an `opener` of the caller's each folder is opened by it, one by one.
+    """
+    if opener is _open and (whole := _at_once(path, FOLDER)) is not None:
+        return whole
     here = opener(os.sep, FOLDER, None)
     for name in path.split(os.sep):
         if not name:
@@ -40,6 +47,16 @@ def open_folder(path: str, opener: Opener = _open) -> int:
     return here
 
 
+def _at_once(path: str, flags: int) -> int | None:
+    """By openat2; None where there is none."""
+    try:
+        return openat2.opened(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise PathRefused(f"{path} leads over a symbolic link; use the real path") from error
+        raise
+
+
 def _is_link(name: str, folder: int) -> bool:
     try:
         return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -51,6 +68,8 @@ def open_file(path: str) -> int:
     """A descriptor of the regular file at real `path`, for reading. Raises `PathRefused`, OSError."""
     if not RELATIVE:
         return _regular(os.open(path, FILE), path)
+    if (whole := _at_once(path, FILE)) is not None:
+        return _regular(whole, path)
     folder = open_folder(os.path.dirname(path))
     try:
         return _regular(os.open(os.path.basename(path), FILE, dir_fd=folder), path)

@@ -1,0 +1,150 @@
+"""A path that changes between the check and its use: nothing outside is read or written (G7, G15)."""
+
+import asyncio
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from cockpit.plugin.changes import WriteFile
+from cockpit.plugin.context import ChangeRefused, PathRefused
+from cockpit.workspace import beneath, openat2
+from cockpit.workspace.local import LocalWorkspace
+
+OUTSIDE = b"outside, never to be seen or changed\n"
+TIMES = 10_000
+# Each write is a transaction with its fsyncs: the whole ten thousand are `make fuzz`'s.
+WRITES = TIMES if os.environ.get("COCKPIT_FUZZ") else 500
+
+
+@contextmanager
+def flipping(flip: Callable[[], None]) -> Iterator[None]:
+    """`flip` over and over in another thread, as an attacker's process would."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.is_set():
+            try:
+                flip()
+            except OSError:
+                continue
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "file.txt").write_bytes(OUTSIDE)
+    return folder
+
+
+def swapped_file(root: Path, outside: Path) -> Callable[[], None]:
+    """`root/file.txt` is by turns a file and a link to the one outside."""
+
+    def flip() -> None:
+        (root / "spare").symlink_to(outside / "file.txt")
+        os.replace(root / "spare", root / "file.txt")
+        (root / "spare").write_bytes(b"inside\n")
+        os.replace(root / "spare", root / "file.txt")
+
+    return flip
+
+
+def swapped_folder(root: Path, outside: Path) -> Callable[[], None]:
+    """`root/dir` is by turns a folder and a link to the one outside."""
+    place, aside = root / "dir", root / "aside"
+
+    def flip() -> None:
+        with suppress(OSError):
+            os.rename(place, aside)
+        place.symlink_to(outside)
+        place.unlink()
+        with suppress(OSError):
+            os.rename(aside, place)
+        place.mkdir(exist_ok=True)
+        shutil.rmtree(aside, ignore_errors=True)
+        (place / "file.txt").write_bytes(b"inside\n")
+
+    return flip
+
+
+def untouched(outside: Path) -> bool:
+    return (outside / "file.txt").read_bytes() == OUTSIDE and os.listdir(outside) == ["file.txt"]
+
+
+@pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
+def test_g7_no_read_follows_a_link_that_was_put_there_meanwhile(
+    tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
+) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+    path = str(root / ("file.txt" if swap is swapped_file else "dir/file.txt"))
+    seen: set[bytes] = set()
+    with flipping(swap(root, outside)):
+        for _ in range(TIMES):
+            try:
+                seen.add(beneath.read_file(path))
+            except (OSError, PathRefused):
+                continue
+    assert OUTSIDE not in seen
+
+
+@pytest.mark.timeout(900 if os.environ.get("COCKPIT_FUZZ") else 110)
+@pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
+async def test_g7_no_write_follows_a_link_that_was_put_there_meanwhile(
+    tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
+) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+    workspace = LocalWorkspace(str(root))
+    name = "file.txt" if swap is swapped_file else "dir/file.txt"
+    wrote = 0
+    with flipping(swap(root, outside)):
+        for number in range(WRITES):
+            try:
+                plan = await workspace.plan((WriteFile(name, f"written {number}\n".encode()),))
+                await workspace.apply(plan)
+                wrote += 1
+            except (OSError, PathRefused, ChangeRefused):
+                await asyncio.sleep(0)
+    await workspace.close()
+    assert untouched(outside)
+    assert wrote, "the race is won often enough to be one"
+
+
+def test_openat2_and_the_walk_refuse_the_same_links(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "link").symlink_to(outside)
+    path = str(tmp_path / "link" / "file.txt")
+    with pytest.raises(PathRefused):
+        beneath.read_file(path)
+    with pytest.raises(PathRefused):
+        beneath.open_folder(str(tmp_path / "link"), lambda name, flags, at: os.open(name, flags, dir_fd=at))
+    if openat2.syscall() is None:
+        assert openat2.opened(path, beneath.FILE) is None, "without the call the caller is told to walk"
+    else:
+        with pytest.raises(OSError) as refused:
+            openat2.opened(path, beneath.FILE)
+        assert refused.value.errno == errno.ELOOP
+
+
+def test_a_read_leaves_no_descriptor_open(tmp_path: Path, outside: Path) -> None:
+    folder = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+    before = len(os.listdir(folder))
+    for _ in range(50):
+        assert beneath.read_file(str(outside / "file.txt")) == OUTSIDE
+        with pytest.raises(IsADirectoryError):
+            beneath.read_file(str(outside))
+    assert len(os.listdir(folder)) == before
