@@ -5,6 +5,7 @@ from typing import Protocol
 
 import pytest
 from tests.support.cockpits import cockpit, settled
+from tests.support.plans import proposed
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
 from textual.app import App
 from textual.pilot import Pilot
@@ -303,6 +304,18 @@ def test_plan(snap_compare: Compare) -> None:
     assert picture(
         snap_compare, scene.add(events.SessionChanged("deepseek:deepseek-chat", "plan", True, "Discounts"))
     )
+
+
+def test_plan_review(snap_compare: Compare) -> None:
+    assert picture(snap_compare, proposed(expires=300.0))
+
+
+def test_plan_review_narrow(snap_compare: Compare) -> None:
+    assert picture(snap_compare, proposed(), NARROW)
+
+
+def test_plan_card(snap_compare: Compare) -> None:
+    assert picture(snap_compare, proposed(expires=300.0), keys=("escape",))
 
 
 def with_code(*, errors: bool = True) -> Scene:
