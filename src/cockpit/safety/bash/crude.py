@@ -26,7 +26,8 @@ FATAL = re.compile(
     r">>?\s*/etc/(passwd|shadow|sudoers|cron)"
     r"|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
 )
-MOST = 120
+MOST = 60
+LETTERS = 4_000  # of all pieces together that are judged one by one
 
 
 def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPart]:
@@ -39,7 +40,11 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
         for piece in (*plain.split("\n"), *SPLIT.split(plain)):
             if len(piece) < 2_000 and DANGEROUS.search(piece):
                 segments[piece.strip()] = None
+    left = LETTERS
     for segment in list(segments)[:MOST]:
+        left -= len(segment)
+        if left < 0:
+            break
         if part := _judged(segment, ground, rules):
             return [part]
     return []

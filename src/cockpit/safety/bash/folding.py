@@ -22,6 +22,7 @@ HARMLESS = words(
     XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH
     """
 )
+LONGEST = 100_000
 NUMBERS = frozenset("?#$!") | {"LINENO", "RANDOM", "SECONDS", "EPOCHSECONDS", "BASHPID"}
 EXPANSION = re.compile(
     r"\$\{(?P<mark>[#!]?)(?P<name>\w+|[@*?$!#-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}", re.S
@@ -102,7 +103,8 @@ class Folder:
     def _joined(self, node: "Node", scope: Scope, quoted: bool) -> Piece:
         """All children, and the text between them that the grammar gave to none."""
         source, start = node.text or b"", node.start_byte
-        out, last, sure, taints = [], start, True, frozenset[str]()
+        out: list[str] = []
+        last, sure, taints = start, True, frozenset[str]()
         for child in node.children:
             if child.start_byte > last:
                 out.append(self._bare(source[last - start : child.start_byte - start], quoted))
@@ -112,7 +114,7 @@ class Folder:
             last = max(last, child.end_byte)
         if last < node.end_byte:
             out.append(self._bare(source[last - start :], quoted))
-        return Piece("".join(out), sure, taints)
+        return _bounded(Piece("".join(out), sure, taints))
 
     def _bare(self, source: bytes, quoted: bool) -> str:
         text = source.decode("utf-8", "replace")
@@ -132,7 +134,7 @@ class Folder:
             out.append(piece.text)
             sure, taints, last = sure and piece.sure, taints | piece.taints, child.end_byte
         out.append(self._bare(source[last - start : -1], True))
-        return Piece("".join(out), sure, taints)
+        return _bounded(Piece("".join(out), sure, taints))
 
     def heredoc(self, node: "Node", scope: Scope) -> Piece:
         """The body of a here-document whose end is not quoted."""
@@ -203,6 +205,11 @@ class Folder:
             if not plain or "[" in inside or "`" in inside or "$(" in inside or before != len(scope.names):
                 self.ask("arithmetic", _text(node))
         return Piece("0", not piece.taints, piece.taints)
+
+
+def _bounded(piece: Piece) -> Piece:
+    """A text that doubles itself (`x=$x$x`) is not followed without end."""
+    return piece if len(piece.text) <= LONGEST else Piece(UNKNOWN, False, piece.taints)
 
 
 def _changed(rest: str, known: str | None, value: Piece, parts: list[Piece]) -> tuple[str, bool]:

@@ -99,6 +99,7 @@ SENTINELS = sorted(
     )
 )
 MOST = 48
+LONGEST = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,10 @@ class Place:
 def place(word: Word, cwd: str | None, near: str, ground: Ground) -> Place:
     """The worst place that `word` can name, seen from `cwd` (None: not known, then `near` is a guess)."""
     text = word.text
+    if len(text) > LONGEST:
+        text = re.sub(r"/(\./|/)+", "/", text)
+        if len(text) > LONGEST:
+            return Place(text[:200], "unknown", "it is no path that can be checked by eye")
     if "\ue000" <= max(text, default="") <= "\ue00a" and any(sign in text for sign in (UNKNOWN, MILD)):
         return _half_known(text, near, ground)
     spots = [_spot(path, cwd, near, ground) for path in candidates(text, near, ground)]
@@ -283,6 +288,8 @@ PERSONAL = words(
 def tree(word: Word, cwd: str | None, near: str, ground: Ground) -> str:
     """Why doing something to everything below `word` would be a catastrophe, or ""."""
     text = word.text
+    if len(text) > LONGEST:
+        return ""
     if UNKNOWN in text or MILD in text:
         # Only what stands before it is known: `/etc/$x` is the system's whatever x is.
         guess = posixpath.normpath(

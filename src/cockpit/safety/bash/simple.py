@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cockpit.safety.bash.walk import Walk
 
+WORDS = 200  # of one command that are looked at one by one
 STRINGS = 4  # scripts inside scripts
 ARGUMENT = words(
     """
@@ -176,6 +177,10 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
     reading = walk.reading
     while made.words and made.words[0].text == "" and made.words[0].sure and len(made.words) > 1:
         made = replace(made, words=made.words[1:])
+    if len(made.words) > WORDS:
+        reading.note("parts", made.text)
+        reading.unread.append(" ".join(word.guess for word in made.words))
+        made = replace(made, words=made.words[:WORDS])
     name = made.program
     if name in SUBSCRIPTS and any(
         "[" in word.guess and re.search(r"\$\(|`", word.guess) for word in made.words
