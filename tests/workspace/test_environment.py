@@ -2,9 +2,32 @@
 
 import os
 
-from cockpit.workspace.environment import scrubbed
+from cockpit.workspace.environment import held_in, scrubbed
 
 
 def test_a_relative_entry_of_the_search_path_is_left_out() -> None:
     given = os.pathsep.join([".", "/usr/bin", "", "bin", "/bin"])
     assert scrubbed({"PATH": given})["PATH"] == os.pathsep.join(["/usr/bin", "/bin"])
+
+
+def test_g20_a_key_is_known_by_its_value_under_any_name() -> None:
+    keys = {
+        "INNOCENT": "ghp_" + "a" * 36,
+        "MODEL": "sk-" + "b" * 30,
+        "INDEX": "https://me:secret@host.example/simple",
+        "PEM": "-----BEGIN RSA PRIVATE KEY-----",
+    }
+    plain = {"SKIN": "sk-dark", "URL": "https://host.example:80/a@b", "LANG": "C"}
+    kept = scrubbed({**keys, **plain})
+    assert plain.items() <= kept.items() and not keys.keys() & kept.keys()
+
+
+def test_g20_a_proxy_with_a_password_stays_outside_of_a_sandbox() -> None:
+    proxy = {"HTTPS_PROXY": "http://me:secret@proxy.example:3128", "HTTP_PROXY": "http://proxy.example:3128"}
+    kept = scrubbed(proxy)
+    assert proxy.items() <= kept.items()
+    doors = {"SSH_AUTH_SOCK": "/x", "XDG_RUNTIME_DIR": "/run/user/0", "DISPLAY": ":0"}
+    inside = held_in({**kept, **doors}, {"GIVEN": "1"}, "/home/ada")
+    assert "HTTPS_PROXY" not in inside and not doors.keys() & inside.keys()
+    assert (inside["HTTP_PROXY"], inside["GIVEN"]) == (proxy["HTTP_PROXY"], "1")
+    assert (inside["HOME"], inside["USER"], inside["TMPDIR"]) == ("/home/ada", "ada", "/tmp")

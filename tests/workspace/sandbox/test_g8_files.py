@@ -167,3 +167,58 @@ async def test_g8_a_worktree_commits_but_does_not_change_what_git_runs(box: Box)
         assert (tree_of / ".git").read_text().startswith("gitdir: ")
     finally:
         await other.processes.close()
+
+
+async def test_g8_a_home_folder_as_the_workspace_keeps_its_secrets(box: Box) -> None:
+    processes = type(box.processes)(str(box.home))
+    at_home = Box(box.home, box.home, box.outside, processes, box.claimed)
+    try:
+        script = (
+            "cat .ssh/id_ed25519 .netrc .aws/credentials; echo x >> .bashrc; echo x > .zshrc; echo x > made"
+        )
+        ended = await at_home.run(script)
+        if not box.claimed:
+            assert box.is_labelled(ended, "build")
+            return
+        assert CANARY not in ended.output and (box.home / "made").exists()
+        assert (box.home / ".bashrc").read_text() == "# mine\n" and not (box.home / ".zshrc").exists()
+    finally:
+        await processes.close()
+
+
+async def test_g8_a_repository_within_keeps_what_its_git_runs(box: Box) -> None:
+    inner = box.root / "vendored"
+    setup = "git init -q . && git -c user.name=n -c user.email=a@b.c commit -q --allow-empty -m one"
+    inner.mkdir()
+    subprocess.run(("bash", "-c", setup), cwd=inner, check=True, capture_output=True)
+    config = (inner / ".git" / "config").read_bytes()
+    ended = await box.run(
+        "cd vendored && echo x >> .git/config; mv .git away; git commit -q --allow-empty -m two"
+    )
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    assert (inner / ".git" / "config").read_bytes() == config
+    log = subprocess.run(
+        ("git", "-C", str(inner), "log", "--oneline"), capture_output=True, text=True, check=True
+    )
+    assert len(log.stdout.splitlines()) == 2, ended.output
+
+
+async def test_g8_a_folder_of_a_larger_repository_is_seen_with_it_and_written_alone(box: Box) -> None:
+    below = box.root / "sub"
+    processes = type(box.processes)(str(below))
+    inside = Box(below, box.home, box.outside, processes, box.claimed)
+    try:
+        ended = await inside.run(
+            "git log --oneline | wc -l; echo x > ../main.py; echo x > here; echo x >> ../.git/config"
+        )
+        if not box.claimed:
+            assert box.is_labelled(ended, "build")
+            return
+        assert ended.output.startswith("1\n"), ended.output
+        assert (box.root / "main.py").read_text() == "print(1)\n" and (below / "here").exists()
+        secrets = await inside.run("cat ../.env", "read")
+        assert CANARY not in secrets.output
+    finally:
+        await processes.close()

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from tests.workspace.sandbox.boxes import Box
 
+from cockpit.errors import SettingsInvalid
 from cockpit.plugin.launching import Launch, SealBroken
 from cockpit.plugin.workspace import SandboxMissing
 from cockpit.workspace.children import ProcessFailed
 from cockpit.workspace.processes import LocalProcesses
 from cockpit.workspace.sandbox import landlock, probing
-from cockpit.workspace.sandbox.values import SandboxSettings
+from cockpit.workspace.sandbox.values import SandboxSettings, sandbox_settings
 
 EXPECTED = "COCKPIT_EXPECT_SANDBOX"
 
@@ -79,6 +80,12 @@ async def test_g9_without_bubblewrap_the_reason_names_what_mends_it(
         assert not (box.root / "trace").exists()
     finally:
         await processes.close()
+
+
+def test_a_word_that_settings_do_not_know_is_refused() -> None:
+    assert [sandbox_settings(word).use for word in ("auto", "required", "off")] == ["auto", "required", "off"]
+    with pytest.raises(SettingsInvalid, match="maybe"):
+        sandbox_settings("maybe")
 
 
 async def test_g9_what_is_switched_off_says_so(box: Box) -> None:

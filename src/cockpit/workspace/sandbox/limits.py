@@ -6,7 +6,6 @@ user, root, against a limit: there a control group counts them, where one can be
 
 import contextlib
 import os
-import resource
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +44,9 @@ def limits(uid: int, groups: Path = GROUPS) -> Limits:
 
 def numbers() -> tuple[tuple[str, int], ...]:
     """Each limit by its name, never above what cockpit itself has."""
+    # Windows has no such module, and imports this one.
+    import resource
+
     wanted = (
         ("nproc", resource.RLIMIT_NPROC, PROCESSES),
         ("fsize", resource.RLIMIT_FSIZE, FILE_SIZE),
