@@ -23,7 +23,7 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import Json, Mode, UserMessage
-from cockpit.protocol.ops import DecidePlan, Prompt, SelectMode
+from cockpit.protocol.ops import Decide, DecidePlan, Prompt, SelectMode
 from cockpit.settings.files import user_file
 
 PLAN: Mapping[str, Json] = {
@@ -189,7 +189,9 @@ async def test_a_schedule_approves_no_plan(scripted: Path) -> None:
         turn = await driver.begin("go")
         request = await pending(driver)
         await driver.channel.submit(DecidePlan("d", "schedule:7", "", "approve"))
-        await driver.until(lambda one: "schedule" in getattr(one.event, "text", ""))
+        await driver.until(lambda one: "schedule cannot approve" in getattr(one.event, "text", ""))
+        await driver.channel.submit(Decide("e", "schedule:7", request.id, "allow_once"))
+        await driver.until(lambda one: "schedule cannot answer" in getattr(one.event, "text", ""))
         await driver.decide(request.id, "reject_once")
         await driver.end(turn)
     assert states(driver)[-1] == "rejected"

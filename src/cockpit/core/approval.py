@@ -70,7 +70,10 @@ class Approvals:
             self._asked.pop(request.id, None)
 
     def decide(self, op: Decide) -> None:
-        """A person's answer. One that nothing waits for is said, not obeyed."""
+        """A person's answer. One that nothing waits for, or that a schedule gives, is said, not obeyed."""
+        if op.origin.startswith("schedule:"):
+            self.log.emit(Warned("a schedule cannot answer an approval", "only a person can"))
+            return
         future = self._approvals.get(op.request)
         if future is None or future.done():
             self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
