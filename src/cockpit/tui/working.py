@@ -15,7 +15,8 @@ async def work(desk: "Desk") -> None:
     """Wide: to Work, and from it back; narrow: open or shut the drawer."""
     view, app = desk.app.work, desk.app
     if app.size.width < 100:
-        opened = not view.has_class("-open")
+        # A drawer that opened by itself, for an approval, is gone to before it is shut.
+        opened = not view.has_class("-open") or (view.has_class("-waits") and not view.has_focus)
         view.set_class(opened, "-open")
         (view if opened else app.editor).focus()
     elif view.has_focus:
