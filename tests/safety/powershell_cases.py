@@ -317,7 +317,7 @@ git log --oneline -n 5
 git diff
 Get-Item src
 Compare-Object a b
-gci -rec -fil *.md
+gci -rec -filt *.md
 Get-ChildItem | Out-String
 Get-ChildItem | Group-Object Extension
 'a' | Out-String

@@ -5,6 +5,7 @@ tree-sitter must read it without a fault, and see the same commands, before a li
 """
 
 from cockpit.plugin.safety import CommandPart, Level, Verdict
+from cockpit.safety.powershell.cursor import TOO_DEEP
 from cockpit.safety.powershell.findings import RANK
 from cockpit.safety.powershell.grammar import agrees
 from cockpit.safety.powershell.reader import read
@@ -48,7 +49,9 @@ def _of_text(text: str, reading: Reading) -> list[CommandPart]:
         found.append(_whole(text, "deny", 90, "nul", "it holds a NUL character"))
     if reason := strange(text):
         found.append(_whole(text, "ask", 60, "invisible", reason))
-    if reading.faults:
+    if TOO_DEEP in reading.faults:
+        found.append(_whole(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read to its end"))
+    elif reading.faults:
         found.append(_whole(text, "ask", 45, "ps-syntax", reading.faults[0]))
     if len(text) > MOST:
         found.append(_whole(text, "ask", 60, "ps-long", f"it is longer than {MOST:,} characters"))

@@ -204,6 +204,7 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
     wanting, place = "", 0
     by_place = {at: (name, kind) for name, (kind, at) in parameters.items() if at >= 0}
     last: tuple[str, str] = ("", "v")
+    taken: set[str] = set()
     for word in command.words[1:]:
         said = None if word.joined else parameter_of(word)
         if said is None:
@@ -212,10 +213,11 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
             elif wanting:
                 name, kind = wanting, parameters[wanting][0]
             else:
-                free = [at for at in by_place if at >= place and not _taken(operands, by_place[at][0])]
+                free = [at for at in by_place if at >= place and by_place[at][0] not in taken]
                 name, kind = by_place[min(free)] if free else ("", "x" if by_place else "v")
                 place = min(free) + 1 if free else place + 1
             operands.append(Operand(name, kind, fold_word(word, scope), word))
+            taken.add(name)
             last, wanting = (name, kind), ""
             continue
         wanting = ""
@@ -232,14 +234,11 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
             values = fold_word(word, scope)
             cut = None if values is None else tuple(one.partition(":")[2] for one in values)
             operands.append(Operand(full, parameters[full][0], cut, rest))
+            taken.add(full)
             last = (full, parameters[full][0])
         else:
             wanting = full
     return Bound(tuple(operands), frozenset(switches), tuple(strange))
-
-
-def _taken(operands: list[Operand], name: str) -> bool:
-    return any(one.parameter == name for one in operands)
 
 
 def resolved(said: str, parameters: dict[str, tuple[str, int]]) -> str:

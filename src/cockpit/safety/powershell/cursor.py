@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cockpit.safety.powershell.values import Script
 
 DEPTH = 40
+TOO_DEEP = "it is nested too deep"
 SINGLE, DOUBLE = "'\u2018\u2019\u201a\u201b", '"\u201c\u201d\u201e'
 BLANK = re.compile(r"(?:[^\S\n]|`\r?\n|<#.*?(?:#>|\Z))+", re.DOTALL)
 BETWEEN = re.compile(r"(?:[\s;]|`\n|<#.*?(?:#>|\Z)|#[^\n]*)+", re.DOTALL)

@@ -48,6 +48,13 @@ class Place:
 
 def place(value: str, access: Access, scope: Scope) -> Place:
     """What `value` names. Raises nothing."""
+    key = (value, access, scope.cwd)
+    if key not in scope.seen.places:
+        scope.seen.places[key] = _place(value, access, scope)
+    return scope.seen.places[key]
+
+
+def _place(value: str, access: Access, scope: Scope) -> Place:
     value = FILE_SYSTEM.sub("", value.strip().strip("\"'"))
     flat = value.replace("/", "\\")
     if flat.startswith("\\\\"):

@@ -3,7 +3,7 @@ cannot hide a command. It says what stands there; what is dangerous is told else
 
 import re
 
-from cockpit.safety.powershell.cursor import BETWEEN, BLANK, DEPTH, DOUBLE, SINGLE, Cursor
+from cockpit.safety.powershell.cursor import BETWEEN, BLANK, DEPTH, DOUBLE, SINGLE, TOO_DEEP, Cursor
 from cockpit.safety.powershell.values import (
     Command,
     Element,
@@ -55,10 +55,12 @@ def script(at: Cursor, close: str) -> Script:
     """Statements up to `close`, which is eaten; "" is the end of the text."""
     at.depth += 1
     pipelines: list[Pipeline] = []
+    deeper = 0
     while True:
         at.eat(BETWEEN)
         while at.depth >= DEPTH and at.eat(DEEPER):
-            at.fault("it is nested too deep")
+            at.fault(TOO_DEEP)
+            deeper += 1
         sign = at.look()
         if not sign:
             if close:
@@ -66,6 +68,9 @@ def script(at: Cursor, close: str) -> Script:
             break
         if sign in ")}":
             at.at += 1
+            if deeper:
+                deeper -= 1
+                continue
             if sign == close:
                 break
             at.fault(f"a {sign} too many")

@@ -5,11 +5,15 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from cockpit.plugin.safety import CommandPart
 from cockpit.safety.powershell.values import Command, Expression, Piece, Script, Word
 from cockpit.safety.rules import RuleSet
 from cockpit.safety.values import Ground
+
+if TYPE_CHECKING:
+    from cockpit.safety.powershell.places import Place
 
 MOST = 8
 Values = tuple[str, ...]
@@ -31,6 +35,7 @@ class Seen:
     hardened: tuple[tuple[int, tuple[str, ...]], ...] = ()
     marks: set[str] = field(default_factory=set)
     environment: tuple[tuple[str, str], ...] = ()
+    places: "dict[tuple[str, str, str | None], Place]" = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
 

@@ -5,7 +5,7 @@ Source of the rules: about_Parsing, about_Quoting_Rules and about_Special_Charac
 
 import re
 
-from cockpit.safety.powershell.cursor import DEPTH, DOUBLE, SINGLE, Cursor
+from cockpit.safety.powershell.cursor import DEPTH, DOUBLE, SINGLE, TOO_DEEP, Cursor
 from cockpit.safety.powershell.values import Piece, PieceKind, Word
 
 BARE = re.compile(r"[^\s;|&(){},<>`$@'\"\u2018-\u201e]+")
@@ -82,7 +82,7 @@ def piece(at: Cursor, sign: str, pieces: list[Piece]) -> None:
 def group(at: Cursor, skip: int, close: str, kind: PieceKind, pieces: list[Piece]) -> None:
     at.at += skip
     if at.depth >= DEPTH + 8:
-        at.fault("it is nested too deep")
+        at.fault(TOO_DEEP)
         return
     at.eat(EACH)
     pieces.append(Piece(kind, "", at.script(at, close)))

@@ -1,0 +1,101 @@
+"""`cockpit policy`: verdicts for scripts and for people, in real processes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.command import cockpit
+
+from cockpit.settings import trust
+
+
+def rows(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_lines_come_in_and_verdicts_go_out_one_by_one(root: Path) -> None:
+    given = [
+        {"id": "a", "command": "ls"},
+        {"id": 2, "command": "rm -rf /", "more": True},
+        {"id": "c", "command": "a\0b"},
+        {"id": "d", "command": "echo \udce9"},
+    ]
+    ended = cockpit(
+        "policy", "check", "--shell", "bash", "--jsonl", "--root", str(root), "--home", "/home/dev",
+        cwd=root, stdin="\n".join(map(json.dumps, given)),
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    found = rows(ended.out)
+    assert [row["id"] for row in found] == ["a", 2, "c", "d"]
+    assert [row["verdict"] for row in found[:3]] == ["safe-readonly", "must-block", "must-block"]
+    assert all(row.keys() == {"id", "verdict", "risk", "capabilities", "rules", "reason"} for row in found)
+
+
+def test_a_bad_line_is_named_and_the_others_are_answered(root: Path) -> None:
+    stdin = 'no json\n\n{"id": "1"}\n["x"]\n{"id": "2", "command": "ls"}\n'
+    ended = cockpit("policy", "check", "--shell", "powershell", "--jsonl", cwd=root, stdin=stdin)
+    assert ended.code == 2
+    assert [row["id"] for row in rows(ended.out)] == ["2"]
+    for number in (1, 3, 4):
+        assert f"line {number}:" in ended.err
+
+
+def test_paths_are_told_apart_for_reading_and_writing(root: Path) -> None:
+    given = [
+        {"id": str(at), "path": path} for at, path in enumerate(("a.py", "/etc/passwd", ".git/config", "a\0"))
+    ]
+    ended = cockpit(
+        "policy", "paths", "--jsonl", "--root", str(root), "--home", str(root.parent),
+        cwd=root, stdin="\n".join(map(json.dumps, given)),
+    )  # fmt: skip
+    assert [(row["read"], row["write"]) for row in rows(ended.out)] == [
+        ("allow", "allow"),
+        ("confirm", "deny"),
+        ("allow", "deny"),
+        ("deny", "deny"),
+    ]
+
+
+def test_windows_paths_are_judged_by_their_letters(root: Path) -> None:
+    stdin = '{"id": "1", "path": "\\\\\\\\host\\\\s\\\\f"}\n{"id": "2", "path": "src\\\\a.py"}\n'
+    ended = cockpit(
+        "policy", "paths", "--jsonl", "--os", "windows", "--root", "C:\\proj\\ws", "--home", "C:\\Users\\dev",
+        cwd=root, stdin=stdin,
+    )  # fmt: skip
+    assert [(row["read"], row["write"]) for row in rows(ended.out)] == [("deny", "deny"), ("allow", "allow")]
+
+
+def test_people_read_the_verdict_its_reason_and_what_would_run(root: Path) -> None:
+    ended = cockpit("policy", "check", "--shell", "powershell", "Remove-Item C:\\ -Recurse", cwd=root)
+    assert ended.out.startswith("must-block (risk ") and "it removes C:\\" in ended.out
+    ended = cockpit("policy", "explain", "--shell", "bash", "git diff HEAD", cwd=root)
+    assert "1. git diff" in ended.out and "what would run: git diff --no-ext-diff" in ended.out
+    ended = cockpit("policy", "rules", "--json", cwd=root)
+    assert all(row.keys() == {"id", "level", "source"} for row in json.loads(ended.out))
+    assert "\x1b" not in cockpit("policy", "check", "--shell", "powershell", "a \x1b[31m", cwd=root).out
+
+
+def test_a_bad_rule_file_refuses_with_its_line_and_a_strangers_is_not_read(root: Path) -> None:
+    (root / ".cockpit").mkdir()
+    (root / ".cockpit" / "policy.yaml").write_text("rules:\n  - id: x\n    level: nonsense\n")
+    assert cockpit("policy", "check", "--shell", "bash", "ls", cwd=root).code == 0, "nobody trusts it yet"
+    trust.keep(str(root), True)
+    ended = cockpit("policy", "check", "--shell", "bash", "ls", cwd=root)
+    assert ended.code == 2
+    assert "policy.yaml:" in ended.err and any(f":{line}" in ended.err for line in (2, 3)), ended.err
+
+
+def test_it_starts_without_the_screen_or_a_provider() -> None:
+    script = (
+        "import sys; from cockpit.cli.main import main; main(['policy', 'check', '--shell', 'powershell', 'ls']);"
+        "print(sorted({'textual', 'openai', 'mcp', 'keyring'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_it_wants_a_command_or_lines_not_both(root: Path) -> None:
+    assert cockpit("policy", "check", cwd=root).code == 2
+    assert cockpit("policy", "check", "--jsonl", "ls", cwd=root).code == 2
+    assert cockpit("policy", "paths", cwd=root).code == 2

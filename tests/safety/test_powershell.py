@@ -1,0 +1,154 @@
+"""Verdicts on PowerShell: a table of our own, the shared cases, transformations, noise (G2, G3, G4)."""
+
+import base64
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.safety.powershell_cases import ASKED, REFUSED, UNASKED, lines
+
+from cockpit.plugin.safety import Level
+from cockpit.safety.engine import judge_line
+from cockpit.safety.powershell import judge
+from cockpit.safety.powershell.aliases import ALIASES
+from cockpit.safety.rules import load
+from cockpit.safety.values import Ground
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "powershell.jsonl"
+GROUND = Ground("/proj/ws", "/home/dev")
+RANK = {"allow": 0, "ask": 1, "deny": 2}
+WORDS = {"safe-readonly": 0, "needs-confirm": 1, "must-block": 2}
+
+
+def level(command: str) -> Level:
+    return judge_line(command, "powershell", GROUND, load()).verdict.level
+
+
+@pytest.mark.parametrize("command", lines(REFUSED))
+def test_what_cannot_be_taken_back_is_refused(command: str) -> None:
+    assert level(command) == "deny"
+
+
+@pytest.mark.parametrize("command", lines(ASKED))
+def test_what_has_effects_is_asked_about_and_not_refused(command: str) -> None:
+    assert level(command) == "ask"
+
+
+@pytest.mark.parametrize("command", lines(UNASKED))
+def test_plain_readers_run_unasked(command: str) -> None:
+    assert level(command) == "allow"
+
+
+def test_g2_the_shared_cases_lie_in_their_bands_where_they_are_at_hand() -> None:
+    cases = [json.loads(line) for line in CORPUS.read_text().splitlines()] if CORPUS.exists() else []
+    for case in cases:
+        rank = RANK[level(case["command"])]
+        assert WORDS[case["floor"]] <= rank <= WORDS[case["ceiling"]], case["id"]
+
+
+@pytest.mark.parametrize("alias", sorted(alias for alias, name in ALIASES.items() if name == "remove-item"))
+def test_every_alias_of_a_command_is_the_command(alias: str) -> None:
+    assert level(f"{alias} C:\\ -Recurse") == "deny"
+
+
+def _cased(command: str, number: random.Random) -> str:
+    return "".join(number.choice((sign.upper(), sign.lower())) for sign in command)
+
+
+TRANSFORMS = {
+    "case": _cased,
+    "newline": lambda command, number: f"Get-Date\n{command}",
+    "semicolon": lambda command, number: f"{command}; Get-Date",
+    "block": lambda command, number: f"& {{ {command} }}",
+    "group": lambda command, number: f"$({command})",
+    "assign": lambda command, number: f"$x = {command}",
+    "if": lambda command, number: f"if ($true) {{ {command} }}",
+    "try": lambda command, number: f"try {{ {command} }} catch {{ }}",
+    "function": lambda command, number: f"function f {{ {command} }}; f",
+    "job": lambda command, number: f"Start-Job {{ {command} }}",
+    "background": lambda command, number: f"{command} &",
+    "string": lambda command, number: f'Write-Output "$({command})"',
+    "pipe": lambda command, number: f"{command} | Out-Null",
+    "encode": lambda command, number: "pwsh -enc " + base64.b64encode(command.encode("utf-16-le")).decode(),
+    "each": lambda command, number: f"1 | % {{ {command} }}",
+    "space": lambda command, number: f"   {command}   ",
+    "deep": lambda command, number: "&{" * 50 + command + "}" * 50,
+    "broken": lambda command, number: f"{command} ; 'never closed",
+}
+
+
+@pytest.mark.parametrize("name", sorted(TRANSFORMS))
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(command=st.sampled_from(lines(REFUSED + ASKED + UNASKED)), seed=st.integers(0, 9))
+def test_g2_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) -> None:
+    if name == "case" and (
+        "enc" in command.lower() or " -e" in command or "'" in command or "char" in command
+    ):
+        return
+    changed = TRANSFORMS[name](command, random.Random(seed))
+    assert RANK[level(changed)] >= RANK[level(command)], changed
+
+
+def test_g2_a_backtick_or_quotes_in_a_name_change_nothing() -> None:
+    for said in ("Re`move-Item", "'Remove-Item'", '"Remove-Item"', "Remove-'Item'", 'R"emove"-Item'):
+        assert level(f"& {said} C:\\ -Recurse") == "deny", said
+
+
+SEEDS = (*lines(REFUSED), *lines(ASKED), *lines(UNASKED))
+SIGNS = "`'\"$(){}[]@|&;,<>#%-/\\.:=+*? \n\t\0\u201c\u2019\u2013abcRmX19~" + chr(0x202E) + chr(0xDC80)
+
+
+def _noise(number: random.Random) -> str:
+    if number.random() < 0.3:
+        return "".join(number.choice(SIGNS) for _ in range(number.randrange(60)))
+    text = list(number.choice(SEEDS))
+    for _ in range(number.randrange(1, 6)):
+        at = number.randrange(len(text) + 1)
+        text[at : at + number.randrange(3)] = number.choice(SIGNS)
+    return "".join(text)
+
+
+def test_g3_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
+    number = random.Random(7)
+    rules = load()
+    for _ in range(4_000):
+        text = _noise(number)
+        verdict = judge(text, GROUND, rules).verdict
+        assert verdict.level in RANK and 0 <= verdict.risk <= 100
+        assert "\0" not in text or verdict.level == "deny"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 5000, "$(" * 3000 + "rm C:\\ -r", '"$(' * 3000, "{" * 3000, "@{" * 3000, "a|" * 5000, "`" * 9999,
+     "rm " * 20000, "'" * 30001, "[" * 9000, "<#" * 9000, "-" * 9000, "$a." * 9000, "@'\n" * 3000],
+    ids=lambda text: f"{text[:3]!r} {len(text)}",
+)  # fmt: skip
+def test_g3_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
+    assert judge(text, GROUND, load()).verdict.level != "allow"
+
+
+def test_a_git_reader_is_judged_and_run_in_its_hardened_form() -> None:
+    line = judge_line("git diff HEAD", "powershell", GROUND, load())
+    assert line.verdict.level == "allow"
+    assert line.script.startswith("git diff --no-ext-diff --no-textconv") and line.script.endswith("HEAD")
+    assert dict(line.environment)
+
+
+def test_each_command_is_a_part_with_its_own_verdict() -> None:
+    verdict = judge_line("Get-Date; Remove-Item a | iex", "powershell", GROUND, load()).verdict
+    assert [(part.argv[0], part.level) for part in verdict.parts] == [
+        ("Get-Date", "allow"),
+        ("Remove-Item", "ask"),
+        ("iex", "deny"),
+    ]
+    assert "it runs text as code" in verdict.reason and "fs.delete" in verdict.capabilities
+
+
+def test_a_decoded_command_is_shown_in_the_reason() -> None:
+    encoded = base64.b64encode("rm C:\\ -r".encode("utf-16-le")).decode()
+    verdict = judge_line(f"powershell -enc {encoded}", "powershell", GROUND, load()).verdict
+    assert verdict.level == "deny" and any("rm C:" in part.reason for part in verdict.parts)
