@@ -56,8 +56,8 @@ def _offer_plan(desk: "Desk", state: State) -> None:
     app, request = desk.app, state.plan.request
     if desk.plan_offered == request or len(app.screen_stack) > 1:
         return
-    desk.plan_offered = request
     if not app.editor.text and time.monotonic() - app.typed_at > _CALM:
+        desk.plan_offered = request
         app.run_worker(showing.offer_plan(desk))
 
 

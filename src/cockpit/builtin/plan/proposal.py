@@ -100,7 +100,7 @@ def markdown(proposal: Proposal) -> str:
 def _line(step: Step) -> str:
     what = {"command": "run", "edit": "edit", "note": ""}[step.kind]
     named = _code(step.command if step.kind == "command" else step.path)
-    looks = " (changes nothing)" if step.read_only and step.kind == "command" else ""
+    looks = " (meant to read only)" if step.read_only and step.kind == "command" else ""
     head = f"{what} {named}{looks}: " if what else ""
     return head + " ".join(step.purpose.split())
 
