@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cockpit.plugin.context import Ended, JobView
 from cockpit.plugin.launching import Isolation, Launch, SealBroken
@@ -20,9 +21,10 @@ from cockpit.workspace import environment as environments
 from cockpit.workspace import shells
 from cockpit.workspace.children import Process, ProcessFailed, feed, new_mark, not_found, spawn, whole
 from cockpit.workspace.jobs import Jobs
-from cockpit.workspace.sandbox.holding import Sandbox
-from cockpit.workspace.sandbox.places import surroundings
 from cockpit.workspace.sandbox.values import Held, SandboxSettings
+
+if TYPE_CHECKING:
+    from cockpit.workspace.sandbox.holding import Sandbox
 
 __all__ = ["LocalProcesses", "ProcessFailed"]
 
@@ -36,7 +38,8 @@ class LocalProcesses:
 
     def __init__(self, root: str, sandbox: SandboxSettings | None = None) -> None:
         self._root = root
-        self._sandbox = Sandbox(surroundings(root), sandbox or SandboxSettings())
+        self._settings = sandbox or SandboxSettings()
+        self._sandbox: Sandbox | None = None
         self._running: dict[Process, Held | None] = {}
         self._jobs = Jobs(self._let_go)
         self._closed = False
@@ -47,7 +50,7 @@ class LocalProcesses:
         return shells.posix_shell(command, shutil.which)
 
     async def isolation(self) -> Isolation:
-        return await self._sandbox.isolation()
+        return await (await self._box()).isolation()
 
     async def run(
         self,
@@ -103,7 +106,7 @@ class LocalProcesses:
     async def _let_go(self, process: Process) -> None:
         await process.finish()
         held = self._running.pop(process, None)
-        if held is not None and (mended := await self._sandbox.release(held)):
+        if held is not None and (mended := await (await self._box()).release(held)):
             said = f"\n[put back what the command had changed, and must not: {', '.join(mended)}]\n"
             process.child.output.feed(said.encode(errors="replace"))
 
@@ -129,7 +132,8 @@ class LocalProcesses:
         if launch.seal() != seal:
             raise SealBroken("what would run is not what was approved; nothing was started", "call it again")
         mark = new_mark()
-        held = await _held(self._sandbox, launch, mark.variable)
+        box = await self._box()
+        held = await _held(box, launch, mark.variable)
         try:
             _must_be_there(launch, held)
             process = await spawn(
@@ -142,7 +146,7 @@ class LocalProcesses:
                 fds=held.fds,
             )
         except BaseException:
-            await whole(self._sandbox.release(held))
+            await whole(box.release(held))
             raise
         finally:
             for fd in held.fds:
@@ -155,6 +159,13 @@ class LocalProcesses:
             await whole(self._let_go(process))
             raise ProcessFailed(CLOSED)
         return process
+
+    async def _box(self) -> "Sandbox":
+        """The sandbox, made with the first question for it: a start does not wait for it."""
+        if self._sandbox is None:
+            made = await asyncio.to_thread(_sandbox_of, self._root, self._settings)
+            self._sandbox = self._sandbox or made
+        return self._sandbox
 
     def _must_be_open(self) -> None:
         if self._closed:
@@ -181,7 +192,8 @@ class LocalProcesses:
         self._closed = True
         await asyncio.gather(*(self._let_go(process) for process in tuple(self._running)))
         await self._jobs.all_over()
-        self._sandbox.close()
+        if self._sandbox is not None:
+            self._sandbox.close()
 
 
 def _must_be_there(launch: Launch, held: Held) -> None:
@@ -193,17 +205,26 @@ def _must_be_there(launch: Launch, held: Held) -> None:
         raise not_found(program, launch.cwd)
 
 
-async def _held(sandbox: Sandbox, launch: Launch, mark: tuple[str, str]) -> Held:
+def _sandbox_of(root: str, settings: SandboxSettings) -> "Sandbox":
+    from cockpit.workspace.sandbox.holding import Sandbox
+    from cockpit.workspace.sandbox.places import surroundings
+
+    return Sandbox(surroundings(root), settings)
+
+
+async def _held(sandbox: "Sandbox", launch: Launch, mark: tuple[str, str]) -> Held:
     """How `launch` is held. Cancelled while that is made ready, it cleans up what was made."""
     making = asyncio.ensure_future(sandbox.hold(launch, mark))
     try:
         return await asyncio.shield(making)
+    except OSError as error:
+        raise ProcessFailed(f"the sandbox could not be made ready, nothing ran: {error}") from error
     except asyncio.CancelledError:
         await whole(_undone(sandbox, making))
         raise
 
 
-async def _undone(sandbox: Sandbox, making: "asyncio.Future[Held]") -> None:
+async def _undone(sandbox: "Sandbox", making: "asyncio.Future[Held]") -> None:
     await asyncio.wait({making})
     if making.cancelled() or making.exception() is not None:
         return

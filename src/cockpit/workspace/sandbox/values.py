@@ -1,10 +1,12 @@
 """What a sandbox is told, and what it hands back. Plain values."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cockpit.errors import SettingsInvalid
-from cockpit.workspace.sandbox.proxy import Proxy
+
+if TYPE_CHECKING:
+    from cockpit.workspace.sandbox.proxy import Proxy
 
 Use = Literal["auto", "required", "off"]
 
@@ -55,4 +57,4 @@ class Held:
     fds: tuple[int, ...] = ()
     token: int = -1
     before: tuple[tuple[str, str], ...] = ()
-    proxy: Proxy | None = None
+    proxy: "Proxy | None" = None
