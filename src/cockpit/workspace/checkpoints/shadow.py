@@ -125,7 +125,7 @@ class Shadow:
 
     def now(self, path: str) -> Kept | None:
         """The file at `path` as it is; its bytes are not kept by this."""
-        file = self._look(path, None)
+        file = _look(self.root, path, None, self._limits)
         return file.kept if file is not None else None
 
     def left_out(self) -> tuple[tuple[str, Kept], ...]:
@@ -224,7 +224,7 @@ class Shadow:
     def _begin_paths(self, call: Call, paths: tuple[str, ...]) -> None:
         before: Before = {}
         for path in paths:
-            file = self._look(path, self.objects)
+            file = _look(self.root, path, self.objects, self._limits)
             before[path] = file.kept if file is not None else None
         self.objects.settle()
         missing = {
@@ -246,7 +246,7 @@ class Shadow:
 
     def _observe(self, path: str) -> Kept | None:
         """Take the file at `path` as known, so that the next look finds nothing new in it."""
-        file = self._look(path, self.objects)
+        file = _look(self.root, path, self.objects, self._limits)
         if self._tree is not None and not os.path.isabs(path):
             self._tree.put(path, file)
             self._remember((path,))
@@ -256,15 +256,15 @@ class Shadow:
         if self._tree is not None:
             self._remembered.add(self._tree, ((path, self._tree.find(path)) for path in paths))
 
-    def _look(self, path: str, objects: Objects | None) -> File | None:
-        real = _at(self.root, path)
-        try:
-            facts = os.lstat(real)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if not is_kind(facts.st_mode):
-            return None
-        return looked(real, path, facts, objects, self._limits, time.time_ns())
+
+def _look(root: str, path: str, objects: Objects | None, limits: Limits) -> File | None:
+    """The file at `path` as it is; its bytes are kept in `objects`, where there are some."""
+    real = _at(root, path)
+    try:
+        facts = os.lstat(real)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return looked(real, path, facts, objects, limits, time.time_ns()) if is_kind(facts.st_mode) else None
 
 
 def _at(root: str, path: str) -> str:
