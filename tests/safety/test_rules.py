@@ -131,17 +131,20 @@ def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
         ("rules: [\n", 2, "YAML"),
         ("rules:\n  - {id: a, level: allow, argv: {program: '*'}, reason: x}\n", 2, "names its programs"),
         (
-            "rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x}\n  - {id: a, level: ask, argv: {program: y}, reason: x}\n",
+            "rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x}\n  - {id: a, level: "
+            "ask, argv: {program: y}, reason: x}\n",
             3,
             "line 2",
         ),
         (
-            "rules:\n  - id: a\n    level: ask\n    argv: {program: x}\n    reason: x\n    examples: {match: [y]}\n",
+            "rules:\n  - id: a\n    level: ask\n    argv: {program: x}\n    reason: x\n    "
+            "examples: {match: [y]}\n",
             2,
             "does not match",
         ),
         (
-            "rules:\n  - id: a\n    level: ask\n    argv: {program: x}\n    reason: x\n    examples: {not_match: [x]}\n",
+            "rules:\n  - id: a\n    level: ask\n    argv: {program: x}\n    reason: x\n    "
+            "examples: {not_match: [x]}\n",
             2,
             "matches",
         ),

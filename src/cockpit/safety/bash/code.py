@@ -4,7 +4,8 @@ import re
 
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.findings import Finding, ask, deny
-from cockpit.safety.bash.places import place, tree
+from cockpit.safety.bash.places import place
+from cockpit.safety.bash.trees import tree
 from cockpit.safety.bash.words import Word, ansi_quoted
 from cockpit.safety.values import Ground
 

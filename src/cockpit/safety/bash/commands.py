@@ -55,7 +55,8 @@ class Redirect:
 class Command:
     """One simple command. `cwd` is where it runs, None where that is not known; `near` is the best guess
     and only ever used against it. `nested` says that its words lie inside a string and not in the line.
-    `under` are the wrappers around it."""
+    `under` are the wrappers around it. `program` is the name of the program without its folder, ""
+    where there is none; `arguments` the words behind it, as far as they can be guessed."""
 
     text: str
     words: tuple[Word, ...]
@@ -66,17 +67,14 @@ class Command:
     stdin: Flow = field(default_factory=Flow)
     nested: bool = False
     under: tuple[str, ...] = ()
+    program: str = field(init=False, default="")
+    arguments: tuple[str, ...] = field(init=False, default=())
 
-    @property
-    def program(self) -> str:
-        """The name of the program, without its folder; "" where there is none or it is not known."""
+    def __post_init__(self) -> None:
         name = self.words[0].guess if self.words else ""
-        return name.rstrip("/").rpartition("/")[2]
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The words behind the program, as far as they can be guessed."""
-        return tuple(word.guess for word in self.words[1:])
+        # Asked for dozens of times by those who judge.
+        object.__setattr__(self, "program", name.rstrip("/").rpartition("/")[2])
+        object.__setattr__(self, "arguments", tuple(word.guess for word in self.words[1:]))
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ import re
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.findings import Finding, ask, deny
 from cockpit.safety.bash.operands import Operand, plain_operands
-from cockpit.safety.bash.places import tree
+from cockpit.safety.bash.trees import tree
 from cockpit.safety.bash.words import Word
 from cockpit.safety.values import Ground
 from cockpit.workspace.words import words

@@ -3,8 +3,8 @@
 import posixpath
 
 from cockpit.safety.bash.commands import SILENT, Command, Flow
-from cockpit.safety.bash.unwrap import SHELLS
 from cockpit.safety.bash.words import words_known
+from cockpit.safety.bash.wrappers import SHELLS
 from cockpit.workspace.words import words
 
 FETCHERS = words(

@@ -9,8 +9,8 @@ from cockpit.safety.bash import code, files, host, operands, origins, readers, s
 from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask
 from cockpit.safety.bash.operands import Operand
-from cockpit.safety.bash.unwrap import SHELLS, TRANSPARENT
 from cockpit.safety.bash.words import UNKNOWN
+from cockpit.safety.bash.wrappers import SHELLS, TRANSPARENT
 from cockpit.safety.rules import RuleSet
 from cockpit.safety.rules.values import Rule
 from cockpit.safety.values import Ground

@@ -7,7 +7,7 @@ from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask, deny
 from cockpit.safety.bash.flows import FETCHERS
 from cockpit.safety.bash.operands import Operand
-from cockpit.safety.bash.unwrap import SHELLS
+from cockpit.safety.bash.wrappers import SHELLS
 from cockpit.workspace.words import words
 
 INTERPRETERS = re.compile(

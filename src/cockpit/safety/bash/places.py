@@ -7,6 +7,7 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from cockpit.safety.bash.words import GLOBS, MILD, ONE, SET, SET_END, STAR, UNKNOWN, Word, shown
@@ -124,7 +125,8 @@ def place(word: Word, cwd: str | None, near: str, ground: Ground) -> Place:
             return Place(text[:200], "unknown", "it is no path that can be checked by eye")
     if "\ue000" <= max(text, default="") <= "\ue00a" and any(sign in text for sign in (UNKNOWN, MILD)):
         return _half_known(text, near, ground)
-    spots = [_spot(path, cwd, near, ground) for path in candidates(text, near, ground)]
+    # Of a pattern the first candidate is looked up; the others are names that it may hide.
+    spots = [_spot(path, cwd, near, ground, not at) for at, path in enumerate(candidates(text, near, ground))]
     worst = max(spots, key=lambda spot: spot.rank)
     if worst.kind in ("plain", "outside") and cwd is None and not text.startswith("/"):
         return Place(worst.path, "unknown", "the folder it runs in is not known")
@@ -144,7 +146,7 @@ def _half_known(text: str, near: str, ground: Ground) -> Place:
     return Place(shown(text).replace(UNKNOWN, "…"), "unknown", "the path is only known when it runs")
 
 
-def _spot(text: str, cwd: str | None, near: str, ground: Ground) -> Place:
+def _spot(text: str, cwd: str | None, near: str, ground: Ground, looked: bool = True) -> Place:
     if NET.match(text):
         return Place(text, "socket", "it is a network connection")
     if text == "" or names.fault(text):
@@ -154,8 +156,8 @@ def _spot(text: str, cwd: str | None, near: str, ground: Ground) -> Place:
     plain = plain[1:] if plain.startswith("//") else plain
     if QUIET.fullmatch(plain):
         return Place(plain, "quiet")
-    real = _real(joined)
     first = _letters(plain, ground)
+    real = real_path(joined) if looked else plain
     if real == plain:
         return first
     second = _letters(real, ground)
@@ -164,13 +166,14 @@ def _spot(text: str, cwd: str | None, near: str, ground: Ground) -> Place:
     return max(first, second, key=lambda spot: spot.rank)
 
 
-def _real(path: str) -> str:
+def real_path(path: str) -> str:
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return posixpath.normpath(path)
 
 
+@lru_cache(maxsize=4096)
 def _letters(path: str, ground: Ground) -> Place:
     """What a normal absolute path names."""
     if PROCESS.match(path):
@@ -267,61 +270,3 @@ def matches(word: Word, cwd: str | None) -> list[str] | None:
     pattern = _pattern(last)
     fitting = [f"{folder}/{name}" if folder else name for name in found if fnmatch.fnmatchcase(name, pattern)]
     return None if len(found) >= 2000 else fitting
-
-
-TOP = re.compile(
-    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|"
-    r"Applications|private|Volumes|"
-    r"home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)"
-    r"|/(etc|usr|bin|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*"
-    r"|/(var|opt|srv|nix|run|private|Volumes)/[^/]+|/(home|Users)/[^/]+"
-)
-LOCAL = re.compile(r"/usr/local/[^/]+/.+|/dev/shm/.+|/var/tmp.*|/private/tmp/.+|/usr/src/.+")
-PERSONAL = words(
-    """
-    Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work
-    code dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap
-    """
-)
-
-
-def tree(word: Word, cwd: str | None, near: str, ground: Ground) -> str:
-    """Why doing something to everything below `word` would be a catastrophe, or ""."""
-    text = word.text
-    if len(text) > LONGEST:
-        return ""
-    if UNKNOWN in text or MILD in text:
-        # Only what stands before it is known: `/etc/$x` is the system's whatever x is.
-        guess = posixpath.normpath(
-            posixpath.join(near, shown(text.replace(MILD, UNKNOWN)).replace(UNKNOWN, "x"))
-        )
-        return _catastrophe(guess, ground, False) if HARD_SYSTEM.match(guess) else ""
-    for path in candidates(text, near, ground):
-        everything = text.endswith((STAR, STAR + "/"))
-        joined = posixpath.join(near, path)
-        whole = {posixpath.normpath(joined), _real(joined)}
-        if everything:
-            whole |= {posixpath.dirname(posixpath.normpath(joined).rstrip("/"))}
-            whole -= {posixpath.normpath(joined)} if posixpath.dirname(joined.rstrip("/")) in whole else set()
-        for one in whole:
-            if reason := _catastrophe(one[1:] if one.startswith("//") else one, ground, everything):
-                return reason
-    return ""
-
-
-def _catastrophe(path: str, ground: Ground, everything: bool) -> str:
-    if path == ground.root or (within(path, ground.root) and path != ground.root):
-        return ""
-    if within(ground.root, path):
-        return f"{path} holds the workspace and more"
-    if within(ground.home, path):
-        return f"{path} is the home folder or holds it"
-    if path == "/tmp" and everything:
-        return ""
-    if TOP.fullmatch(path) and not LOCAL.fullmatch(path):
-        return f"{path} belongs to the system or to a person"
-    home = HOMES.match(path)
-    base = home[0] if home else ground.home
-    if posixpath.dirname(path) == base and posixpath.basename(path) in PERSONAL:
-        return f"{path} is a person's own data"
-    return ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from cockpit.safety.bash import places, scripts
 from cockpit.safety.bash.commands import Command
+from cockpit.safety.bash.fitting import fits, is_open
 from cockpit.safety.bash.words import MILD, UNKNOWN, Word
 from cockpit.safety.rules.values import Rule
 from cockpit.safety.values import Ground
@@ -108,7 +109,7 @@ def _git_fault(command: Command, at: int, ground: Ground) -> str:
         one = before.pop(0).guess
         if one == "-C" and before:
             spot = places.place(before.pop(0), folder, command.near, ground)
-            if not _open(spot, ground):
+            if not is_open(spot, ground):
                 return "it looks at another folder"
             folder = spot.path
         elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
@@ -141,12 +142,9 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
         ):
             if rule.whole and text in ("(", ")", "!", ","):
                 continue
-            if _version_only(rule) or not text.startswith("+") or text == "+":
-                plain.append(word)
-            elif text in rule.options or rule.id == "read.date":
-                plain.append(word)
-            else:
+            if text.startswith("+") and text != "+" and not _version_only(rule) and rule.id != "read.date":
                 return f"{word.guess} is not among the options that only read"
+            plain.append(word)
         elif _version_only(rule):
             plain.append(word)
         elif text == "--":
@@ -192,7 +190,7 @@ def _option(
             return no
         given.add(name)
         if sign:
-            return "" if kind and _fits(Word(value), kind.lstrip("?"), command, ground) else no
+            return "" if kind and fits(Word(value), kind.lstrip("?"), command, ground) else no
         if kind and not kind.startswith("?"):
             return _value(rest, kind, command, ground) or ""
         return ""
@@ -204,10 +202,10 @@ def _option(
             return no
         given.add(f"-{letter}")
         if kind.startswith("?"):
-            return "" if _fits(Word(text[at + 1 :]), "PATTERN", command, ground) else no
+            return "" if fits(Word(text[at + 1 :]), "PATTERN", command, ground) else no
         if kind:
             if text[at + 1 :]:
-                return "" if _fits(Word(text[at + 1 :]), kind, command, ground) else no
+                return "" if fits(Word(text[at + 1 :]), kind, command, ground) else no
             return _value(rest, kind, command, ground)
     return ""
 
@@ -216,7 +214,7 @@ def _value(rest: list[Word], kind: str, command: Command, ground: Ground) -> str
     if not rest:
         return "an option has no value"
     word = rest.pop(0)
-    return "" if _fits(word, kind, command, ground) else f"{word.guess} is not what the option may be given"
+    return "" if fits(word, kind, command, ground) else f"{word.guess} is not what the option may be given"
 
 
 def _operands(plain: list[Word], rule: Rule, given: set[str], command: Command, ground: Ground) -> str:
@@ -233,70 +231,6 @@ def _operands(plain: list[Word], rule: Rule, given: set[str], command: Command, 
         kind = types[min(at, len(types) - 1)]
         if types[0].startswith("!") and at and len(types) == 1:
             return f"{word.guess} is one word too many"
-        if not _fits(word, kind, command, ground):
+        if not fits(word, kind, command, ground):
             return f"{word.guess} is not an operand that only reads"
     return ""
-
-
-def _fits(word: Word, kind: str, command: Command, ground: Ground) -> bool:
-    """Whether a word is what a type allows."""
-    if kind == "TEXT":
-        return UNKNOWN not in word.text and not (word.taints & {"secret"})
-    if kind in ("READ_PATH", "NAME_PATH", "REV"):
-        return _readable(word, kind, command, ground)
-    text = word.literal
-    if kind == "PATTERN":
-        return word.sure and MILD not in word.text and UNKNOWN not in word.text
-    if text is None:
-        return False
-    match kind[0]:
-        case "=" | "!":
-            return text in kind[1:].split("|")
-        case "/":
-            return re.fullmatch(kind[1:], text) is not None
-    match kind:
-        case "NUMBER":
-            return re.fullmatch(r"[+-]?\d{1,9}[bkKMGcw%]?", text) is not None
-        case "NAME":
-            return re.fullmatch(r"[\w.+-]+", text) is not None and not text.startswith("-")
-        case "SED":
-            return scripts.sed_prints(text)
-        case "AWK":
-            return scripts.awk_prints(text)
-        case _:
-            return kind == "ANY"
-
-
-def _readable(word: Word, kind: str, command: Command, ground: Ground) -> bool:
-    if not word.sure or (word.text == "-" and kind == "READ_PATH"):
-        return word.text == "-"
-    if kind == "REV" and (
-        ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
-    ):
-        tail = Word(word.text.rpartition(":")[2])
-        return (
-            word.literal is not None and places.place(tail, command.cwd, command.near, ground).rank <= 1
-        ) or (
-            word.literal is not None
-            and ":" not in word.text
-            and "/../" not in word.text
-            and not word.text.startswith(("/", "../"))
-        )
-    if word.text.startswith("/dev/fd/"):
-        return True
-    spot = places.place(word, command.cwd, command.near, ground)
-    if not _open(spot, ground):
-        return False
-    found = places.matches(word, command.cwd)
-    if found is None:
-        return False
-    for one in found:
-        inner = places.place(Word(one), command.cwd, command.near, ground)
-        if one.startswith("-") or not _open(inner, ground):
-            return False
-    return True
-
-
-def _open(spot: places.Place, ground: Ground) -> bool:
-    """Whether reading it needs nobody: inside the workspace and no secret."""
-    return spot.rank <= 1 or (spot.kind == "protected" and places.within(spot.path, ground.root))

@@ -1,15 +1,16 @@
 """One simple command in the walk: its words, redirections and assignments, the functions and nested
 commands it calls, and what it changes for those behind it."""
 
-import posixpath
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cockpit.safety.bash import flows
 from cockpit.safety.bash.commands import SILENT, Command, Flow, Redirect, Scope
+from cockpit.safety.bash.declared import assigned
+from cockpit.safety.bash.effects import effects, located, moved
 from cockpit.safety.bash.unwrap import Inner, unwrap
-from cockpit.safety.bash.words import MILD, UNKNOWN, Word
+from cockpit.safety.bash.words import ARGUMENT, Word
 from cockpit.workspace.words import words
 
 if TYPE_CHECKING:
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
 WORDS = 200  # of one command that are looked at one by one
 STRINGS = 4  # scripts inside scripts
-ARGUMENT = words(
-    """
-    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
-    command_substitution process_substitution arithmetic_expansion number brace_expression regex
-    extglob_pattern
-    """
-)
 SUBSCRIPTS = words(
     """
     read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait readonly
@@ -111,7 +105,7 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
     walk.incoming = stdin
     for child in node.named_children:
         if child.type == "variable_assignment":
-            given.append(_assigned(walk, child, scope))
+            given.append(assigned(walk, child, scope))
         elif child.type == "command_name":
             words += walk.folder.fold(child.named_children[0] if child.named_child_count else child, scope)
         elif child.type == "herestring_redirect":
@@ -190,8 +184,11 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
     if (body := scope.functions.get(name)) is not None and "/" not in made.words[0].guess:
         return _call(walk, made, body, scope)
     emit(walk, made)
-    flow = flows.output(made)
-    for inner in unwrap(made):
+    flow, nested = flows.output(made), unwrap(made)
+    if nested:
+        # What a wrapper writes is what the command inside writes.
+        flow = Flow(flow.taints - ({"secret"} if name == "env" else frozenset()), "", flow.piped)
+    for inner in nested:
         flow = flow.joined(_inside(walk, made, inner, scope))
     if made.stdin.text is not None and (script := _fed(made)) is not None:
         flow = flow.joined(_inside(walk, made, Inner(script=Word(script, False, made.stdin.taints)), scope))
@@ -199,13 +196,13 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
         known = reading.files.get(path)
         if known is not None and known.text:
             _inside(walk, made, Inner(script=Word(known.text, False, known.taints)), scope)
-    _effects(walk, made, scope)
+    effects(walk, made, scope)
     return flow
 
 
 def _fed(made: Command) -> str | None:
     """The script a shell reads from its stdin."""
-    from cockpit.safety.bash.unwrap import SHELLS
+    from cockpit.safety.bash.wrappers import SHELLS
 
     reads = all(one.startswith("-") and "c" not in one for one in made.arguments if one != "/dev/stdin")
     if made.program in SHELLS and (reads or "-s" in made.arguments):
@@ -219,7 +216,7 @@ def _fed(made: Command) -> str | None:
 
 def _scripts(made: Command, scope: Scope) -> list[str]:
     """The files that `made` runs: itself, or the operand of a shell."""
-    from cockpit.safety.bash.unwrap import SHELLS
+    from cockpit.safety.bash.wrappers import SHELLS
 
     if not made.words:
         return []
@@ -255,7 +252,7 @@ def _inside(walk: "Walk", made: Command, inner: Inner, scope: Scope) -> Flow:
     there = scope if same else scope.copy()
     kept, there.under = there.under, (*scope.under, made.program)
     if inner.cwd is not None:
-        there.move(_folder(inner.cwd, there))
+        there.move(moved(inner.cwd, there))
     if inner.script is None:
         nested = replace(
             made,
@@ -276,134 +273,6 @@ def _inside(walk: "Walk", made: Command, inner: Inner, scope: Scope) -> Flow:
         reading.strings -= 1
     there.under = kept
     return flow
-
-
-def _effects(walk: "Walk", made: Command, scope: Scope) -> None:
-    """What a builtin changes for the commands behind it."""
-    name, words = made.program, made.words[1:]
-    if name in ("cd", "pushd"):
-        operands = [word for word in words if not (word.guess.startswith("-") and len(word.guess) > 1)]
-        scope.move(_folder(operands[0], scope) if operands else walk.reading.ground.home)
-    elif name == "popd":
-        scope.move(None)
-    elif name == "set" and any(word.guess == "--" or not word.guess.startswith(("-", "+")) for word in words):
-        scope.arguments = tuple(word for word in words if word.guess != "--")
-    elif name in ("read", "mapfile", "readarray", "getopts", "select", "printf", "unset", "shift", "let"):
-        chosen = words if name != "printf" else words[1:2] if words[:1] and words[0].guess == "-v" else ()
-        for word in chosen:
-            taints = made.stdin.taints
-            text = (made.stdin.text or "").strip() if name == "read" else ""
-            scope.names[word.guess] = Word(text or UNKNOWN, False, taints)
-        if name == "shift" and scope.arguments is not None:
-            scope.arguments = scope.arguments[1:]
-    for at in range(len(words)):
-        if name in (
-            "curl",
-            "wget",
-            "tee",
-            "aria2c",
-            "base64",
-            "xxd",
-            "openssl",
-            "dd",
-            "cp",
-            "mv",
-            "fetch",
-            "scp",
-        ):
-            path = _written(name, words, at)
-            if path:
-                source = flows.output(replace(made, redirects=())).taints | _copied(walk, made, scope)
-                walk.reading.files[located(path, scope)] = Flow(source, made.stdin.text)
-
-
-def _copied(walk: "Walk", made: Command, scope: Scope) -> frozenset[str]:
-    found = [walk.reading.files.get(located(one, scope)) for one in made.arguments if not one.startswith("-")]
-    return frozenset().union(*(one.taints for one in found if one))
-
-
-def _written(name: str, words: tuple[Word, ...], at: int) -> str:
-    """The file that word `at` of a fetching or copying command names, or ""."""
-    text = words[at].guess
-    before = words[at - 1].guess if at else ""
-    if name in ("curl", "wget", "aria2c", "fetch") and re.match(r"[a-z]+://|www\.|[\w.-]+\.\w+/", text):
-        return text.rstrip("/").split("?")[0].rpartition("/")[2]
-    if before in ("-o", "-O", "--output", "--output-document", "-out") or re.fullmatch(
-        r"-[a-zA-Z]*[oO]", before
-    ):
-        return text
-    if text.startswith(("--output=", "--output-document=", "of=")):
-        return text.partition("=")[2]
-    if name in ("curl", "wget") and re.match(r"-[oO][^-]", text):
-        return text[2:]
-    return text if name in ("tee", "cp", "mv", "scp") and not text.startswith("-") else ""
-
-
-def _folder(word: Word, scope: Scope) -> str | None:
-    text = word.guess
-    if UNKNOWN in text or MILD in text or text == "-" or not word.sure or word.literal is None:
-        if text.startswith("/") or (UNKNOWN not in text and MILD not in text and text != "-"):
-            scope.near = posixpath.normpath(posixpath.join(scope.near, text))
-        return None
-    if not text.startswith("/") and scope.cwd is None:
-        scope.near = posixpath.normpath(posixpath.join(scope.near, text))
-        return None
-    return posixpath.normpath(posixpath.join(scope.cwd or "/", text))
-
-
-def located(text: str, scope: Scope) -> str:
-    """An operand as an absolute path, by the best guess of where the line stands."""
-    return posixpath.normpath(posixpath.join(scope.near, text))
-
-
-def assignments(walk: "Walk", node: "Node", scope: Scope) -> Flow:
-    """`x=1 y=2` alone: known to all that follows."""
-    nodes = [node] if node.type == "variable_assignment" else node.named_children
-    given = [_assigned(walk, one, scope) for one in nodes if one.type == "variable_assignment"]
-    scope.names.update(given)
-    emit(walk, Command(_text(node), (), tuple(given), (), scope.cwd, scope.near))
-    return SILENT
-
-
-def _assigned(walk: "Walk", node: "Node", scope: Scope) -> tuple[str, Word]:
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    left = _text(name)
-    if name is not None and name.type == "subscript":
-        walk.words(name, scope)
-        walk.reading.note("subscript", left)
-    if value is None:
-        return left, Word("")
-    if value.type == "array":
-        items = walk.words(value, scope)
-        return left, Word(" ".join(item.text for item in items), False)
-    word = walk.folder.one(value, scope)
-    if any(child.type == "+=" for child in node.children) and left in scope.names:
-        return left, Word(scope.names[left].text + word.text, False, word.taints)
-    return left, word
-
-
-def declaration(walk: "Walk", node: "Node", scope: Scope) -> Flow:
-    """`export`, `declare`, `local`, `readonly`, `unset`: assignments that a command makes."""
-    words, given = [Word(_text(node).split(None, 1)[0])], []
-    for child in node.named_children:
-        if child.type == "variable_assignment":
-            given.append(_assigned(walk, child, scope))
-        elif child.type in ARGUMENT:
-            words += walk.folder.fold(child, scope)
-        else:
-            words.append(Word(_text(child)))
-    scope.names.update(given)
-    run(walk, Command(_text(node), tuple(words), tuple(given), (), scope.cwd, scope.near, Flow()), scope)
-    return SILENT
-
-
-def test(walk: "Walk", node: "Node", scope: Scope) -> Flow:
-    """`[ ... ]` and `[[ ... ]]`: their words as those of `test`."""
-    words = [Word("test"), *walk.words(node, scope)]
-    operators = re.findall(r"\s(-[a-z]{1,2})\s", _text(node))
-    words += [Word(one) for one in operators if one in ("-v", "-R", "-eq", "-ne", "-lt", "-gt", "-le", "-ge")]
-    run(walk, Command(_text(node), tuple(words), (), (), scope.cwd, scope.near, Flow()), scope)
-    return SILENT
 
 
 def _text(node: "Node | None") -> str:

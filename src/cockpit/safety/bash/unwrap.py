@@ -5,134 +5,7 @@ from dataclasses import dataclass
 
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.words import UNKNOWN, Word
-from cockpit.workspace.words import words
-
-SHELLS = words("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash")
-# program: (options that take the next word, words before the command). Long options with `=` need none.
-PREFIX: dict[str, tuple[str, int]] = {
-    "sudo": (
-        "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --role --type --chroot",
-        0,
-    ),
-    "doas": ("-u -C -a", 0),
-    "pkexec": ("--user", 0),
-    "gosu": ("", 1),
-    "su-exec": ("", 1),
-    "env": ("-u -C --unset --chdir", 0),
-    "nice": ("-n --adjustment", 0),
-    "ionice": ("-c -n -P -u --class --classdata", 0),
-    "chrt": ("-T -P -D", 1),
-    "taskset": ("", 1),
-    "timeout": ("-s -k --signal --kill-after", 1),
-    "gtimeout": ("-s -k --signal --kill-after", 1),
-    "nohup": ("", 0),
-    "setsid": ("", 0),
-    "stdbuf": ("-i -o -e --input --output --error", 0),
-    "unbuffer": ("", 0),
-    "time": ("-f -o --format --output", 0),
-    "command": ("", 0),
-    "builtin": ("", 0),
-    "exec": ("-a", 0),
-    "coproc": ("", 0),
-    "noglob": ("", 0),
-    "nocorrect": ("", 0),
-    "xargs": (
-        "-I -n -P -L -d -s -E -a --max-args --max-procs --max-lines --delimiter --arg-file --replace",
-        0,
-    ),
-    "watch": ("-n --interval", 0),
-    "flock": ("-w -E --timeout --conflict-exit-code", 1),
-    "busybox": ("", 0),
-    "toybox": ("", 0),
-    "strace": ("-e -o -p -s -u -E -a -I -O -S -P -b -X", 0),
-    "ltrace": ("-e -o -p -s -u -a -l -x -n", 0),
-    "chroot": ("", 1),
-    "unshare": ("-S -G --root --wd --setuid --setgid", 0),
-    "nsenter": ("-t -S -G --target --setuid --setgid", 0),
-    "setpriv": ("--reuid --regid", 0),
-    "prlimit": ("-p --pid", 0),
-    "numactl": ("", 0),
-    "fakeroot": ("-l -s -i -b", 0),
-    "caffeinate": ("-t -w", 0),
-    "proxychains": ("-f", 0),
-    "proxychains4": ("-f", 0),
-    "torsocks": ("", 0),
-    "valgrind": ("", 0),
-    "systemd-run": ("-u -p -E -H -M --unit --property --setenv --uid --gid", 0),
-    "runuser": ("-u -g", 0),
-    "xvfb-run": ("-n -s -e -f", 0),
-    "firejail": ("", 0),
-    "dbus-run-session": ("", 0),
-    "catchsegv": ("", 0),
-    "ccache": ("", 0),
-    "then": ("", 0),
-    "do": ("", 0),
-    "!": ("", 0),
-    "ld.so": ("--library-path --preload", 0),
-}
-RUNNERS = {
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("pipenv", "run"),
-    ("hatch", "run"),
-    ("pdm", "run"),
-    ("rye", "run"),
-    ("bundle", "exec"),
-    ("pnpm", "exec"),
-    ("npm", "exec"),
-    ("mise", "exec"),
-    ("direnv", "exec"),
-    ("conda", "run"),
-    ("perf", "stat"),
-    ("perf", "record"),
-    ("xcrun", "--"),
-}
-# These add nothing of their own: as harmless as what they run.
-TRANSPARENT = words("time command builtin nice timeout stdbuf ionice")
-SSH_VALUES = words("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B")
-SCRIPT_OPTIONS = {
-    "su": ("-c", "--command", "--session-command"),
-    "runuser": ("-c", "--command"),
-    "sg": ("-c",),
-    "script": ("-c", "--command"),
-    "flock": ("-c", "--command"),
-    "nix-shell": ("--run", "--command"),
-    "tar": ("--to-command", "--use-compress-program", "--info-script", "--rsh-command", "-I", "-F"),
-    "rsync": ("-e", "--rsh"),
-    "man": ("-P", "--pager"),
-    "git": (
-        "--exec",
-        "-x",
-        "--tree-filter",
-        "--index-filter",
-        "--env-filter",
-        "--msg-filter",
-        "--ext-cmd",
-        "--extcmd",
-        "--upload-pack",
-        "--receive-pack",
-    ),
-    "hyperfine": ("--prepare", "--setup", "--cleanup"),
-    "tmux": (),
-    "screen": ("-X",),
-    "entr": (),
-    "fzf": ("--preview",),
-    "rg": ("--pre",),
-    "sort": ("--compress-program",),
-    "zip": ("-TT", "--unzip-command"),
-    "scp": ("-S",),
-    "ssh": ("-oProxyCommand",),
-    "split": ("--filter",),
-    "npx": ("-c", "--call"),
-    "npm": ("-c", "--call"),
-    "pnpm": ("-c",),
-    "socat": (),
-    "ncat": ("-c", "-e", "--exec", "--sh-exec"),
-    "nc": ("-c", "-e"),
-    "netcat": ("-c", "-e"),
-    "parallel": (),
-    "osascript": (),
-}
+from cockpit.safety.bash.wrappers import PREFIX, RUNNERS, SCRIPT_OPTIONS, SHELLS, SSH_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +46,8 @@ def unwrap(command: Command) -> list[Inner]:
     elif name == "parallel":
         found += _parallel(command.words)
     elif name in ("tmux", "screen", "xterm", "gnome-terminal", "expect", "at", "batch"):
-        rest = [word for word in command.words[1:] if not word.guess.startswith("-")]
-        found.append(Inner(script=Word(" ".join(word.text for word in rest), False)))
+        line = " ".join(word.text for word in command.words[1:] if not word.guess.startswith("-"))
+        found.append(Inner(script=Word(line, False)))
         found += [Inner(script=word) for word in command.words[1:] if " " in word.guess]
     if name in PREFIX and not (name == "command" and command.words[1].guess in ("-v", "-V")):
         found += _prefix(name, command)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 DEEPEST = 28  # substitutions and groups in one another
-MOST = 600  # simple commands that are looked at one by one
+MOST = 300  # simple commands that are looked at one by one
 LOOPS = 16  # values of a loop that are tried one by one
 WORDS = words(
     """
@@ -84,6 +84,10 @@ class Walk:
         flow = SILENT
         for child in node.named_children:
             flow = flow.joined(self.statement(child, scope, stdin))
+            if self.reading.left <= 0:
+                # One piece for all that is left: what was read already is in it again, which harms nobody.
+                self.reading.unread.append(_text(node))
+                break
             if scope.doubtful:
                 scope.doubtful = False
                 scope.cwd = None
@@ -103,7 +107,7 @@ class Walk:
             reading.depth -= 1
 
     def _statement(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
-        from cockpit.safety.bash import simple
+        from cockpit.safety.bash import declared, simple
 
         match node.type:
             case "command":
@@ -117,11 +121,11 @@ class Walk:
             case "subshell":
                 return self.block(node, scope.copy(), stdin)
             case "variable_assignment" | "variable_assignments":
-                return simple.assignments(self, node, scope)
+                return declared.assignments(self, node, scope)
             case "declaration_command" | "unset_command":
-                return simple.declaration(self, node, scope)
+                return declared.declaration(self, node, scope)
             case "test_command":
-                return simple.test(self, node, scope)
+                return declared.test(self, node, scope)
             case "for_statement":
                 return self._for(node, scope, stdin)
             case "function_definition":
@@ -131,6 +135,7 @@ class Walk:
             case "compound_statement" if (node.text or b"").startswith(b"(("):
                 self.words(node, scope)
                 self.reading.note("arithmetic", _text(node))
+                self.reading.unread.append(_text(node))
                 return SILENT
             case "c_style_for_statement":
                 self.reading.note("arithmetic", _text(node))

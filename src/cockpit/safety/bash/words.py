@@ -7,11 +7,14 @@ still be compared: whoever needs certainty asks `literal`.
 import re
 from dataclasses import dataclass, field
 
+from cockpit.workspace.words import words
+
 UNKNOWN = "\ue000"  # only known when it runs
 MILD = "\ue001"  # not known, and harmless to print
 STAR, ONE, SET, SET_END = "\ue002", "\ue003", "\ue004", "\ue005"
 BRACE, COMMA, BRACE_END = "\ue006", "\ue007", "\ue008"
 TILDE, SPLIT = "\ue009", "\ue00a"
+SIGNS = re.compile("[\ue000-\ue00a]")
 GLOBS = frozenset({STAR, ONE, SET})
 ACTIVE = {"*": STAR, "?": ONE, "[": SET, "]": SET_END, "{": BRACE, ",": COMMA, "}": BRACE_END, "~": TILDE}
 PLAIN = {sign: letter for letter, sign in ACTIVE.items()}
@@ -33,6 +36,16 @@ RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 MOST = 64  # words that one brace list may become; more are unknown
 
 
+# The nodes of the tree that are words.
+ARGUMENT = words(
+    """
+    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
+    command_substitution process_substitution arithmetic_expansion number brace_expression regex
+    extglob_pattern
+    """
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """`text` is what it will be, with signs for what is not known. `sure` is False where the text is
@@ -47,9 +60,7 @@ class Word:
     @property
     def literal(self) -> str | None:
         """The text where all of it is known, a glob counting as not."""
-        return (
-            self.text if self.sure and not any("\ue000" <= sign <= "\ue00a" for sign in self.text) else None
-        )
+        return self.text if self.sure and not SIGNS.search(self.text) else None
 
     @property
     def guess(self) -> str:
@@ -59,7 +70,7 @@ class Word:
 
 def shown(text: str) -> str:
     """Signs of globs and braces back as letters."""
-    if not any("\ue000" <= sign <= "\ue00a" for sign in text):
+    if not SIGNS.search(text):
         return text
     return "".join(PLAIN.get(sign, " " if sign == SPLIT else sign) for sign in text)
 
