@@ -1,9 +1,11 @@
 """`write`: create a file, or replace all of one."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
 from cockpit.builtin import changing
+from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
@@ -22,7 +24,12 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     wanted = parse(Write, arguments)
     real = context.workspace.resolve(wanted.path, "write")
     content = wanted.content.encode("utf-8", "surrogatepass")
-    return await changing.previewed(context, f"write {wanted.path}", (WriteFile(real, content),))
+    title = f"write {wanted.path}"
+    with suppress(OSError, CockpitError):
+        # Who means to create a file must see that there is one.
+        if (await context.workspace.files.stat(real)).size:
+            title += ", which exists: all of it is replaced"
+    return await changing.previewed(context, title, (WriteFile(real, content),))
 
 
 async def run(arguments: Arguments, context: Context) -> Done:
