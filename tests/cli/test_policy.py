@@ -88,7 +88,8 @@ def test_a_bad_rule_file_refuses_with_its_line_and_a_strangers_is_not_read(root:
 
 def test_it_starts_without_the_screen_or_a_provider() -> None:
     script = (
-        "import sys; from cockpit.cli.main import main; main(['policy', 'check', '--shell', 'powershell', 'ls']);"
+        "import sys; from cockpit.cli.main import main\n"
+        "main(['policy', 'check', '--shell', 'powershell', 'ls'])\n"
         "print(sorted({'textual', 'openai', 'mcp', 'keyring'} & set(sys.modules)))"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

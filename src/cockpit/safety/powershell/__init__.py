@@ -76,6 +76,8 @@ def _together(text: str, seen: Seen) -> list[CommandPart]:
         )
     if {"shadow", "delete"} <= seen.marks:
         found.append(_whole(text, "deny", 95, "ps-shadow", "it removes backups"))
+    if {"get-credential", "export-clixml"} <= set(seen.names):
+        found.append(_whole(text, "deny", 90, "ps-credentials", "it keeps a password in a file"))
     if seen.overdeep:
         found.append(_whole(text, "deny", 90, "ps-deep", "it is nested too deep to be read"))
     return found

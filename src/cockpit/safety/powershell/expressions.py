@@ -62,6 +62,8 @@ def judge_pieces(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
     found += _code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
         found.append(deny("ps-shadow", "it removes backups", "host.mutate"))
+    if {"win32shutdown", "reboot"} & set(members):
+        found.append(deny("ps-power", "it turns the machine off", "host.mutate"))
     if "win32_shadowcopy" in flat:
         scope.seen.marks.add("shadow")
     if {"delete", "remove"} & set(members):

@@ -19,6 +19,9 @@ def judge_cmdlet(
         found += judge_operand(name, operand, recursive, scope)
     if name in ("remove-item", "clear-item") and not any(one.kind == "d" for one in bound.operands):
         found += _fed_delete(name, fed, scope)
+    if name in ("get-content", "copy-item") and not any(one.kind == "r" for one in bound.operands):
+        for value in fed or ():
+            found += judge_operand(name, Operand("path", "r", (value,), None), False, scope)
     if name == "new-item":
         found += _named_item(bound, scope)
     if bound.strange:

@@ -24,8 +24,23 @@ SWITCHED_OFF = re.compile(
     r"enablelua|disableantispyware|disablerealtime|amsi|tamperprotection|scriptblocklogging|wdigest", re.I
 )
 # Per program: a pattern over its arguments, the id, what it is.
+GUARDS = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
 REFUSED: tuple[tuple[str, str, str, str], ...] = (
     ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it plants or changes a task that runs later"),
+    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes"),
+    ("robocopy", r"[a-z]:\\(windows|users|program files)?\\?\s.*/(mir|purge)",
+     "ps-delete-tree", "it empties a drive"),
+    ("stop-service", GUARDS, "ps-defender", "it stops the machine's protection"),
+    ("set-service", GUARDS, "ps-defender", "it stops the machine's protection"),
+    ("stop-process", r"msmpeng|lsass|csrss|winlogon|cockpit",
+     "ps-defender", "it ends protection or the session"),
+    ("uninstall-windowsfeature", r"defender", "ps-defender", "it removes the machine's protection"),
+    ("disable-windowsoptionalfeature", r"defender", "ps-defender", "it removes the machine's protection"),
+    ("invoke-cimmethod", r"win32shutdown|shutdowntracker|reboot", "ps-power", "it turns the machine off"),
+    ("invoke-wmimethod", r"win32shutdown|reboot", "ps-power", "it turns the machine off"),
+    ("set-psreadlineoption", r"historysavestyle|savenothing", "ps-logs", "it hides what was typed"),
+    ("new-object", r"sockets\.(tcpclient|udpclient|socket|tcplistener)",
+     "ps-remote", "it opens a way in from outside"),
     ("vssadmin", r"delete|resize", "ps-shadow", "it removes backups"),
     ("wbadmin", r"delete|stop", "ps-shadow", "it removes backups"),
     ("bcdedit", r"/(set|delete|deletevalue|create|import)", "ps-shadow", "it changes how the machine starts"),

@@ -26,6 +26,8 @@ def judge_unknown(
             ]
     if name in native.PLAIN:
         found.append(ask("ps-program", f"{name} shows things of the machine", "fs.read", risk=15))
+    if always is not None and "-" not in name:
+        found += [one for one in judge_program(said, command, arguments, scope) if one.level == "deny"]
     if always is None:
         found += judge_program(said, command, arguments, scope)
     return found

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 MOST = 8
 Values = tuple[str, ...]
+# Members that are the place itself, or one beside it that is guarded as well.
+SAME_PLACE = frozenset(
+    {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
+     "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -71,6 +76,8 @@ def fold(pieces: tuple[Piece, ...], scope: Scope) -> Values | None:
                 piece.script is not None and (inner := fold_script(piece.script, scope)) is not None
             ):
                 options.append(inner)
+            case "member" if piece.text in SAME_PLACE:
+                continue
             case _:
                 skip = True
     if skip:
