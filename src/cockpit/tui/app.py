@@ -16,6 +16,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -23,6 +24,7 @@ from textual.widgets import TextArea
 from cockpit.tui import themes
 from cockpit.tui.actions import ACTIONS
 from cockpit.tui.bars import Bar, Standing, hint_line, top_line
+from cockpit.tui.clean import clean
 from cockpit.tui.composer.editor import Editor
 from cockpit.tui.messages import Typed
 from cockpit.tui.palette import Palette, colours_of
@@ -96,6 +98,18 @@ class Cockpit(App[int]):
         self.set_reactive(App.theme, themes.DEFAULT)  # quietly: nothing is styled yet that would need it
         self.stylesheet.set_variables(self.get_css_variables())
         self.palette = Palette(colours_of(self.current_theme))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Say something in passing. Names in it act on no terminal and are no markup."""
+        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=markup)
 
     def get_driver_class(self) -> type[Driver]:
         if self.options.real:

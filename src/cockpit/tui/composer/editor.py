@@ -9,6 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from cockpit.tui.clean import clean
 from cockpit.tui.painting import paint_now
 
 Purpose = Literal["prompt", "note", "answer"]
@@ -85,6 +86,10 @@ class Editor(TextArea, inherit_css=False):
         self.answers: dict[str, str] = {}  # key: action, while an approval waits
         self.tries: tuple[str, ...] = ()
         self.bound: dict[str, str] = {}  # key: action, from the table and the person's keymap
+
+    def load_text(self, text: str) -> None:
+        """Text from a completion, the history or a turn before: nothing in it acts on the terminal."""
+        super().load_text(clean(text))
 
     def ask(self, purpose: Purpose, placeholder: str = "") -> None:
         """Write for another purpose; the draft of a prompt is the App's to keep."""

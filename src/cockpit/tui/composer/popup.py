@@ -7,6 +7,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from cockpit.tui.clean import one_line
 from cockpit.tui.palette import Palette
 from cockpit.tui.trace.layout import Line, Piece, shortened, shortened_path, width_of
 from cockpit.tui.trace.strips import to_strip
@@ -84,9 +85,9 @@ class Popup(Widget):
 
 def _row(row: "Completion", chosen: bool, width: int) -> Line:
     ground = "selection" if chosen else "panel"
-    label = shortened_path(row.label, max(12, width // 2))
+    label = shortened_path(one_line(row.label), max(12, width // 2))
     name = label + " " * max(1, min(26, width // 3) - width_of(label))
-    detail = shortened(row.detail, max(0, width - width_of(name) - 4))
+    detail = shortened(one_line(row.detail), max(0, width - width_of(name) - 4))
     pieces: list[Piece] = [
         (" ▸ " if chosen else "   ", f"person/{ground}"),
         (name, f"body/{ground}{'+b' if chosen else ''}"),

@@ -7,6 +7,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from cockpit.tui.clean import clean
 from cockpit.tui.palette import Palette
 from cockpit.tui.trace.layout import Line, width_of
 
@@ -22,12 +23,13 @@ def to_strip(line: Line, width: int, palette: Palette, marks: Sequence[Mark] = (
             strip: Strip = cache[2]
             return strip
     whole_row = any(end == -2 for _, end, _ in marks)
-    segments = [Segment(text, palette[key]) for text, key in line.pieces if text]
+    # The last gate: whatever was laid out, nothing in it acts on the terminal.
+    segments = [Segment(clean(text), palette[key]) for text, key in line.pieces if text]
     if marks and not whole_row:
         segments = _marked(segments, marks, palette)
     used = sum(width_of(segment.text) for segment in segments)
     fill = palette[line.fill]
-    right = [Segment(text, palette[key]) for text, key in line.right]
+    right = [Segment(clean(text), palette[key]) for text, key in line.right]
     taken = sum(width_of(segment.text) for segment in right)
     free = width - used
     if right and free > taken:
