@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from bench import headless, keys, start, still, stop, stream, turns
+from bench import checkpoints, headless, keys, start, still, stop, stream, turns
 from bench.figures import Figure, table
 from bench.ground import Ground, ground
 from bench.navigation import figures as navigation
@@ -33,6 +33,7 @@ FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "verdicts": safety.verdicts,
     "hour": safety.hour,
     "costs": safety.costs,
+    "checkpoints": checkpoints.looks,
 }
 
 

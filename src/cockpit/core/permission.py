@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from cockpit.core.agent import Agent
+from cockpit.core.agent import Agent, Host
 from cockpit.core.approval import Answered
 from cockpit.core.judgement import SENDING, Circumstances, judge
 from cockpit.core.ledger import Settled, audited, part_of, refusals, settled
@@ -62,7 +62,7 @@ async def permit(
     verdict = await judge(judged, deciders, host.all_rules(), now)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
-    preview = _profiled(preview, verdict)
+    preview = _profiled(preview, verdict, host)
     match verdict.level:
         case "allow":
             host.audit.decided(agent.path, call, verdict, "allow")
@@ -88,11 +88,15 @@ async def permit(
     return Permitted(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
 
 
-def _profiled(preview: Preview | None, verdict: Verdict) -> Preview | None:
-    """The preview with the profile that the verdict asks for: from here on it is sealed."""
+def _profiled(preview: Preview | None, verdict: Verdict, host: Host) -> Preview | None:
+    """The preview with the profile that the verdict asks for: from here on it is sealed. A folder outside
+    of the root is not there in any profile."""
     if preview is None or preview.launch is None:
         return preview
-    return replace(preview, launch=replace(preview.launch, profile=verdict.sandbox or "build"))
+    inside = host.workspace.is_inside(preview.launch.cwd)
+    profile = (verdict.sandbox or "build") if inside else "none"
+    hosts = host.settings.words("sandbox.hosts") if profile == "net" else ()
+    return replace(preview, launch=replace(preview.launch, profile=profile, hosts=hosts))
 
 
 def _seal(preview: Preview | None) -> str:
