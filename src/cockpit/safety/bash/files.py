@@ -1,6 +1,7 @@
 """What a command would do to files: secrets read, protected places written, trees destroyed, disks."""
 
 import re
+from dataclasses import replace
 
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.findings import Finding, ask, deny
@@ -42,18 +43,10 @@ DELETERS = words(
     rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv
     """
 )
-READ_LEVEL = {
-    "secret": "deny",
-    "process": "deny",
-    "project secret": "ask",
-    "own": "ask",
-    "device": "ask",
-    "outside": "ask",
-    "system": "ask",
-    "unknown": "ask",
-    "persist": "ask",
-    "socket": "ask",
-}
+READ_ASKS = frozenset(
+    {"secret", "process", "project secret", "own", "device", "outside", "system", "unknown", "persist"}
+)
+RAW = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapper/|disk)")
 
 
 def look(command: Command, named: list[Operand], ground: Ground) -> list[Finding]:
@@ -62,77 +55,51 @@ def look(command: Command, named: list[Operand], ground: Ground) -> list[Finding
     return [*found, *_trees(command, ground), *_disks(command, named), *_modes(command, named, ground)]
 
 
+# What writing there means: level, rule, the words around the path, capabilities, risk.
+WRITES: dict[str, Finding] = {
+    "protected": deny("write.protected", "it writes {text}: {why}", "persist", "fs.write"),
+    "persist": deny("write.persist", "it writes {text}: {why}", "persist", "fs.outside"),
+    "own": deny("write.own", "it changes cockpit's own files: {path}", "agent.self"),
+    "secret": deny("write.secret", "it writes {text}: {why}", "persist", "fs.outside"),
+    "system": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
+    "process": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
+    "device": deny("write.device", "it writes to the device {path}", "host.mutate"),
+    "outside": ask(
+        "write.outside", "it writes {path}, outside of the workspace", "fs.write", "fs.outside", risk=55
+    ),
+    "unknown": ask("write.unknown", "what {text} names is only known when it runs", "fs.write", risk=50),
+    "project secret": ask("write.secret-file", "it writes {text}, a file for secrets", "fs.write", risk=60),
+    "plain": ask("write.inside", "it writes {text}", "fs.write", risk=30),
+}
+
+
 def _operand(operand: Operand, command: Command) -> list[Finding]:
+    if operand.place.kind == "socket":
+        return [_socket(operand.word.guess)]
+    return _write(operand, command) if operand.written else _read(operand, command)
+
+
+def _write(operand: Operand, command: Command) -> list[Finding]:
     spot, text = operand.place, operand.word.guess
-    if operand.written:
-        match spot.kind:
-            case "protected":
-                if command.program == "mkdir":
-                    return [
-                        ask(
-                            "write.protected",
-                            f"it makes a folder at {text}: {spot.reason}",
-                            "fs.write",
-                            risk=70,
-                        )
-                    ]
-                return [deny("write.protected", f"it writes {text}: {spot.reason}", "persist", "fs.write")]
-            case "persist":
-                return [deny("write.persist", f"it writes {text}: {spot.reason}", "persist", "fs.outside")]
-            case "own":
-                return [deny("write.own", f"it changes cockpit's own files: {spot.path}", "agent.self")]
-            case "secret":
-                if command.program in ("chmod", "chown", "mkdir", "ssh-keygen"):
-                    return [ask("write.secret", f"it changes {text}: {spot.reason}", "fs.outside", risk=70)]
-                return [deny("write.secret", f"it writes {text}: {spot.reason}", "persist", "fs.outside")]
-            case "system" | "process":
-                return [
-                    deny("write.system", f"it changes the system: {spot.path}", "host.mutate", "fs.outside")
-                ]
-            case "device":
-                return [deny("write.device", f"it writes to the device {spot.path}", "host.mutate")]
-            case "socket":
-                return [_socket(text)]
-            case "outside":
-                return [
-                    ask(
-                        "write.outside",
-                        f"it writes {spot.path}, outside of the workspace",
-                        "fs.write",
-                        "fs.outside",
-                        risk=55,
-                    )
-                ]
-            case "unknown":
-                return [
-                    ask("write.unknown", f"what {text} names is only known when it runs", "fs.write", risk=50)
-                ]
-            case "project secret":
-                return [
-                    ask("write.secret-file", f"it writes {text}, a file for secrets", "fs.write", risk=60)
-                ]
-            case "plain":
-                return [ask("write.inside", f"it writes {text}", "fs.write", risk=30)]
-            case _:
-                return []
-    if spot.kind == "socket":
-        return [_socket(text)]
-    level = READ_LEVEL.get(spot.kind)
+    if spot.kind == "protected" and command.program == "mkdir":
+        return [ask("write.protected", f"it makes a folder at {text}: {spot.reason}", "fs.write", risk=70)]
+    if spot.kind == "secret" and command.program in ("chmod", "chown", "mkdir", "ssh-keygen"):
+        return [ask("write.secret", f"it changes {text}: {spot.reason}", "fs.outside", risk=70)]
+    form = WRITES.get(spot.kind)
+    if form is None:
+        return []
+    reason = form.reason.replace("{why}", spot.reason).replace("{path}", spot.path).replace("{text}", text)
+    return [replace(form, reason=reason)]
+
+
+def _read(operand: Operand, command: Command) -> list[Finding]:
+    spot, text = operand.place, operand.word.guess
     if spot.kind in ("secret", "process") and operand.shown:
-        return [
-            deny(
-                "read.secret",
-                f"it reads {text}: {spot.reason}",
-                "secret.read",
-                risk=90,
-                alternative="ask the person for the one value you need",
-            )
-        ]
-    if spot.kind == "device" and re.match(
-        r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapper/|disk)", spot.path
-    ):
+        found = deny("read.secret", f"it reads {text}: {spot.reason}", "secret.read", risk=90)
+        return [replace(found, alternative="ask the person for the one value you need")]
+    if spot.kind == "device" and RAW.match(spot.path):
         return [deny("read.device", f"it reads the raw device {spot.path}", "secret.read", "host.mutate")]
-    if level is None or command.program in ("cd", "pushd"):
+    if spot.kind not in READ_ASKS or command.program in ("cd", "pushd"):
         return []
     if spot.kind == "project secret":
         return [ask("read.secret-file", f"it reads {text}: {spot.reason}", "secret.read", risk=60)]

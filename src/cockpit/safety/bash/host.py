@@ -26,6 +26,8 @@ DEFENCES = re.compile(
     r"auditd|firewalld|apparmor|ufw|falco|fail2ban|clamav|crowdstrike|falcon|selinux|osquery|sshd?$|"
     r"rsyslog|systemd-journald|iptables|nftables|defender|wazuh|snort|tripwire|ossec|sysmon"
 )
+ELEVATORS = words("sudo doas su pkexec gosu su-exec runuser")
+VIEWS = words("chroot nsenter unshare mount umount swapoff swapon pivot_root capsh")
 COCKPIT = re.compile(r"cockpit")
 
 
@@ -48,40 +50,20 @@ def look(command: Command, ground: Ground) -> list[Finding]:
         *programs.containers(name, given),
         *programs.cockpit(command),
     ]
-    if set(command.under) & {"sudo", "doas", "su", "pkexec", "gosu", "runuser"} or name in (
-        "sudo",
-        "doas",
-        "su",
-        "pkexec",
-    ):
+    if ELEVATORS & {name, *command.under}:
         found.append(ask("privilege", "it runs with the rights of another user", "priv", risk=70))
-    if name in (
-        "chroot",
-        "nsenter",
-        "unshare",
-        "mount",
-        "umount",
-        "swapoff",
-        "swapon",
-        "pivot_root",
-        "capsh",
-    ):
-        inside = name == "nsenter" and ("1" in given or "--target=1" in given)
-        risky = inside or (
-            name == "mount" and any(one in ("remount,rw", "-oremount,rw") for one in given) and "/" in given
-        )
-        found.append(
-            deny("host.escape", f"{name} leaves what holds it in", "priv", "host.mutate")
-            if risky
-            else ask(
-                "host.mount",
-                f"{name} changes what programs see of the machine",
-                "priv",
-                "host.mutate",
-                risk=75,
-            )
-        )
-    return found
+    return [*found, *_views(name, given)]
+
+
+def _views(name: str, given: tuple[str, ...]) -> list[Finding]:
+    """Programs that change what is seen of the machine."""
+    if name not in VIEWS:
+        return []
+    again = name == "mount" and "/" in given and any("remount,rw" in one for one in given)
+    if again or (name == "nsenter" and set(given) & {"1", "--target=1", "-t1"}):
+        return [deny("host.escape", f"{name} leaves what holds it in", "priv", "host.mutate")]
+    told = f"{name} changes what programs see of the machine"
+    return [ask("host.mount", told, "priv", "host.mutate", risk=75)]
 
 
 def _services(name: str, given: tuple[str, ...]) -> list[Finding]:

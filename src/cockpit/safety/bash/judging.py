@@ -61,34 +61,41 @@ def judge(command: Command, setting: Setting) -> Seen:
         # Held in, a reader may read whatever names it is given; what is known of them still counts.
         command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
     named = operands.operands(command, ground)
-    found = files.look(command, named, ground)
-    found += origins.look(command, named, setting.written)
-    found += host.look(command, ground)
     inline, texts = code.look(command, ground)
     if command.stdin.text and command.program not in SHELLS and origins.runs_stdin(command):
         texts.append(command.stdin.text)
-    found += inline
-    found += _assignments(command)
-    held = readers.holding(command, setting.rules.of(command.program)) if command.words else []
-    reads_git = False
-    known: Finding | None = None
-    proven = ""
+    found = [
+        *files.look(command, named, ground),
+        *origins.look(command, named, setting.written),
+        *host.look(command, ground),
+        *inline,
+        *_assignments(command),
+    ]
+    proven, reads_git = "", False
     if command.words:
-        proof = _proof(command, named, setting)
-        if proof.rule is not None:
-            proven, reads_git = proof.rule.id, proof.rule.needs == "git"
-            # What only describes the program does not count where its very words are proven to read.
-            found = [
-                one
-                for one in found
-                if one.level == "deny"
-                or one.rule.startswith(("write.", "assign"))
-                or one.rule in ("privilege", "code.unknown", "mode")
-            ]
-            held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
-            found += _redirected(named, command)
-        elif not held and not found:
-            known = ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45)
+        found, proof = _ruled(command, named, found, setting)
+        if proof is not None:
+            proven, reads_git = proof.id, proof.needs == "git"
+    return Seen(command, _part(command, named, found, proven, ground), tuple(texts), reads_git=reads_git)
+
+
+def _ruled(
+    command: Command, named: list[Operand], found: list[Finding], setting: Setting
+) -> tuple[list[Finding], Rule | None]:
+    """What was found, with what the rules say; and the rule that proves the command, or None."""
+    held = readers.holding(command, setting.rules.of(command.program))
+    proof = _proof(command, named, setting)
+    if proof.rule is not None:
+        # What only describes the program does not count where its very words are proven to read.
+        held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
+        found = [
+            one
+            for one in found
+            if one.level == "deny"
+            or one.rule.startswith(("write.", "assign"))
+            or one.rule in ("privilege", "code.unknown", "mode")
+        ]
+        found += _redirected(named, command)
     found += [
         Finding(
             rule.level,
@@ -100,11 +107,9 @@ def judge(command: Command, setting: Setting) -> Seen:
         )
         for rule in held
     ]
-    if known:
-        found.append(known)
-    if command.words and not proven and not any(one.level != "allow" for one in found):
-        found.append(ask("unknown", f"{command.words[0].guess}: it is not proven to read only", "code.exec"))
-    return Seen(command, _part(command, named, found, proven, ground), tuple(texts), reads_git=reads_git)
+    if proof.rule is None and not found:
+        found.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
+    return found, proof.rule
 
 
 def _redirected(named: list[Operand], command: Command) -> list[Finding]:
