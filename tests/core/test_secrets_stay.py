@@ -13,7 +13,7 @@ from tests.support.provider import Provider, error, finish, stream, text
 from cockpit import paths
 from cockpit.core.options import Options
 from cockpit.protocol.events import ToolCallFinished, Warned
-from cockpit.protocol.ops import Trust
+from cockpit.protocol.ops import SelectMode, Trust
 
 OURS, FOLDERS, TYPED = "cn-env-4f7Qm2Zx9Lw8Kt3", "cn-dotenv-8Hs2Jd7Fk4Pq1", "cn-typed-3Gv9Xc5Rb7Ny2"
 CANARIES = (OURS, FOLDERS, TYPED)
@@ -170,6 +170,14 @@ async def test_a_call_does_not_run_when_its_decision_cannot_be_written(
         assert result.outcome == "error" and "not run" in result.text
         assert any("audit cannot be written" in one.text for one in driver.all(Warned))
     assert not (root / "a.txt").exists()
+
+
+async def test_a_change_of_mode_is_on_record(root: Path) -> None:
+    async with driving(root) as driver:
+        await driver.channel.submit(SelectMode("m", "tui", "full"))
+        await driver.until(lambda one: getattr(one.event, "mode", "") == "full")
+    rows = [json.loads(line) for line in (paths.state() / "audit.jsonl").read_text().splitlines()]
+    assert [(one["what"], one["mode"], one["trusted"]) for one in rows] == [("changed", "full", False)]
 
 
 async def test_the_audit_of_a_session_is_whole_and_its_head_lies_in_the_transcript(

@@ -28,9 +28,9 @@ from cockpit.core.transcript import Transcript
 from cockpit.core.turns import Turns
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.context import Navigator, Workspace
-from cockpit.protocol.events import Warned
+from cockpit.protocol.events import Envelope, SessionChanged, Warned
 from cockpit.protocol.messages import MODES, Mode
-from cockpit.safety.audit import Audit
+from cockpit.safety.audit import Audit, AuditFailed
 from cockpit.safety.redaction import Redactor, secrets_of
 from cockpit.settings import permissions
 from cockpit.settings.files import Settings, add_user_word
@@ -74,6 +74,7 @@ def assemble(ground: Ground, past: Past, reload: Reload, on_close: Callable[[], 
     log.watch(lambda envelope: planning.see(host, envelope))
     if host.mode == "plan":
         main.toolbox.search(f"select:{TOOL}")
+    log.watch(_changes_noted(host))
     log.watch(past.history.see)
     log.watch(session.observers.see)
     return session
@@ -114,6 +115,24 @@ def _host(ground: Ground, past: Past, log: Log, redactor: Redactor) -> Host:
     host.model = _model(host, options)
     host.remember = lambda rule: remember(rule, ground.root)
     return host
+
+
+def _changes_noted(host: Host) -> Callable[[Envelope], None]:
+    """Writes into the audit when mode or trust change: they widen what runs unasked."""
+    known: tuple[Mode, bool] = host.mode, host.trusted
+
+    def see(envelope: Envelope) -> None:
+        nonlocal known
+        event = envelope.event
+        if not isinstance(event, SessionChanged) or (event.mode, event.trusted) == known:
+            return
+        known = event.mode, event.trusted
+        try:
+            host.audit.noted("changed", envelope.agent, mode=event.mode, trusted=event.trusted)
+        except AuditFailed as error:
+            host.log.tell(Warned(error.message, error.hint, "audit"))
+
+    return see
 
 
 def _redactor(ground: Ground) -> Redactor:
