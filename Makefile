@@ -43,7 +43,7 @@ bench: $(VENV)/.dev
 # The long versions of what the suite runs short and seeded.
 fuzz: $(VENV)/.dev
 	@COCKPIT_KILL_POINTS=1000 COCKPIT_FUZZ=1 $(BIN)/python -m pytest -n $(WORKERS) --timeout 1800 \
-		tests/core tests/protocol tests/workspace tests/builtin $(ARGS)
+		tests/core tests/protocol tests/workspace tests/builtin tests/safety $(ARGS)
 
 # Ten steps with a small real model from the package index (93 MB + 34 MB, not in CI).
 smoke-model: $(VENV)/.dev
