@@ -57,11 +57,12 @@ def _judge(element: Element, scope: Scope, fed: Values | None, is_fed: bool) -> 
 
 
 def _walk_pieces(pieces: tuple[Piece, ...], inner: Scope, scope: Scope) -> None:
+    before = inner.cwd
     for piece in pieces:
         if piece.script is not None:
             walk(piece.script, inner if piece.kind == "block" else scope)
     # A block may change the folder: whether it ran is not known.
-    if inner.cwd != scope.cwd:
+    if inner.cwd != before:
         scope.cwd = None
 
 
