@@ -57,11 +57,27 @@ WRAPPERS = (
     "busybox ",
 )
 AROUND = (
-    "{}; true", "true; {}", "true && {}", "false || {}", "( {} )", "{{ {}\n}}", "if true; then {}\n"
-    "fi", "{} &",
-    "for i in 1; do {}\ndone", "\n{}\n", "echo $({}\n)", 'echo "$({}\n)"', "x=1; {}", "cat <({}\n)", "! {}",
-    "f() {{ {}\n}}; f", "while true; do {}\ndone", "echo a | {}", "case a in a) {}\n;; esac", "coproc {}",
-)  # fmt: skip
+    "{}; true",
+    "true; {}",
+    "true && {}",
+    "false || {}",
+    "( {} )",
+    "{{ {}\n}}",
+    "if true; then {}\nfi",
+    "{} &",
+    "for i in 1; do {}\ndone",
+    "\n{}\n",
+    "echo $({}\n)",
+    'echo "$({}\n)"',
+    "x=1; {}",
+    "cat <({}\n)",
+    "! {}",
+    "f() {{ {}\n}}; f",
+    "while true; do {}\ndone",
+    "echo a | {{ {}\n}}",
+    "case a in a) {}\n;; esac",
+    "coproc {{ {}\n}}",
+)
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))

@@ -88,7 +88,10 @@ def test_a_person_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
 
 def test_no_rule_lifts_what_must_not_run(tmp_path: Path) -> None:
     text = """rules:
-  - {id: mine.rm, level: allow, argv: {program: rm, options_allow: [-rf], positional: [READ_PATH, ANY]}, reason: x}
+  - id: mine.rm
+    level: allow
+    argv: {program: rm, options_allow: [-rf], positional: [READ_PATH, ANY]}
+    reason: x
 """
     assert level("rm -rf /", load(user=file(tmp_path, text))) == "deny"
 

@@ -1,9 +1,11 @@
 """The verdict on a command line: one door for both shells. Runs nothing, raises nothing."""
 
 import shlex
+from dataclasses import replace
 from typing import assert_never
 
 from cockpit.plugin.safety import CommandPart, Verdict
+from cockpit.safety.bash import crude
 from cockpit.safety.rules import RuleSet
 from cockpit.safety.values import Ground, Line, Shell
 
@@ -14,7 +16,8 @@ def judge_line(text: str, shell: Shell, ground: Ground, rules: RuleSet) -> Line:
     try:
         return _judge(text, shell, ground, rules)
     except Exception as error:  # the one place: a fault of the reader must never become a yes
-        return unread(text, f"cockpit could not read it ({type(error).__name__}): check it by eye")
+        line = unread(text, f"cockpit could not read it ({type(error).__name__}): check it by eye")
+        return refused(line) if shell == "bash" and crude.is_fatal(text) else line
 
 
 def judge_argv(argv: tuple[str, ...], ground: Ground, rules: RuleSet) -> Line:
@@ -30,6 +33,12 @@ def unread(text: str, reason: str) -> Line:
         may_remember=False, person_only=True, parts=(part,),
     )  # fmt: skip
     return Line(verdict, text)
+
+
+def refused(line: Line) -> Line:
+    """The same line, refused: also unread it plainly holds what must not run."""
+    reason = "it holds what must not run, whatever stands around it"
+    return replace(line, verdict=replace(line.verdict, level="deny", reason=reason, risk=95))
 
 
 def _judge(text: str, shell: Shell, ground: Ground, rules: RuleSet) -> Line:

@@ -30,6 +30,11 @@ MOST = 60
 LETTERS = 4_000  # of all pieces together that are judged one by one
 
 
+def is_fatal(text: str) -> bool:
+    """Whether `text` holds one of the worst things in plain sight. Knows no structure at all."""
+    return FATAL.search(_plain(text, False)) is not None
+
+
 def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPart]:
     """A part for the first thing in `texts` that must not run, else nothing."""
     segments: dict[str, None] = {}

@@ -42,7 +42,12 @@ def assigned(walk: "Walk", node: "Node", scope: Scope) -> tuple[str, Word]:
 
 def declaration(walk: "Walk", node: "Node", scope: Scope) -> Flow:
     """`export`, `declare`, `local`, `readonly`, `unset`: assignments that a command makes."""
-    words, given = [Word(_text(node).split(None, 1)[0])], []
+    from cockpit.safety.bash.simple import is_apart, run
+
+    words, given = [Word(_text(node.children[0]))], []
+    if not is_apart(node):
+        walk.reading.note("syntax", _text(node))
+        walk.reading.unread.append(_text(node))
     for child in node.named_children:
         if child.type == "variable_assignment":
             given.append(assigned(walk, child, scope))
@@ -51,8 +56,6 @@ def declaration(walk: "Walk", node: "Node", scope: Scope) -> Flow:
         else:
             words.append(Word(_text(child)))
     scope.names.update(given)
-    from cockpit.safety.bash.simple import run
-
     run(walk, Command(_text(node), tuple(words), tuple(given), (), scope.cwd, scope.near, Flow()), scope)
     return SILENT
 

@@ -99,7 +99,7 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
     given: list[tuple[str, Word]] = []
     words: list[Word] = []
     extra = list(redirects)
-    if not _apart(node):
+    if not is_apart(node):
         walk.reading.note("syntax", _text(node))
         walk.reading.unread.append(_text(node))
     walk.incoming = stdin
@@ -133,7 +133,7 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
     return Flow(flow.taints, None, flow.piped) if away else flow
 
 
-def _apart(node: "Node") -> bool:
+def is_apart(node: "Node") -> bool:
     """Whether blanks stand between all words. Where they do not, the grammar cut a word in two: bash
     would read another one (`a$b-c$d/` did that)."""
     source, start, last, before = node.text or b"", node.start_byte, -1, ""

@@ -36,8 +36,13 @@ def judge_bash(text: str, ground: Ground, rules: RuleSet) -> Line:
         reason = f"it holds {odd.names}, which ends the text for some readers and not for others"
         return Line(_verdict([_note(text, "deny", 95, "characters", reason)], [], odd), text)
     walk = Walk(ground)
-    walk.script(text, walk.start(), Flow())
     reading = walk.reading
+    try:
+        walk.script(text, walk.start(), Flow())
+    except RecursionError:
+        # Deeper than Python goes: it asks, and what must not run is still looked for in all of it.
+        reading.note("depth", text)
+        reading.unread.append(text)
     setting = Setting(ground, rules, reading.files)
     seen = [judge(command, setting) for command in reading.commands]
     texts = [*reading.unread, *(one for item in seen for one in item.texts)]

@@ -150,9 +150,15 @@ class Walk:
 
     def words(self, node: "Node", scope: Scope) -> list[Word]:
         """All words below a node that is no command: what their substitutions run is seen."""
-        if node.type in WORDS:
-            return self.folder.fold(node, scope)
-        return [word for child in node.named_children for word in self.words(child, scope)]
+        found: list[Word] = []
+        waiting = [node]
+        while waiting:
+            one = waiting.pop()
+            if one.type in WORDS:
+                found += self.folder.fold(one, scope)
+            else:
+                waiting.extend(reversed(one.named_children))
+        return found
 
     def _pipeline(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
         flow = stdin
