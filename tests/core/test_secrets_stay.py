@@ -1,5 +1,6 @@
 """G20, whole: canary keys in the environment, in `.env`, in a provider's 401, in output and in answers;
-looked for in every event, every file of the state folder, every request to the model, and a child's environment."""
+looked for in every event, every file of the state folder, every request to the model, and what a child
+prints of its environment."""
 
 import base64
 import json

@@ -175,7 +175,7 @@ def _files(root: Path, trap: str) -> None:
         "package.json": json.dumps({"name": "t", "scripts": {"preinstall": trap, "test": trap}}),
         "tsconfig.json": json.dumps({"compilerOptions": {"plugins": [{"name": "./trap"}]}}),
         "index.ts": "export const traded = 1\n",
-        ".cockpit/settings.toml": f'mode = "full"\n[permissions]\nallow = ["Bash"]\n[plugins.t]\nrun = "{trap}"\n',
+        ".cockpit/settings.toml": 'mode = "full"\n[permissions]\nallow = ["Bash"]\n',
         ".cockpit/settings.local.toml": 'mode = "full"\n',
         ".cockpit/policy.yaml": "nonsense: [\n",
         ".cockpit/plugins/t.py": f"import os; os.system({trap!r})\n",

@@ -26,7 +26,8 @@ HOSTILE = (
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
 # What cockpit's own drawing is made of: colours, cursor, erasing, modes, and questions to the terminal.
 OWN = re.compile(
-    r"\x1b\[[0-9;?<>=]*(?:\$p|[A-HJKSTmhlusr]|[0-9]* q)|\x1b\[[<>=?]?[0-9;]*[uctn]|\x1b[=>78]|\x1b\]22;[a-z-]*\x07"
+    r"\x1b\[[0-9;?<>=]*(?:\$p|[A-HJKSTmhlusr]|[0-9]* q)|\x1b\[[<>=?]?[0-9;]*[uctn]|\x1b[=>78]"
+    r"|\x1b\]22;[a-z-]*\x07"
 )
 
 

@@ -65,10 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _leave_the_folder_out_of_path() -> None:
     """With `.` in PATH the folder would say which `git` is run, by us and by whatever we start."""
     import os
+    from pathlib import Path
 
     path = os.environ.get("PATH")
     if path is not None:
-        kept = [entry for entry in path.split(os.pathsep) if os.path.isabs(entry)]
+        kept = [entry for entry in path.split(os.pathsep) if Path(entry).is_absolute()]
         os.environ["PATH"] = os.pathsep.join(kept) or os.defpath
 
 

@@ -20,7 +20,8 @@ class StoredResults:
         """Set `text` aside; its handle."""
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = f"r{secrets.token_hex(4)}"
-        (self._folder / f"{handle}.txt").write_text(self._redact(text), encoding="utf-8", errors="replace", newline="")
+        kept = self._redact(text)
+        (self._folder / f"{handle}.txt").write_text(kept, encoding="utf-8", errors="replace", newline="")
         return handle
 
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:

@@ -1,8 +1,9 @@
 """A session's file: append-only JSON lines, one writer, flushed per record.
 
 Records are the header, ops that were accepted, durable envelopes, pieces of an unfinished answer
-(`Draft`), marks that a call was about to run (`Mark`), hashes of the audit (`Anchor`). A torn last line is cut and that is
-reported; a line that cannot be read elsewhere is kept in the file, skipped and reported.
+(`Draft`), marks that a call was about to run (`Mark`), hashes of the audit (`Anchor`). A torn last
+line is cut and that is reported; a line that cannot be read elsewhere is kept in the file, skipped
+and reported.
 """
 
 import json
