@@ -107,10 +107,6 @@ def _prefix(name: str, command: Command) -> list[Inner]:
             continue
         break
     rest = words[at + count :]
-    if name == "coproc":
-        # `coproc NAME { list; }`: the grammar takes the brace for a word.
-        brace = next((index for index, word in enumerate(rest[:2]) if word.guess in ("{", "(")), -1)
-        rest = rest[brace + 1 :]
     if name == "xargs" and any("{}" in word.text for word in rest):
         fed = (command.stdin.text or UNKNOWN).strip()
         rest = tuple(

@@ -21,6 +21,7 @@ NOTES: dict[str, tuple[Level, int, str]] = {
     "arithmetic": ("ask", 50, "arithmetic can run commands hidden in its variables"),
     "expansion": ("ask", 50, "what this expansion gives is only known when it runs"),
     "subscript": ("ask", 60, "a subscript can run commands"),
+    "coproc": ("ask", 45, "it leaves a command running beside the line"),
     "recursion": ("ask", 60, "a function calls itself"),
     "process output": ("ask", 45, "its output is fed to another command"),
     "fork bomb": ("deny", 100, "it starts copies of itself without end"),
