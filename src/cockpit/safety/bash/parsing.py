@@ -1,5 +1,6 @@
 """The syntax tree of a bash line, by tree-sitter-bash. Loaded when first needed."""
 
+import re
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
 LONGEST = 100_000  # bytes; a longer text is looked over, not parsed
 SHORT = 4_000
 SECONDS = 0.03  # for a text whose errors make the parser search
+# The grammar takes what follows it for words. Blanks in its place keep every position.
+COPROC = re.compile(
+    r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|if\b|while\b|until\b|for\b|case\b|select\b|\[\[))"
+)
 
 
 @lru_cache(maxsize=1)
@@ -40,3 +45,8 @@ def parse(source: bytes) -> "Node | None":
         parser.reset()
         return None
     return tree.root_node
+
+
+def without_coproc(text: str) -> str:
+    """`text` with `coproc NAME` before a compound command blanked."""
+    return COPROC.sub(lambda found: " " * len(found[0]), text) if "coproc" in text else text

@@ -1,7 +1,6 @@
 """The walk over every node of a line's tree: what runs, in which folder, fed by what. Judges nothing."""
 
 import posixpath
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,6 @@ from cockpit.workspace.words import words
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# The grammar takes what follows it for words. Blanks in its place keep every position.
-COPROC = re.compile(
-    r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|if\b|while\b|until\b|for\b|case\b|select\b|\[\[))"
-)
 DEEPEST = 28  # substitutions and groups in one another
 MOST = 300  # simple commands that are looked at one by one
 LOOPS = 16  # values of a loop that are tried one by one
@@ -74,7 +69,7 @@ class Walk:
 
     def script(self, text: str, scope: Scope, stdin: Flow) -> Flow:
         """A whole script: the line itself, or the string that a nested shell is given."""
-        plain = COPROC.sub(lambda found: " " * len(found[0]), text) if "coproc" in text else text
+        plain = parsing.without_coproc(text)
         if plain != text:
             self.reading.note("coproc", text)
         root = parsing.parse(plain.encode("utf-8", "replace"))
@@ -94,6 +89,7 @@ class Walk:
             flow = flow.joined(self.statement(child, scope, stdin))
             if self.reading.left <= 0:
                 # One piece for all that is left: what was read already is in it again, which harms nobody.
+                self.reading.note("parts", _text(node))
                 self.reading.unread.append(_text(node))
                 break
             if scope.doubtful:
