@@ -183,3 +183,9 @@ def test_g3_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
         "cat " + "/*" * 5000,
     ):
         assert judge_line(text, "bash", GROUND, load()).verdict.level == "ask"
+
+
+def test_g3_a_line_of_more_commands_than_are_read_is_never_allowed() -> None:
+    for joint in ("; ", "\n", " && ", " | "):
+        for text in (joint.join(["ls"] * 301), "echo $(" + joint.join(["ls"] * 301) + ")"):
+            assert judge_line(text, "bash", GROUND, load()).verdict.level != "allow", joint
