@@ -2,14 +2,10 @@
 it: both see the same line, read once."""
 
 import asyncio
-import os
-import sys
-from pathlib import Path
 
-from cockpit import paths
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import CommandLine
-from cockpit.safety.values import Ground, Line
+from cockpit.safety.values import Line
 
 
 async def judged(line: CommandLine, context: Context) -> Line:
@@ -22,16 +18,6 @@ async def judged(line: CommandLine, context: Context) -> Line:
 def judged_line(line: CommandLine, root: str, trusted: bool, held: bool) -> Line:
     """The same for a root; `held` says that a full sandbox is there. Raises `SettingsInvalid`."""
     from cockpit.safety.engine import judge_line
-    from cockpit.safety.rules import load
+    from cockpit.safety.ground import ground_of, rules_in_force
 
-    project = Path(root) / ".cockpit" / "policy.yaml" if trusted else None
-    own = (str(paths.config()), str(paths.state()), str(paths.cache()))
-    ground = Ground(
-        root=root,
-        home=os.path.realpath(Path.home()),
-        cwd=line.cwd,
-        own=tuple(os.path.realpath(folder) for folder in own),
-        sandbox=held,
-        platform="windows" if sys.platform == "win32" else "posix",
-    )
-    return judge_line(line.text, line.shell, ground, load(paths.config() / "policy.yaml", project))
+    return judge_line(line.text, line.shell, ground_of(root, line.cwd, held), rules_in_force(root, trusted))

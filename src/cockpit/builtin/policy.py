@@ -1,16 +1,21 @@
 """The verdicts of the policy: command lines by their grammar, paths by where they really lie. What it does
 not know is asked about."""
 
+import asyncio
+from typing import Literal
+
 from cockpit.builtin.judging import judged as judge
 from cockpit.plugin import hookimpl
 from cockpit.plugin.safety import Decider, Judged, Verdict
+from cockpit.plugin.tools import Capability
 from cockpit.plugin.values import Register, Scope
+from cockpit.workspace.resolver import Judged as Place
 
 
 @hookimpl
 def register_deciders(register: Register, scope: Scope) -> None:
     register(Decider("commands", commands))
-    register(Decider("outside", outside))
+    register(Decider("places", places))
 
 
 async def commands(judged: Judged) -> Verdict | None:
@@ -25,12 +30,23 @@ async def commands(judged: Judged) -> Verdict | None:
     return None
 
 
-async def outside(judged: Judged) -> Verdict | None:
-    """Paths that leave the project."""
+async def places(judged: Judged) -> Verdict | None:
+    """Paths that leave the project, and those inside of it that say what runs later."""
     paths = judged.preview.paths if judged.preview is not None else ()
-    strangers = [path for path in paths if not judged.context.workspace.is_inside(path)]
-    if not strangers:
+    access: Literal["read", "write"] = "read" if judged.tool.kind in ("read", "search") else "write"
+    found = await asyncio.to_thread(_worst, paths, access, judged.context.workspace.root)
+    if found is None:
         return None
-    changes = judged.tool.kind not in ("read", "search")
-    reason = f"{strangers[0]} lies outside of the project"
-    return Verdict("ask", reason, 60 if changes else 40, frozenset({"fs.outside"}), ("outside",))
+    outside: frozenset[Capability] = frozenset() if found.inside else frozenset({"fs.outside"})
+    risk = 60 if access == "write" else 40
+    remember = found.inside is False
+    return Verdict("ask", found.reason, risk, outside, (f"path.{found.sort}",), may_remember=remember)
+
+
+def _worst(paths: tuple[str, ...], access: Literal["read", "write"], root: str) -> Place | None:
+    """The first path that is not plainly the project's."""
+    from cockpit.safety.ground import ground_of
+    from cockpit.safety.paths import classify
+
+    ground = ground_of(root)
+    return next((found for path in paths if (found := classify(path, access, ground)).level != "allow"), None)

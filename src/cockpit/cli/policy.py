@@ -72,37 +72,24 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _ground(given: argparse.Namespace) -> Ground:
+    from cockpit.safety.ground import ground_of
+
     platform: Platform = getattr(given, "os", "windows" if os.name == "nt" else "posix")
     lexical = platform == "windows" and os.name != "nt"
     root = given.root if lexical and ":" in given.root else os.path.realpath(given.root)
     home = given.home or str(Path.home())
     home = home if lexical and ":" in home else os.path.realpath(home)
-    return Ground(
-        root, home, own=_own(), git_is_plain=_git_is_plain(root),
-        sandbox=bool(getattr(given, "sandbox", False)), platform=platform,
-    )  # fmt: skip
-
-
-def _own() -> tuple[str, ...]:
-    from cockpit import paths
-
-    return tuple(os.path.realpath(folder) for folder in (paths.config(), paths.state()))
-
-
-def _git_is_plain(root: str) -> bool:
-    from cockpit.safety.bash.repository import git_is_plain
-
-    return git_is_plain(root)
+    if not lexical:
+        return ground_of(root, held=bool(getattr(given, "sandbox", False)), home=home)
+    return Ground(root, home, sandbox=bool(getattr(given, "sandbox", False)), platform=platform)
 
 
 def _rule_set(root: str) -> "RuleSet":
     """The rules in force in `root`: the project's own only where the person trusts it."""
-    from cockpit import paths
-    from cockpit.safety.rules import load
+    from cockpit.safety.ground import rules_in_force
     from cockpit.settings import trust
 
-    project = Path(root) / ".cockpit" / "policy.yaml" if trust.is_trusted(root) is True else None
-    return load(paths.config() / "policy.yaml", project)
+    return rules_in_force(root, trust.is_trusted(root) is True)
 
 
 def _judged(text: str, given: argparse.Namespace, ground: Ground, rules: "RuleSet") -> "Line":

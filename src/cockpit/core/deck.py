@@ -30,7 +30,7 @@ from cockpit.protocol import wire
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.events import Envelope, TurnFinished, Warned
 from cockpit.protocol.queries import SessionRow
-from cockpit.safety import rules
+from cockpit.safety.ground import rules_in_force
 from cockpit.safety.redaction import secrets_of
 from cockpit.settings import files as settings_files
 from cockpit.settings import trust
@@ -176,7 +176,7 @@ class LocalDeck:
     def _build(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
         settings = settings_files.load(root, trusted)
         # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
-        policy = rules.load(paths.config() / "policy.yaml", _project_policy(root, trusted))
+        policy = rules_in_force(root, trusted)
         settings = replace(settings, left_out=(*settings.left_out, *policy.left_out))
         if self._plugins is None:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
@@ -242,10 +242,6 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     session.residents.keep(catalog.all(Resident))
     for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):
         host.log.emit(Warned(text, source="plugins"))
-
-
-def _project_policy(root: str, trusted: bool) -> Path | None:
-    return Path(root) / ".cockpit" / "policy.yaml" if trusted else None
 
 
 def _recorder(file: Path) -> Callable[[Envelope], None]:

@@ -106,7 +106,7 @@ def _answered(verdict: Verdict, judged: Judged, covered: Covered | None, now: Ci
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode full"))
         case "deny":
             return replace(verdict, level="deny", reason=f"mode deny: {verdict.reason}")
-        case "auto-edit" if not asked_for and _is_edit(judged):
+        case "auto-edit" if not asked_for and _is_edit(verdict, judged):
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode auto-edit"))
         case "auto-edit" if not asked_for and now.is_held and _is_confined(verdict, judged):
             rules = (*verdict.rules, "mode auto-edit, held in the sandbox")
@@ -124,8 +124,9 @@ def _may_cover(verdict: Verdict, now: Circumstances) -> bool:
     return verdict.may_remember and not (sends and now.has_read_outside)
 
 
-def _is_edit(judged: Judged) -> bool:
-    return judged.tool.kind in EDITING and _is_inside(judged)
+def _is_edit(verdict: Verdict, judged: Judged) -> bool:
+    """An ordinary edit; one of a file that says what runs later is asked about by itself."""
+    return judged.tool.kind in EDITING and _is_inside(judged) and verdict.may_remember
 
 
 def _is_confined(verdict: Verdict, judged: Judged) -> bool:

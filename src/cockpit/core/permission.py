@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from cockpit.core.agent import Agent, Host
 from cockpit.core.approval import Answered
+from cockpit.core.decisions import Deciding
 from cockpit.core.judgement import SENDING, Circumstances, judge
 from cockpit.core.ledger import Settled, audited, part_of, refusals, settled
 from cockpit.core.remembering import keepable, remember
@@ -63,23 +64,24 @@ async def permit(
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
     preview = _profiled(preview, verdict, host)
+    deciding = Deciding(agent, call, verdict, preview, isolation)
     match verdict.level:
         case "allow":
-            host.audit.decided(agent.path, call, verdict, "allow")
+            deciding.record("allow")
             return Permitted(True, preview, seal=_seal(preview), sends=_sends(verdict))
         case "deny":
-            host.audit.decided(agent.path, call, verdict, "deny")
+            deciding.record("deny")
             return Permitted(False, preview, _denied(verdict))
         case "ask":
             pass
     request = replace(_request(agent, tool, call, preview, verdict), held=_held(preview, isolation))
     answer = await host.approvals.ask(request, agent.path, call.id)
     taken = _settled(preview, answer)
-    if answer.is_allowed and taken is not None and (torn := _torn(taken, request.whole)):
-        host.audit.decided(agent.path, call, verdict, "reject_once")
-        return Permitted(False, preview, torn)
     hunks = audited(taken)
-    host.audit.decided(agent.path, call, verdict, answer.outcome, approver=answer.by, hunks=hunks)
+    if answer.is_allowed and taken is not None and (torn := _torn(taken, request.whole)):
+        deciding.record("reject_once", answer.by, hunks)
+        return Permitted(False, preview, torn)
+    deciding.record(answer.outcome, answer.by, hunks)
     remember(agent.host, request, answer)
     if not answer.is_allowed:
         return Permitted(False, preview, _rejected(answer, verdict, host.approvals.someone))
