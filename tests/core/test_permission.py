@@ -10,7 +10,7 @@ from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCal
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import user_file
 
-STATUS = call("shell", command="git status")
+ADD = call("shell", command="git add a.txt")
 PUSH = call("shell", command="git push")
 
 
@@ -38,8 +38,8 @@ async def test_a_command_that_destroys_is_refused_in_every_mode(scripted: Path, 
 async def test_a_session_answer_covers_its_shape_and_no_other(scripted: Path) -> None:
     script(
         scripted.parent,
-        {"calls": [STATUS]},
-        {"calls": [call("shell", command="git status -s")]},
+        {"calls": [ADD]},
+        {"calls": [call("shell", command="git add -A .")]},
         {"calls": [PUSH]},
     )
     async with driving(scripted, options=options()) as driver:
@@ -58,12 +58,12 @@ async def test_a_session_answer_covers_its_shape_and_no_other(scripted: Path) ->
 
 
 async def test_an_always_is_kept_in_the_persons_settings_for_this_folder(scripted: Path) -> None:
-    script(scripted.parent, {"calls": [STATUS]}, {"text": "ok"})
+    script(scripted.parent, {"calls": [ADD]}, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:
         turn = await driver.begin("go")
         await driver.decide((await driver.next(ApprovalRequested)).id, "allow_always")
         await driver.end(turn)
-    assert "git status" in user_file().read_text()
+    assert "git add *" in user_file().read_text()
     async with driving(scripted, options=options()) as driver:
         await driver.prompt("again")
         assert not driver.all(ApprovalRequested)
@@ -98,7 +98,7 @@ async def test_headless_denies_what_would_ask_unless_a_rule_allows_it(scripted: 
 
 
 async def test_a_deny_rule_beats_full_mode_and_an_allow_rule(scripted: Path) -> None:
-    script(scripted.parent, {"calls": [STATUS]}, {"text": "ok"})
+    script(scripted.parent, {"calls": [ADD]}, {"text": "ok"})
     rules = options("full", allow=("Bash",), deny=("Bash(git *)",))
     async with driving(scripted, options=rules) as driver:
         await driver.prompt("go")
@@ -166,10 +166,10 @@ async def test_a_person_takes_one_file_out_of_a_patch(scripted: Path) -> None:
 async def test_a_typed_command_runs_and_another_origins_asks(scripted: Path) -> None:
     script(scripted.parent, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:
-        await driver.run_tool("shell", command="echo typed")
+        await driver.run_tool("shell", command="echo typed > t.txt && cat t.txt")
         done = await driver.next(ToolCallFinished)
         assert done.result.outcome == "ok" and "typed" in done.result.text
-        await driver.run_tool("shell", origin="schedule:1", command="echo planned")
+        await driver.run_tool("shell", origin="schedule:1", command="touch planned")
         request = await driver.next(ApprovalRequested)
         await driver.decide(request.id, "reject_once")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
 from cockpit.core.matching import pieces
+from cockpit.core.options import Options
 from cockpit.protocol.events import ApprovalRequested, ToolCallFinished
 
 
@@ -44,9 +44,14 @@ async def test_a_denied_command_is_denied_inside_a_longer_line_too(scripted: Pat
     assert not (scripted / "denied.txt").exists()
 
 
-async def test_an_allowed_command_allows_no_longer_line(scripted: Path) -> None:
-    script(scripted.parent, {"calls": [call("shell", command="echo a && touch b.txt")]}, {"text": "done"})
-    options = Options(model="scripted:script", someone=False, allow=("Bash(echo *)", "Bash(touch *)"))
+@pytest.mark.parametrize(("allowed", "runs"), [(("mkdir",), False), (("mkdir", "touch"), True)])
+async def test_allow_rules_must_cover_every_command_of_a_line(
+    scripted: Path, allowed: tuple[str, ...], runs: bool
+) -> None:
+    line = "mkdir made && touch made/b.txt | cat"
+    script(scripted.parent, {"calls": [call("shell", command=line)]}, {"text": "done"})
+    rules = tuple(f"Bash({one} *)" for one in allowed)
+    options = Options(model="scripted:script", someone=False, allow=rules)
     async with driving(scripted, options=options) as driver:
         await driver.prompt("go")
-    assert driver.all(ApprovalRequested) and not (scripted / "b.txt").exists()
+    assert bool(driver.all(ApprovalRequested)) != runs and (scripted / "made" / "b.txt").exists() == runs

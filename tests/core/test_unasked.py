@@ -1,0 +1,81 @@
+"""What runs without asking, and what held it: the verdict, the sandbox and the mode together."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.decks import call, driving, script
+
+from cockpit.core.options import Options
+from cockpit.protocol.events import ApprovalRequested, SessionChanged, ToolCallFinished
+from cockpit.protocol.messages import Mode
+from cockpit.settings.files import user_file
+
+
+@pytest.fixture
+def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (root / "a.txt").write_text("one\n", encoding="utf-8")
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(root.parent / "script.json"))
+    return root
+
+
+def options(mode: Mode = "ask", trust: bool = True) -> Options:
+    return Options(model="scripted:script", mode=mode, someone=False, trust=trust)
+
+
+async def run(root: Path, given: Options, *commands: str) -> tuple[list[str], list[str], str]:
+    """Outcomes and isolations of the commands, and the session's isolation."""
+    script(root.parent, *({"calls": [call("shell", command=one)]} for one in commands), {"text": "done"})
+    async with driving(root, options=given) as driver:
+        changed = await driver.next(SessionChanged)
+        await driver.prompt("go")
+        results = [one.result for one in driver.all(ToolCallFinished)]
+    return [one.outcome for one in results], [one.isolation for one in results], changed.isolation
+
+
+async def test_a_proven_reader_runs_unasked_in_the_read_profile_where_there_is_one(scripted: Path) -> None:
+    outcomes, held, isolation = await run(scripted, options(), "cat a.txt | wc -l", "ls -la && pwd")
+    assert outcomes == ["ok", "ok"]
+    expected = {"full": "bwrap read", "partial": "landlock read", "none": "none"}[isolation]
+    assert held == [expected, expected]
+
+
+async def test_auto_edit_runs_what_is_held_in_and_asks_for_the_rest(scripted: Path) -> None:
+    commands = ("python3 -m compileall -q .", "touch made", "rm a.txt", "curl -s http://127.0.0.1:9/x")
+    outcomes, _, isolation = await run(scripted, options("auto-edit"), *commands)
+    unasked = "ok" if isolation == "full" else "denied"
+    assert outcomes == [unasked, unasked, "denied", "denied"]
+
+
+async def test_auto_edit_runs_no_program_of_a_folder_nobody_trusts(scripted: Path) -> None:
+    outcomes, _, _ = await run(scripted, options("auto-edit", trust=False), "make", "cat a.txt")
+    assert outcomes == ["denied", "ok"]
+
+
+async def test_without_a_sandbox_less_runs_unasked_and_it_is_said(scripted: Path) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text('[sandbox]\nuse = "off"\n', encoding="utf-8")
+    commands = ("cat a.txt", "python3 --version", "touch made")
+    outcomes, held, isolation = await run(scripted, options("auto-edit"), *commands)
+    assert (outcomes, held[0], isolation) == (["ok", "denied", "denied"], "none", "none")
+
+
+async def test_where_a_sandbox_is_required_nothing_runs_without_it(
+    scripted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text('[sandbox]\nuse = "required"\n', encoding="utf-8")
+    outcomes, _, isolation = await run(scripted, options(), "cat a.txt")
+    assert outcomes == (["ok"] if isolation == "full" else ["error"])
+
+
+async def test_what_was_read_of_the_network_suspends_leave_to_send(scripted: Path) -> None:
+    fetch = call("shell", command="curl -s http://127.0.0.1:9/x")
+    script(scripted.parent, {"calls": [fetch]}, {"calls": [fetch]}, {"text": "done"})
+    given = Options(model="scripted:script", trust=True, allow=("Bash(curl *)",))
+    async with driving(scripted, options=given) as driver:
+        turn = await driver.begin("go")
+        request = await driver.next(ApprovalRequested)
+        assert len(driver.all(ToolCallFinished)) == 1 or "allow_session" not in request.options
+        await driver.decide(request.id, "reject_once")
+        await driver.end(turn)
+    assert driver.all(ToolCallFinished)[-1].result.outcome == "denied"
