@@ -36,7 +36,15 @@ def text(project: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("answer", "after"), [("y", "eins\n"), ("n use another word", "one\n"), ("hm?", "one\n")]
+    ("answer", "after"),
+    [
+        ("y", "eins\n"),
+        ("n use another word", "one\n"),
+        ("hm?", "one\n"),
+        ("you must not do that", "one\n"),
+        ("please wait", "one\n"),
+        ("also look at b.txt", "one\n"),
+    ],
 )
 def test_an_approval_is_answered_by_the_next_line(project: Path, answer: str, after: str) -> None:
     script(project.parent, {"calls": [EDIT]}, {"text": "done"})
@@ -46,6 +54,15 @@ def test_an_approval_is_answered_by_the_next_line(project: Path, answer: str, af
     assert ("use another word" in ended.out) == answer.startswith("n ")
 
 
+def test_all_of_what_is_asked_is_printed_and_only_the_offered_answers(project: Path) -> None:
+    command = "rm -f b.txt\n" + "\n".join(f"echo {n} > c.txt" for n in range(90))
+    script(project.parent, {"calls": [call("shell", command=command)]}, {"text": "done"})
+    ended = plain(project, "go", "a")
+    assert "echo 89 > c.txt" in ended.out and "? rm -f b.txt: it deletes" in ended.out
+    assert "a this session" not in ended.out and "was offered here" in ended.out
+    assert not (project / "c.txt").exists()
+
+
 def test_an_approval_that_nobody_answers_is_a_no(project: Path) -> None:
     script(project.parent, {"calls": [EDIT]}, {"text": "done"})
     ended = plain(project, "change it")
@@ -53,11 +70,11 @@ def test_an_approval_that_nobody_answers_is_a_no(project: Path) -> None:
 
 
 def test_a_session_answer_is_remembered(project: Path) -> None:
-    status = call("shell", command="git --version")
+    status = call("shell", command="touch b.txt")
     script(
         project.parent,
         {"calls": [status]},
-        {"calls": [call("shell", command="git --version")]},
+        {"calls": [call("shell", command="touch b.txt")]},
         {"text": "done"},
     )
     ended = plain(project, "go", "a")

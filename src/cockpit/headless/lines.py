@@ -13,12 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from cockpit.headless.approving import asked, decision_of
 from cockpit.headless.signals import INTERRUPTED, on_signals
 from cockpit.headless.slash import op_of
 from cockpit.headless.typed import typed
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.clean import clean
-from cockpit.protocol.content import Diff, Text, plain
+from cockpit.protocol.content import Text, plain
 from cockpit.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -36,16 +37,11 @@ from cockpit.protocol.events import (
     TurnStarted,
     Warned,
 )
-from cockpit.protocol.messages import AssistantMessage, Decision
+from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Answer, Decide, Interrupt, Op, Prompt, SelectMode, Steer, Trust
 
 ORIGIN = "tui"
-DECISIONS: dict[str, Decision] = {
-    "y": "allow_once",
-    "a": "allow_session",
-    "p": "allow_always",
-    "n": "reject_once",
-}
+SHOWN = 60
 
 
 @dataclass(slots=True)
@@ -191,10 +187,7 @@ def _decide(screen: Screen, line: str) -> Op:
     request, screen.approval = screen.approval, None
     if request is None:
         raise RuntimeError("no approval waits")
-    sign, _, note = line.strip().partition(" ")
-    decision = DECISIONS.get(sign.lower()[:1], "reject_once")
-    if decision not in request.options:
-        decision = "allow_once" if decision.startswith("allow") else "reject_once"
+    decision, note = decision_of(request, line)
     return Decide(uuid.uuid4().hex[:12], ORIGIN, request.id, decision, note)
 
 
@@ -234,7 +227,8 @@ def draw(screen: Screen, envelope: Envelope) -> None:
             _lines(screen, plain(result.blocks) or result.text)
         case ApprovalRequested() as request:
             screen.approval = request
-            _ask(screen, request)
+            for line in asked(request):
+                _line(screen, line)
         case ApprovalResolved(id=id):
             if screen.approval is not None and screen.approval.id == id:
                 screen.approval = None
@@ -276,17 +270,6 @@ def _warn(screen: Screen, warning: Warned) -> None:
     _line(screen, f"! {warning.text}" + (f" ({warning.hint})" if warning.hint else ""))
 
 
-def _ask(screen: Screen, request: ApprovalRequested) -> None:
-    _line(screen, f"? {request.title}: {request.reason} (risk {request.risk})")
-    for part in request.parts:
-        _lines(
-            screen, plain((part.diff,)) if isinstance(part.diff, Diff) else f"  {part.title} {part.detail}"
-        )
-    shape = f", a this session {request.shape}, p for ever" if request.shape else ""
-    late = f"; no answer within {request.expires:g} s is a no" if request.expires else ""
-    _line(screen, f"y once{shape}, n no{late}")
-
-
 def _line(screen: Screen, text: str) -> None:
     if screen.mid_line:
         screen.out.write("\n")
@@ -296,5 +279,8 @@ def _line(screen: Screen, text: str) -> None:
 
 
 def _lines(screen: Screen, text: str) -> None:
-    for line in text.rstrip("\n").split("\n")[:60]:
+    lines = text.rstrip("\n").split("\n")
+    for line in lines[:SHOWN]:
         _line(screen, f"  {line}")
+    if len(lines) > SHOWN:
+        _line(screen, f"  … {len(lines) - SHOWN} more lines")
