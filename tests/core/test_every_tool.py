@@ -49,7 +49,7 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
     "rename": {"symbol": f"{NAME}:1:1", "to": "再见"},
     "run_tests": {"runner": "unittest"},
     "search": {"pattern": "你好"},
-    "shell": {"command": f"cat '{NAME}'"},
+    "shell": {"command": f"cat '{NAME}' && touch made"},
     "symbols": {"path": NAME},
     "todo": {"rows": [{"text": "写"}]},
     "tool_search": {"query": "git"},

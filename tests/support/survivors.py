@@ -38,3 +38,12 @@ def survivors(token: str) -> list[str]:
             if (entry / "stat").read_bytes().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X"):
                 found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found
+
+
+def running(word: str) -> bool:
+    """Whether a living process has `word` on its command line; False where there is no /proc."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if word.encode() in (entry / "cmdline").read_bytes():
+                return True
+    return False

@@ -20,4 +20,6 @@ def judged_line(line: CommandLine, root: str, trusted: bool, held: bool) -> Line
     from cockpit.safety.engine import judge_line
     from cockpit.safety.ground import ground_of, rules_in_force
 
-    return judge_line(line.text, line.shell, ground_of(root, line.cwd, held), rules_in_force(root, trusted))
+    # Before trust nothing of the repository is read (G1), and its git asks.
+    ground = ground_of(root, line.cwd, held, reads_git=trusted)
+    return judge_line(line.text, line.shell, ground, rules_in_force(root, trusted))

@@ -48,5 +48,5 @@ def _worst(paths: tuple[str, ...], access: Literal["read", "write"], root: str) 
     from cockpit.safety.ground import ground_of
     from cockpit.safety.paths import classify
 
-    ground = ground_of(root)
+    ground = ground_of(root, reads_git=False)
     return next((found for path in paths if (found := classify(path, access, ground)).level != "allow"), None)

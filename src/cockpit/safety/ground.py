@@ -10,8 +10,9 @@ from cockpit.safety.rules import RuleSet, load
 from cockpit.safety.values import Ground
 
 
-def ground_of(root: str, cwd: str = "", held: bool = False, home: str = "") -> Ground:
-    """The ground for `root`, a real folder. `held`: a full sandbox is there; `home` "" is the user's."""
+def ground_of(root: str, cwd: str = "", held: bool = False, home: str = "", reads_git: bool = True) -> Ground:
+    """The ground for `root`, a real folder. `held`: a full sandbox is there; `home` "" is the user's.
+    `reads_git` False opens none of the repository's configuration: then a reader of git asks."""
     from cockpit.safety.bash.repository import git_is_plain
 
     return Ground(
@@ -19,7 +20,7 @@ def ground_of(root: str, cwd: str = "", held: bool = False, home: str = "") -> G
         home=os.path.realpath(home or Path.home()),
         cwd=cwd,
         own=own_folders(),
-        git_is_plain=git_is_plain(root),
+        git_is_plain=reads_git and git_is_plain(root),
         sandbox=held,
         platform="windows" if sys.platform == "win32" else "posix",
     )
