@@ -144,6 +144,7 @@ def cockpit(
     rows: Iterable[SessionRow] = (),
     others: Iterable[Scene] = (),
     replies: Replies | None = None,
+    quiet: float = 0.0,
 ) -> tuple[Cockpit, RecordingChannel, RecordingDeck]:
     """A cockpit that will open `scene`; `replies` answers before the usual answers do."""
 
@@ -161,7 +162,7 @@ def cockpit(
     async def make_deck() -> RecordingDeck:
         return deck
 
-    return Cockpit(make_deck, scene.root, Options(still=True, theme=theme)), channel, deck
+    return Cockpit(make_deck, scene.root, Options(still=True, theme=theme, quiet=quiet)), channel, deck
 
 
 @asynccontextmanager
@@ -172,9 +173,10 @@ async def seat(
     rows: Iterable[SessionRow] = (),
     others: Iterable[Scene] = (),
     replies: Replies | None = None,
+    quiet: float = 0.0,
 ) -> AsyncIterator[Seat]:
     """A cockpit on `scene`, settled."""
-    app, channel, deck = cockpit(scene, rows=rows, others=others, replies=replies)
+    app, channel, deck = cockpit(scene, rows=rows, others=others, replies=replies, quiet=quiet)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(app, pilot)
         yield Seat(app, pilot, channel, deck)

@@ -78,6 +78,13 @@ async def test_e_edits_the_hunk_under_the_cursor() -> None:
         assert op.edits == (HunkEdit("notes.txt#1", "Xline 1\nline 2\nline three\nline 4\nline 5\nline 6\n"),)
 
 
+async def test_tab_indents_in_the_hunk_editor() -> None:
+    async with seat(scene()) as s:
+        await s.press("f5", "down", "e", "tab", "X", "escape", "y")
+        (edit,) = decided(s).edits
+        assert edit.text.startswith("    Xline 1\n")
+
+
 async def test_a_hunk_put_back_as_it_was_sent_is_not_edited() -> None:
     async with seat(scene()) as s:
         await s.press("f5", "down", "e", "X", "ctrl+r", "escape", "y")

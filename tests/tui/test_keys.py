@@ -317,6 +317,48 @@ async def test_a_key_under_a_typing_hand_is_no_answer() -> None:
         assert s.app.editor.text == "y" and not sent(s, ops.Decide)
 
 
+async def test_a_key_that_is_held_answers_one_approval_and_not_the_next() -> None:
+    scene = running()
+    async with seat(scene, quiet=60.0) as s:
+        await s.play(scene.asks(call="c4", id="a1"))
+        assert s.app.desk is not None
+        s.app.desk.quiet_until = 0.0
+        await s.press("y")
+        await s.play(scene.decided("a1").asks(call="c5", id="a2"))
+        await s.press("y", "y", "n", "a")
+        assert [op.request for op in sent(s, ops.Decide)] == ["a1"]
+        assert s.app.editor.text == "" and s.app.editor.purpose == "prompt"
+
+
+async def test_a_key_on_a_card_that_just_appeared_begins_a_draft() -> None:
+    scene = running()
+    async with seat(scene, quiet=60.0) as s:
+        await s.play(scene.asks(call="c4"))
+        await s.press("y")
+        assert s.app.editor.text == "y" and not sent(s, ops.Decide)
+
+
+async def test_an_answer_in_the_whole_view_is_for_what_was_shown_there() -> None:
+    scene = running()
+    async with seat(scene) as s:
+        await s.play(scene.asks(call="c4", id="a1"))
+        await s.press("v")
+        await s.play(scene.decided("a1", "reject_once").asks(call="c5", id="a2"))
+        await s.press("y")
+        assert not sent(s, ops.Decide) and "does not wait any more" in s.screen
+
+
+async def test_a_word_of_rejection_is_not_given_to_another_approval() -> None:
+    scene = running()
+    async with seat(scene) as s:
+        await s.play(scene.asks(call="c4", id="a1"))
+        await s.press("n")
+        await s.play(scene.decided("a1", "reject_once").asks(call="c5", id="a2"))
+        assert s.app.editor.purpose == "prompt"
+        await s.press("enter")
+        assert not sent(s, ops.Decide)
+
+
 async def test_an_answer_that_cannot_be_kept_is_not_offered() -> None:
     scene = Scene().start().says("go").step().calls("c1", "shell", "shell rm -r x", "execute")
     scene.asks(call="c1", tool="shell", title="rm -r x", shape="")

@@ -17,6 +17,8 @@ DECISIONS: dict[str, Decision] = {
     "allow_session": "allow_session",
     "allow_always": "allow_always",
 }
+_HURRY = 2.0
+"""Seconds after an answer in which a key on a card that has just appeared belongs to the card before."""
 
 
 async def decide(desk: "Desk", decision: Decision) -> None:
@@ -25,22 +27,36 @@ async def decide(desk: "Desk", decision: Decision) -> None:
     request = next(iter(link.state.approvals.values()), None)
     if request is None or decision not in request.options:
         return
-    if time.monotonic() < desk.quiet_until:
-        # The card appeared under a typing hand: the key was meant for the draft.
-        key = next(
-            (key for key, name in desk.app.editor.answers.items() if DECISIONS.get(name) == decision), ""
-        )
-        desk.app.editor.insert(key)
+    if request.id != desk.chosen_for:
+        return  # what was drawn when the key was pressed does not wait any more
+    if _too_soon(desk, decision):
         return
     taken = choosing.answer(request, desk.choice.out, desk.choice.edits)
     if taken is None:
         decision = "reject_once"
     parts, edits = taken or ((), ())
     desk.choice = Choice()
+    desk.answered_at = time.monotonic()
     link.state.approvals.pop(request.id, None)
     link.state.aspects |= {"work", "bar"}
     await link.decide(request.id, decision, parts=parts, edits=edits)
     desk.changed()
+
+
+def _too_soon(desk: "Desk", action: str) -> bool:
+    """Whether the key came before anybody can have read the card. Right after another answer it was meant
+    for that one (a key held down, an impatient second press) and is dropped; else it began a draft."""
+    now = time.monotonic()
+    if now >= desk.quiet_until:
+        return False
+    if now - desk.answered_at < _HURRY:
+        desk.quiet_until = now + desk.app.options.quiet
+        desk.app.notify("this is another question: read it, then answer", timeout=2)
+        return True
+    key = next((key for key, name in desk.app.editor.answers.items() if name == action), "")
+    desk.app.editor.focus()
+    desk.app.editor.insert(key)
+    return True
 
 
 def toggle(desk: "Desk", name: str) -> None:
@@ -56,8 +72,7 @@ def toggle(desk: "Desk", name: str) -> None:
 
 async def edit_hunk(desk: "Desk") -> None:
     """`e`: write the hunk under Work's cursor otherwise; the only one where there is no choice."""
-    if time.monotonic() < desk.quiet_until:
-        desk.app.editor.insert("e")
+    if _too_soon(desk, "edit_hunk"):
         return
     from cockpit.tui.screens import approval_edit
 
@@ -66,9 +81,9 @@ async def edit_hunk(desk: "Desk") -> None:
 
 async def ask_why(desk: "Desk") -> None:
     """`n`: a word to the model goes with the rejection."""
-    if time.monotonic() < desk.quiet_until:
-        desk.app.editor.insert("n")
+    if _too_soon(desk, "reject"):
         return
+    desk.noting_for = desk.chosen_for
     write_for(desk, "note", "why not? Enter sends it (empty: no word), Esc goes back")
     desk.app.editor.focus()
 
@@ -76,12 +91,15 @@ async def ask_why(desk: "Desk") -> None:
 async def reject(desk: "Desk", note: str) -> None:
     link = desk.link
     assert link is not None
-    request = next(iter(link.state.approvals), "")
-    if request:
+    request = desk.noting_for
+    if request in link.state.approvals:
+        desk.answered_at = time.monotonic()
         link.state.approvals.pop(request, None)
         link.state.aspects |= {"work", "bar"}
         await link.decide(request, "reject_once", note.strip())
         desk.changed()
+    else:
+        desk.app.notify("that question does not wait any more: it ran out of time, or the turn was stopped")
 
 
 async def option(desk: "Desk", number: int) -> None:

@@ -49,13 +49,15 @@ class Body(Widget):
 
 class Options(NamedTuple):
     """How the cockpit is to be: `still` (no animation, no blinking, no clock) is for pictures and
-    for people who want it; `theme` empty means the last one chosen; `real` owns a real terminal."""
+    for people who want it; `theme` empty means the last one chosen; `real` owns a real terminal;
+    `quiet` are the seconds in which an approval that has just appeared takes no key."""
 
     resume: str | None = None
     theme: str = ""
     still: bool = False
     prompt: str = ""
     real: bool = False
+    quiet: float = 0.4
 
 
 class Cockpit(App[int]):

@@ -63,6 +63,8 @@ class Desk:
         self.draft = ""
         self.local_op = ""  # the op that looks for models on this machine
         self.quiet_until = 0.0  # approval keys before this moment were typed for something else
+        self.noting_for = ""  # the approval that a word of rejection is written for
+        self.answered_at = 0.0  # when a person last answered an approval
         self.pressed_at: dict[str, float] = {}
         self.hint = ""
         self._problems = problems

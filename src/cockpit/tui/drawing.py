@@ -89,9 +89,9 @@ def _answers(desk: "Desk", state: State) -> None:
             answers["e"] = "edit_hunk"
         if desk.chosen_for != request.id:
             desk.choice, desk.chosen_for, desk.asked_at = Choice(), request.id, time.time()
-        if not editor.answers:
             typing = time.monotonic() - desk.app.typed_at < 1.0
-            desk.quiet_until = time.monotonic() + _TYPING_GUARD if typing else 0.0
+            quiet = max(_TYPING_GUARD if typing else 0.0, desk.app.options.quiet)
+            desk.quiet_until = time.monotonic() + quiet
     elif state.questions:
         question = next(iter(state.questions.values()))
         answers = {str(n): f"option_{n - 1}" for n in range(1, min(9, len(question.options)) + 1)}
@@ -105,7 +105,7 @@ def _answers(desk: "Desk", state: State) -> None:
 def _purpose(desk: "Desk", state: State) -> None:
     """The Composer answers a question while one is open, and is a Composer again afterwards."""
     editor = desk.app.editor
-    if editor.purpose == "note" and not state.approvals:
+    if editor.purpose == "note" and desk.noting_for not in state.approvals:
         answering.write_prompt(desk)
     if state.questions and not state.approvals and editor.purpose == "prompt":
         question = next(iter(state.questions.values()))

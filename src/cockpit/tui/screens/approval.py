@@ -24,5 +24,7 @@ async def show(desk: "Desk") -> None:
     words = {"y": "once", "a": "session", "p": "always", "n": "reject", "e": "edit hunk"}
     keys = [(key, words[key]) for key in app.editor.answers if key in words]
     key = await app.push_screen_wait(Reader(app.palette, "Approval", lay, keys=keys))
-    if key in app.editor.answers:
+    if key and next(iter(link.state.approvals), "") != request.id:
+        app.notify("what you answered does not wait any more; look at what is asked now")
+    elif key in app.editor.answers:
         await doing.do(desk, app.editor.answers[key])

@@ -65,6 +65,12 @@ class HunkEditor(ModalScreen[str]):
         elif event.key == "ctrl+r":
             event.stop()
             self.query_one(TextArea).load_text(self._sent)
+        elif event.key == "tab":
+            event.stop()
+            event.prevent_default()
+            area = self.query_one(TextArea)
+            tabs = "\n\t" in f"\n{self._sent}"
+            area.insert("\t" if tabs else " " * (4 - area.cursor_location[1] % 4))
 
 
 def wanted(request: ApprovalRequested, does: str) -> Chosen | None:
