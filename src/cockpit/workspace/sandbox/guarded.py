@@ -64,12 +64,17 @@ class Watch:
     def __init__(self, root: str, home: str) -> None:
         self._root, self._in_home = root, root == home
         self._known: dict[str, _Folder] = {}
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End a look that is going on, from any thread: nothing is launched any more."""
+        self._stopped = True
 
     def look(self) -> Guarded:
         """What is there now. One `stat` for each folder; ten thousand files take some milliseconds."""
         waiting, seen = [self._root], dict[str, _Folder]()
         stat, past = os.lstat, self._known.get
-        while waiting and len(seen) < MOST_FOLDERS:
+        while waiting and len(seen) < MOST_FOLDERS and not self._stopped:
             path = waiting.pop()
             try:
                 changed = stat(path).st_mtime_ns

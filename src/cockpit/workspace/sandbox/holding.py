@@ -80,6 +80,8 @@ class Sandbox:
         return await asyncio.to_thread(self._release, held)
 
     def close(self) -> None:
+        for one in self._watches:
+            one.stop()
         if self._limits is not None:
             limits.drop(self._limits)
 
@@ -92,9 +94,14 @@ class Sandbox:
             found = _PROBED[where] = _PROBED[where] if where in _PROBED else probe()
         if found.isolation.level == "full":
             self._sweep()
-            with self._lock:
-                self._look()
+            # A daemon: nobody waits for a first look over a huge root that no launch needed.
+            threading.Thread(target=self._warm, name="guarded", daemon=True).start()
         return found
+
+    def _warm(self) -> None:
+        """Look over the root before the first launch does."""
+        with self._lock:
+            self._look()
 
     def _hold(self, launch: Launch, mark: tuple[str, str], proxy: str = "") -> Held:
         probed = self._probed or Probed(SWITCHED_OFF)
