@@ -56,7 +56,8 @@ def test_every_alias_of_a_command_is_the_command(alias: str) -> None:
 
 
 def _cased(command: str, number: random.Random) -> str:
-    return "".join(number.choice((sign.upper(), sign.lower())) for sign in command)
+    end = found.end() if (found := NAMED.match(command)) else len(command)
+    return "".join(number.choice((one.upper(), one.lower())) for one in command[:end]) + command[end:]
 
 
 TRANSFORMS = {
@@ -81,8 +82,10 @@ TRANSFORMS = {
 }
 
 
-# Quoted code, encoded text and the programs of Unix mean something else in another case.
-CASED = re.compile(r"'|enc|\s-e|char|^(wsl|git|mkfs|dd|rm|bash|scp|nc|sh)\b", re.IGNORECASE)
+# Quoted code and encoded text mean something else in another case; of the programs of Unix the name alone
+# may change, their words are what they are.
+CASED = re.compile(r"'|enc|\s-e|char", re.IGNORECASE)
+NAMED = re.compile(r"^(git|mkfs|dd|rm|bash|scp|nc|sh)\b", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("name", sorted(TRANSFORMS))
@@ -155,3 +158,35 @@ def test_a_decoded_command_is_shown_in_the_reason() -> None:
     encoded = base64.b64encode("rm C:\\ -r".encode("utf-16-le")).decode()
     verdict = judge_line(f"powershell -enc {encoded}", "powershell", GROUND, load()).verdict
     assert verdict.level == "deny" and any("rm C:" in part.reason for part in verdict.parts)
+
+
+@pytest.mark.parametrize(
+    ("command", "shape"),
+    [
+        ("npm test", "npm test *"),
+        (r"pytest -x tests\a.py", "pytest *"),
+        ("git commit -m 'a b'", "git commit *"),
+        ("Copy-Item a b", "Copy-Item *"),
+        ("python x.py", "python x.py"),
+        ("Start-Process notepad", "Start-Process notepad"),
+        ("Remove-Item a", ""),
+        ("gci src | % Delete", ""),
+        ('git commit -m "$x"', ""),
+        ("npm.cmd test", ""),
+        (r".\x.ps1", ""),
+        ("iwr http://x.test", ""),
+        ("cmd /c npm test", ""),
+        ("$env:X='1'; npm test", ""),
+        ("Start-Process 'a b'", ""),
+    ],
+)
+def test_a_rule_of_words_is_offered_where_bash_would_offer_one(command: str, shape: str) -> None:
+    ground = Ground("C:\\proj\\ws", "C:\\Users\\dev", platform="windows")
+    verdict = judge_line(command, "powershell", ground, load()).verdict
+    assert verdict.level == "ask" and verdict.may_remember == bool(shape)
+    assert not shape or verdict.parts[-1].shape == shape
+
+
+def test_a_part_names_what_it_reads_and_writes() -> None:
+    (part,) = judge_line("Copy-Item a.txt src/b.txt", "powershell", GROUND, load()).verdict.parts
+    assert part.reads == ("/proj/ws/a.txt",) and part.writes == ("/proj/ws/src/b.txt",)

@@ -157,7 +157,8 @@ def _spot(text: str, cwd: str | None, near: str, ground: Ground, looked: bool = 
     if QUIET.fullmatch(plain):
         return Place(plain, "quiet")
     first = _letters(plain, ground)
-    real = real_path(joined) if looked else plain
+    # Folders of Windows are written as a Unix program of Windows has them: no disk knows them so.
+    real = real_path(joined) if looked and ground.platform == "posix" else plain
     if real == plain:
         return first
     second = _letters(real, ground)

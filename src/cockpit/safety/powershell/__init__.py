@@ -98,7 +98,8 @@ def _verdict(parts: tuple[CommandPart, ...], seen: Seen) -> Verdict:
     return Verdict(
         worst.level, worst.reason, min(100, risk), capabilities, matched, worst.alternative,
         sandbox="none" if alone else "net" if net else "build",
-        may_remember=False, person_only="invisible" in matched,
+        may_remember=worst.level == "ask" and all(one.shape for one in parts if one.level == "ask"),
+        person_only="invisible" in matched,
         parts=parts, destination=seen.hosts[0] if seen.hosts else "",
     )  # fmt: skip
 

@@ -5,14 +5,15 @@ import re
 from cockpit.safety.powershell import native, nested
 from cockpit.safety.powershell.aliases import NATIVE_TOO, full_name, is_path
 from cockpit.safety.powershell.cmdlets import bind, known, parameter_of
+from cockpit.safety.powershell.endless import endless
 from cockpit.safety.powershell.expressions import NET_TYPES, judge_pieces, judge_variables
 from cockpit.safety.powershell.families import family
 from cockpit.safety.powershell.filing import judge_cmdlet
 from cockpit.safety.powershell.findings import Finding, ask, deny
 from cockpit.safety.powershell.nested import base_name, values_of
-from cockpit.safety.powershell.operands import judge_redirect
+from cockpit.safety.powershell.operands import judge_redirect, removed
 from cockpit.safety.powershell.places import place
-from cockpit.safety.powershell.programs import HOST, judge_program, judge_unknown
+from cockpit.safety.powershell.programs import HOST, judge_program, judge_unknown, looked_at_all
 from cockpit.safety.powershell.reader import BLOCKS
 from cockpit.safety.powershell.scope import Scope, Values, fold_word
 from cockpit.safety.powershell.values import Command, Piece, Redirect, Word
@@ -72,6 +73,7 @@ def judge_command(
         return "?", [*found, *_computed(command, scope)]
     said = first[0].strip()
     if command.words[0].text.lower() in BLOCKS:
+        found += endless(command, scope)
         return "", [*found, ask("ps-control", "it has branches or loops", "shell.opaque", risk=20)]
     name = full_name(said, scope.aliases)
     if command.invoked:
@@ -139,12 +141,16 @@ def _named(
         return found + _cmd(arguments, command.words[1:], scope)
     if name in STARTERS:
         found += _start(command, arguments, scope)
+    if name == "foreach-object" and any((one or "").lower() == "delete" for one in arguments):
+        found += [one for value in fed or () for one in removed(value, True, scope) if one.level == "deny"]
     _remember(name, command, scope)
     parameters = known(name)
     if parameters is not None:
         found += judge_cmdlet(name, bind(command, parameters, scope), command, scope, fed, is_fed)
         if said.lower() in NATIVE_TOO and scope.ground.platform == "posix":
             found += [one for one in judge_program(said, command, arguments, scope) if one.level == "deny"]
+        if said.lower() in ("curl", "wget", "sc"):
+            found += looked_at_all(command, scope) + native.of_windows(said.lower(), words)
         return found
     return found + judge_unknown(name, said, command, arguments, scope, always)
 

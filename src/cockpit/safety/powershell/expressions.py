@@ -2,11 +2,12 @@
 
 import re
 
+from cockpit.safety.powershell.computed import computed_place, mentioned
 from cockpit.safety.powershell.findings import Finding, ask, deny
 from cockpit.safety.powershell.nested import base_name, reread
-from cockpit.safety.powershell.places import place
+from cockpit.safety.powershell.places import TREES, place
 from cockpit.safety.powershell.scope import Scope, fold_expression
-from cockpit.safety.powershell.values import Command, Expression, Piece, Script
+from cockpit.safety.powershell.values import Expression, Piece
 
 DOWNLOADS = re.compile(
     r"^(download(string|file|data)(async|taskasync)?|openread|uploadstring|uploaddata|uploadfile"
@@ -26,10 +27,12 @@ HIDDEN = re.compile(
     r"|getdelegateforfunctionpointer|minidumpwritedump|sekurlsa|getprocaddress"
 )
 CHANGES = re.compile(
-    r"^(delete|move|moveto|copyto|copy|replace|create|createtext|createdirectory|write\w*|append\w*|open"
+    r"^(delete(file|folder)?|move(to|file|folder)?|copy(to|file|folder)?|replace|create|createtext"
+    r"|createdirectory|write\w*|append\w*|open|createtextfile|opentextfile"
     r"|openwrite"
     r"|setaccesscontrol|encrypt|setattributes)$"
 )
+STARTS = frozenset({"run", "exec", "shellexecute"})
 KEYS = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
@@ -49,7 +52,7 @@ def judge_pieces(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
     found: list[Finding] = []
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
-    values = literals(pieces)
+    values = mentioned(pieces, scope)
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
     if HIDDEN.search(re.sub(r"['\"+ ]", "", flat)):
         found.append(deny("ps-hidden-code", "it works around protection or into other programs", "code.exec"))
@@ -86,6 +89,11 @@ def judge_variables(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
 def _code(
     types: str, members: list[str], values: list[str], pieces: tuple[Piece, ...], scope: Scope
 ) -> list[Finding]:
+    starting = next((at for at, piece in enumerate(pieces) if piece.text in STARTS), None)
+    if set(members) & STARTS and starting is not None:
+        # A program and its arguments, as a COM object is given them.
+        reread(" ".join(mentioned(pieces[starting + 1 :], scope)), scope)
+        return [ask("ps-run", "it starts a program", "code.exec", risk=70, forgets=True)]
     runs = [one for one in members if CODE.match(one)]
     if not runs or not (
         CODE_TYPES.search(types)
@@ -95,6 +103,8 @@ def _code(
     scope.seen.runs_computed = "it runs text as code"
     for value in values:
         reread(value, scope)
+    if "diagnostics.process" in types and len(values) > 1:
+        reread(" ".join(values), scope)
     return [ask("ps-code", "it runs text as code", "code.exec", risk=75, forgets=True)]
 
 
@@ -108,8 +118,10 @@ def _files(types: str, members: list[str], values: list[str], scope: Scope) -> l
         seen = place(value, "write" if changes else "read", scope)
         if seen.level == "deny" and seen.sort in ("secret", "protected", "system", "network"):
             found.append(deny(f"ps-{seen.sort}", seen.reason, "fs.write" if changes else "secret.read"))
-        elif changes and "delete" in members and seen.tree in ("root", "home", "system", "above"):
+        elif seen.tree in TREES and any(one.startswith(("delete", "move")) for one in members):
             found.append(deny("ps-delete-tree", f"it removes {seen.real}", "fs.delete"))
+    if "delete" in " ".join(members) and (known := computed_place(" ".join((types, *members, *values)))):
+        found.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
     if "registry" in types and changes:
         found.append(ask("ps-registry", "it changes the registry", "host.mutate", risk=60))
     return found
@@ -121,34 +133,23 @@ def _assign(expression: Expression, scope: Scope) -> None:
         return
     element = script.pipelines[0].elements[0]
     value = fold_expression(element, scope) if isinstance(element, Expression) else None
+    if value is None and expression.target and isinstance(element, Expression):
+        _assign_mentioned(expression.target, element, scope)
     if value is None or expression.target in ("", "?"):
         return
     operator = next((piece.text for piece in expression.pieces if piece.kind == "op"), "=")
     before = scope.variables.get(expression.target, ())
     if operator == "+=":
         value = tuple(one + more for one in before or ("",) for more in value)
-    scope.variables[expression.target] = tuple(dict.fromkeys((*value, *before)))[:8]
+    scope.variables[expression.target] = tuple(dict.fromkeys((*value, *before)))[:64]
 
 
-def literals(pieces: tuple[Piece, ...]) -> list[str]:
-    """Every literal in `pieces`, also in groups."""
-    found: list[str] = []
-    for piece in pieces:
-        if piece.kind == "text":
-            found.append(piece.text)
-        elif piece.script is not None and piece.kind != "block":
-            found += literals_of(piece.script)
-    return found
-
-
-def literals_of(script: Script) -> list[str]:
-    """Every literal of a script's commands and expressions."""
-    found: list[str] = []
-    for pipeline in script.pipelines:
-        for element in pipeline.elements:
-            if isinstance(element, Command):
-                for word in element.words:
-                    found += literals(word.pieces)
-            else:
-                found += literals(element.pieces)
-    return found
+def _assign_mentioned(target: str, element: Expression, scope: Scope) -> None:
+    """What a table for splatting holds, and the path behind a cast: `[IO.DirectoryInfo]'C:\\'`."""
+    kinds = {piece.kind for piece in element.pieces}
+    if kinds == {"hash"}:
+        scope.variables[f"@{target}"] = tuple(
+            one.rpartition("=")[2] for one in mentioned(element.pieces, scope)
+        )
+    elif kinds == {"type", "text"} and element.pieces[0].text.startswith(("io.", "system.io.")):
+        scope.variables[target] = tuple(piece.text for piece in element.pieces if piece.kind == "text")

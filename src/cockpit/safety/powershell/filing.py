@@ -2,6 +2,7 @@
 
 from cockpit.plugin.tools import Capability
 from cockpit.safety.powershell.cmdlets import Bound, Operand, table
+from cockpit.safety.powershell.computed import is_output, judge_removed
 from cockpit.safety.powershell.families import family
 from cockpit.safety.powershell.findings import Finding, ask
 from cockpit.safety.powershell.operands import judge_operand
@@ -32,6 +33,10 @@ def judge_cmdlet(
         found.append(
             ask("ps-odd", "shells could disagree about where its words end", "shell.opaque", risk=30)
         )
+    for operand in bound.operands:
+        removes = operand.kind == "d" or (name == "clear-content" and operand.kind == "w")
+        if removes and operand.word is not None and operand.values is None:
+            found += judge_removed(operand.word, scope)
     if any(_is_dynamic(operand) for operand in bound.operands):
         found.append(ask("ps-dynamic", "a part of it is known only when it runs", "shell.opaque", risk=30))
     if not reads:
@@ -66,6 +71,8 @@ def _is_dynamic(operand: Operand) -> bool:
     if operand.word is None:
         return False
     harmless = ("true", "false", "null")
+    if operand.kind == "v" and all(piece.kind == "text" or is_output(piece) for piece in operand.word.pieces):
+        return False
     return operand.values is None or any(
         piece.kind != "text" and not (piece.kind == "var" and piece.text in harmless)
         for piece in operand.word.pieces

@@ -1,9 +1,10 @@
 """The second reader: tree-sitter's grammar of PowerShell. It can only say that a line is not plain."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from cockpit.safety.powershell.values import Command, Reading
+from cockpit.safety.powershell.values import Command, Reading, Script, pieces_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -48,6 +49,7 @@ PLAIN = frozenset(
         "verbatim_here_string_characters",
         "path_command_name",
         "path_command_name_token",
+        "parenthesized_expression",
         "command_token_separator",
     ]
 )
@@ -80,10 +82,15 @@ def agrees(text: str, reading: Reading) -> str:
             name = node.child_by_field_name("command_name")
             said.append((name.text or b"").decode("utf-8", "replace") if name is not None else "")
         waiting += reversed(node.children)
-    ours = [
-        element.words[0].text
-        for pipeline in reading.script.pipelines
-        for element in pipeline.elements
-        if isinstance(element, Command) and element.words
-    ]
-    return "" if said == ours else "two readers see different commands in it"
+    return "" if said == list(_names(reading.script)) else "two readers see different commands in it"
+
+
+def _names(script: Script) -> Iterator[str]:
+    """The names of all commands as our reader sees them, the outer one first."""
+    for pipeline in script.pipelines:
+        for element in pipeline.elements:
+            if isinstance(element, Command) and element.words:
+                yield element.words[0].text
+            for piece in pieces_of(element):
+                if piece.script is not None:
+                    yield from _names(piece.script)

@@ -1,12 +1,14 @@
 """Programs that a PowerShell line starts: those of Windows by what their arguments say, all others by
 the rules for argument vectors that both shells share."""
 
+import ntpath
 import re
 import shlex
+from dataclasses import replace
 
-from cockpit.plugin.safety import CommandPart
 from cockpit.safety.powershell.findings import Finding, ask, deny
 from cockpit.safety.powershell.scope import Scope
+from cockpit.safety.values import Ground
 
 RUN_KEYS = re.compile(
     r"\\(currentversion\\(run|runonce|runservices|policies\\explorer\\run|winlogon"
@@ -28,7 +30,7 @@ GUARDS = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
 REFUSED: tuple[tuple[str, str, str, str], ...] = (
     ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it plants or changes a task that runs later"),
     ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes"),
-    ("robocopy", r"[a-z]:\\(windows|users|program files)?\\?\s.*/(mir|purge)",
+    ("robocopy", r"(?=.*/(mir|purge)).*\s\"?[a-z]:\\(windows|users|program files|programdata)?[\\\"\s]",
      "ps-delete-tree", "it empties a drive"),
     ("stop-service", GUARDS, "ps-defender", "it stops the machine's protection"),
     ("set-service", GUARDS, "ps-defender", "it stops the machine's protection"),
@@ -145,12 +147,19 @@ def registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[Findi
     return found
 
 
-def shared(argv: tuple[str, ...], scope: Scope) -> tuple[list[CommandPart], list[Finding], tuple[str, ...]]:
-    """The verdict on a plain program by the rules for argument vectors, its parts, and the words that the
-    hardened form adds. Anything that looks like a Windows path makes it an ask: those rules know none."""
+def shared(argv: tuple[str, ...], scope: Scope) -> tuple[list[Finding], tuple[str, ...]]:
+    """The verdict on a plain program by the rules for argument vectors, and the words that the hardened
+    form adds. Anything that looks like a Windows path makes it an ask: those rules know none."""
     from cockpit.safety.engine import judge_argv
 
-    line = judge_argv(argv, scope.ground, scope.rules)
+    key = (scope.cwd, *argv)
+    ground = scope.ground if scope.cwd is None else replace(scope.ground, cwd=scope.cwd)
+    words = argv
+    if ground.platform == "windows":
+        ground = on_unix(ground, "")
+        words = (argv[0], *(one.replace("\\", "/") for one in argv[1:]))
+    line = scope.seen.programs.get(key) or judge_argv(words, ground, scope.rules)
+    scope.seen.programs[key] = line
     verdict = line.verdict
     reason = verdict.reason or f"{argv[0]} is a program of its own"
     rule = verdict.rules[0] if verdict.rules else "program"
@@ -162,7 +171,19 @@ def shared(argv: tuple[str, ...], scope: Scope) -> tuple[list[CommandPart], list
     added = _added(argv, line.script)
     if verdict.level == "allow":
         scope.seen.environment = line.environment
-    return list(verdict.parts), found, added
+    return found, added
+
+
+def on_unix(ground: Ground, mounted: str) -> Ground:
+    """The same folders as the rules for Unix programs read them: `/c/proj`, or below `mounted`. Still a
+    ground of Windows, so that nobody looks for them on the disk."""
+
+    def seen(path: str) -> str:
+        drive, rest = ntpath.splitdrive(path)
+        return f"{mounted}/{drive[0].lower()}{rest}".replace("\\", "/") if drive[1:] == ":" else path
+
+    root, home, cwd, *own = map(seen, (ground.root, ground.home, ground.cwd, *ground.own))
+    return replace(ground, root=root, home=home, cwd=cwd, own=tuple(own))
 
 
 def _added(argv: tuple[str, ...], script: str) -> tuple[str, ...]:

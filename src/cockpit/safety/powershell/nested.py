@@ -2,10 +2,13 @@
 
 import base64
 import binascii
+import ntpath
 import re
+from dataclasses import replace
 
 from cockpit.safety.powershell import cmd
 from cockpit.safety.powershell.findings import Finding, ask, deny
+from cockpit.safety.powershell.native import on_unix
 from cockpit.safety.powershell.scope import Scope, Values
 
 SHELLS = frozenset({"powershell", "pwsh", "powershell_ise", "pwsh-preview"})
@@ -114,8 +117,15 @@ def bash(arguments: list[str | None], scope: Scope) -> list[Finding]:
     if not text:
         return found
     scope.seen.started.add(base_name(text))
-    line = judge_line(text, "bash", scope.ground, scope.rules)
+    ground = scope.ground
+    if ground.platform == "windows":
+        ground = replace(on_unix(ground, "/mnt"), home=f"/home/{ntpath.basename(ground.home) or 'user'}")
+    line = judge_line(text, "bash", ground, scope.rules)
     scope.seen.parts += line.verdict.parts
+    if line.verdict.level != "deny" and (low := text.lower()) != text:
+        # A disk that ignores case has these programs under any case too.
+        lower = judge_line(low, "bash", ground, scope.rules)
+        line = lower if lower.verdict.level == "deny" else line
     verdict = line.verdict
     if verdict.level == "deny":
         rule = verdict.rules[0] if verdict.rules else "bash"

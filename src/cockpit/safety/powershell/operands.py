@@ -4,11 +4,10 @@ from cockpit.plugin.tools import Capability
 from cockpit.safety.powershell import native
 from cockpit.safety.powershell.cmdlets import Operand
 from cockpit.safety.powershell.findings import Finding, ask, deny
-from cockpit.safety.powershell.places import Place, place
+from cockpit.safety.powershell.places import TREES, Place, place
 from cockpit.safety.powershell.scope import Scope, fold_word
 from cockpit.safety.powershell.values import Redirect
 
-TREES = ("root", "system", "home", "above")
 OUT = "write inside of the workspace"
 
 

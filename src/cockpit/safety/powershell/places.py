@@ -23,6 +23,9 @@ DRIVE = re.compile(r"^([A-Za-z][\w.-]*)(::?)(.*)$", re.DOTALL)
 REGISTRY = frozenset(
     {"hklm", "hkcu", "hkcr", "hku", "hkcc", "registry", "microsoft.powershell.core\\registry"}
 )
+FILES = frozenset({"plain", "outside", "temp", "secret", "env-file", "protected", "system", "odd"})
+# Removing one of these takes along what no rewind brings back.
+TREES = ("root", "system", "home", "above")
 WILD = re.compile(r"[*?\[]")
 HOMES = re.compile(r"^/(?:home|users|root|var/root)(?:/[^/]*)?$", re.IGNORECASE)
 TEMP = re.compile(
@@ -51,7 +54,10 @@ def place(value: str, access: Access, scope: Scope) -> Place:
     key = (value, access, scope.cwd)
     if key not in scope.seen.places:
         scope.seen.places[key] = _place(value, access, scope)
-    return scope.seen.places[key]
+    found = scope.seen.places[key]
+    if found.sort in FILES and found.real:
+        scope.seen.touched.append((access, found.real))
+    return found
 
 
 def _place(value: str, access: Access, scope: Scope) -> Place:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from cockpit.plugin.safety import CommandPart
 from cockpit.safety.powershell.values import Command, Expression, Piece, Script, Word
 from cockpit.safety.rules import RuleSet
-from cockpit.safety.values import Ground
+from cockpit.safety.values import Ground, Line
 
 if TYPE_CHECKING:
     from cockpit.safety.powershell.places import Place
+    from cockpit.workspace.resolver import Access
 
 MOST = 8
 Values = tuple[str, ...]
@@ -40,6 +41,8 @@ class Seen:
     hardened: tuple[tuple[int, tuple[str, ...]], ...] = ()
     marks: set[str] = field(default_factory=set)
     environment: tuple[tuple[str, str], ...] = ()
+    touched: "list[tuple[Access, str]]" = field(default_factory=list)
+    programs: dict[tuple[str | None, ...], Line] = field(default_factory=dict)
     places: "dict[tuple[str, str, str | None], Place]" = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
@@ -64,6 +67,8 @@ class Scope:
 
 def fold(pieces: tuple[Piece, ...], scope: Scope) -> Values | None:
     """The values a word can have; None where they are known only when it runs."""
+    if len(pieces) == 1 and pieces[0].kind == "text":
+        return (pieces[0].text,)
     options: list[Values] = []
     skip = False
     for piece in pieces:
@@ -82,6 +87,8 @@ def fold(pieces: tuple[Piece, ...], scope: Scope) -> Values | None:
                 skip = True
     if skip:
         return None
+    if len(options) == 1:
+        return tuple(_drive_of_home(one, scope) for one in options[0])
     joined = ("".join(parts) for parts in itertools.islice(itertools.product(*options), MOST))
     return tuple(_drive_of_home(one, scope) for one in joined)
 
@@ -162,7 +169,11 @@ def fold_expression(expression: Expression, scope: Scope) -> Values | None:
     for at, piece in enumerate(pieces):
         if piece.kind == "op" and piece.text in ("-f", "-join", "-replace", "-creplace", "-ireplace"):
             return _operated(pieces[:at], piece.text, pieces[at + 1 :], scope)
-    if any(piece.kind == "op" and piece.text != "+" for piece in pieces):
+    signs = {piece.text for piece in pieces if piece.kind == "op"}
+    if "," in signs and signs <= {",", "+"}:
+        items = _items(pieces, scope)
+        return None if items is None else tuple(items)
+    if not signs <= {"+"}:
         return None
     return fold(tuple(piece for piece in pieces if piece.kind != "op"), scope)
 

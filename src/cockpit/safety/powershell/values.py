@@ -82,3 +82,12 @@ class Reading:
     script: Script
     faults: tuple[str, ...]
     commas: tuple[int, ...] = ()
+
+
+def pieces_of(element: Element) -> tuple[Piece, ...]:
+    """All pieces of its words and redirections, in order."""
+    if isinstance(element, Expression):
+        words = [one.target for one in element.redirects if one.target is not None]
+        return (*element.pieces, *(piece for word in words for piece in word.pieces))
+    words = [*element.words, *(one.target for one in element.redirects if one.target is not None)]
+    return tuple(piece for word in words for piece in word.pieces)

@@ -1,12 +1,15 @@
 """Walking a PowerShell script: every command and expression, whatever it stands in, becomes a part."""
 
 from cockpit.plugin.safety import CommandPart
+from cockpit.safety.powershell import shapes
 from cockpit.safety.powershell.commands import judge_command
-from cockpit.safety.powershell.expressions import judge_expression, literals
+from cockpit.safety.powershell.computed import is_output, literals
+from cockpit.safety.powershell.expressions import judge_expression
 from cockpit.safety.powershell.findings import Finding, ask, strictest
 from cockpit.safety.powershell.operands import judge_redirect
 from cockpit.safety.powershell.scope import Scope, Values, fold_expression, fold_word
-from cockpit.safety.powershell.values import Command, Element, Expression, Piece, Script
+from cockpit.safety.powershell.values import Command, Element, Expression, Piece, Script, pieces_of
+from cockpit.workspace.resolver import Access
 
 GIVES_PATHS = frozenset({"get-childitem", "get-item", "resolve-path", "convert-path"})
 PASSES_ON = frozenset(
@@ -33,17 +36,22 @@ def walk(script: Script, scope: Scope) -> None:
     for pipeline in script.pipelines:
         fed: Values | None = ()
         for at, element in enumerate(pipeline.elements):
+            before = len(scope.seen.touched)
             name, findings = _judge(element, scope, fed, at > 0)
             if pipeline.background:
                 findings.append(ask("ps-background", "it goes on in the background", "code.exec", risk=40))
-            scope.seen.parts.append(_part(element, findings, scope))
+            scope.seen.parts.append(_part(name, element, findings, scope, scope.seen.touched[before:]))
             fed = _passed(name, element, fed, scope)
 
 
 def _judge(element: Element, scope: Scope, fed: Values | None, is_fed: bool) -> tuple[str, list[Finding]]:
     inner = scope.below(fed or ())
-    pieces = _pieces(element)
-    found = [GROUPED[piece.kind] for piece in pieces if piece.kind in GROUPED]
+    pieces = pieces_of(element)
+    found = [
+        GROUPED[piece.kind]
+        for piece in pieces
+        if piece.kind in GROUPED and not (isinstance(element, Command) and is_output(piece))
+    ]
     if isinstance(element, Command):
         _walk_pieces(pieces, inner, scope)
         name, more = judge_command(element, scope, fed, is_fed)
@@ -66,27 +74,31 @@ def _walk_pieces(pieces: tuple[Piece, ...], inner: Scope, scope: Scope) -> None:
         scope.cwd = None
 
 
-def _pieces(element: Element) -> tuple[Piece, ...]:
-    if isinstance(element, Expression):
-        words = [one.target for one in element.redirects if one.target is not None]
-        return (*element.pieces, *(piece for word in words for piece in word.pieces))
-    words = [*element.words, *(one.target for one in element.redirects if one.target is not None)]
-    return tuple(piece for word in words for piece in word.pieces)
-
-
-def _part(element: Element, findings: list[Finding], scope: Scope) -> CommandPart:
+def _part(
+    name: str,
+    element: Element,
+    findings: list[Finding],
+    scope: Scope,
+    touched: list[tuple[Access, str]],
+) -> CommandPart:
     argv: tuple[str | None, ...] = ()
     if isinstance(element, Command):
         folded = [fold_word(word, scope) for word in element.words]
         argv = tuple(None if one is None or len(one) != 1 else one[0] for one in folded)
+    reads, writes = (
+        tuple(dict.fromkeys(real for access, real in touched if access == one)) for one in ("read", "write")
+    )
     if not findings:
-        return CommandPart(element.text, argv, "allow", rules=("ps-reader",), reason="it only reads")
+        return CommandPart(
+            element.text, argv, "allow", rules=("ps-reader",), reason="it only reads", reads=reads
+        )
     worst = strictest(findings)
     capabilities = frozenset(one for found in findings for one in found.capabilities)
     rules = tuple(dict.fromkeys(found.rule for found in findings if found.level == worst.level))
     return CommandPart(
         element.text, argv, worst.level, worst.risk, capabilities, rules, worst.reason,
-        worst.alternative, destination=scope.seen.hosts[-1] if scope.seen.hosts else "",
+        worst.alternative, reads, writes, scope.seen.hosts[-1] if scope.seen.hosts else "",
+        shapes.of(name, argv, findings, scope),
     )  # fmt: skip
 
 
@@ -94,8 +106,8 @@ def _passed(name: str, element: Element, fed: Values | None, scope: Scope) -> Va
     """The paths that an element hands to the next one, as far as they are literal."""
     if isinstance(element, Expression):
         value = fold_expression(element, scope)
-        return value if value is not None else tuple(literals(element.pieces))[:8]
+        return value if value is not None else tuple(literals(element.pieces))
     if name in GIVES_PATHS:
         values = [one for word in element.words[1:] for one in (fold_word(word, scope) or ())]
-        return tuple(one for one in values if not one.startswith("-"))[:8] or (fed or (".",))
+        return tuple(one for one in values if not one.startswith("-")) or (fed or (".",))
     return fed if name in PASSES_ON else ()
