@@ -130,12 +130,50 @@ def command() -> Scene:
     )
     facts = {
         "expires": 90.0,
-        "held": "held in: it writes in the workspace alone, with the network",
+        "held": "held in: writes only in the workspace; has network",
         "alternative": "push by hand once the tests are green",
     }
     for name, value in facts.items():
         object.__setattr__(made.envelopes[-1].event, name, value)
     return made
+
+
+def one_command(line: str, *, parts: int = 1) -> Scene:
+    told = [ApprovalPart("line", line)]
+    told += [
+        ApprovalPart(f"command#{n}", line, level="ask", reason="a script of the project")
+        for n in range(parts)
+    ]
+    made = Scene().start().says("go").step().calls("c1", "shell", line, "execute")
+    made.asks(
+        call="c1",
+        tool="shell",
+        title=f"$ {line}",
+        parts=tuple(told),
+        reason="a script of the project",
+        shape="shell(npm test *)",
+    )
+    return made
+
+
+async def test_an_ordinary_command_is_said_once() -> None:
+    async with seat(one_command("npm test", parts=2)) as s:
+        lines = s.screen.splitlines()
+        top = next(y for y, line in enumerate(lines) if "APPROVE" in line)
+        end = next(y for y, line in enumerate(lines) if "RUNNING" in line)
+        card = "\n".join(line[74:] for line in lines[top:end])
+        assert end - top <= 8 and card.count("a script of the project") == 1
+        assert card.count("$ npm test") == 1 and "a and p cover shell(npm test *)" in card
+
+
+async def test_a_long_command_leaves_its_keys_in_sight_and_stands_whole_below() -> None:
+    line = "python -c '" + "; ".join(f"x{n} = {n}" for n in range(400)) + "'"
+    async with seat(one_command(line)) as s:
+        keys = next(y for y, text in enumerate(s.screen.splitlines()) if " y  once" in text)
+        assert keys < 10
+        await s.press("v")
+        await s.press("end")
+        assert "x399 = 399'" in s.screen
 
 
 async def test_a_command_shows_each_of_its_parts_and_offers_no_boxes() -> None:

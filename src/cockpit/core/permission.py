@@ -19,9 +19,9 @@ from cockpit.protocol.rows import ApprovalPart
 
 RISK_OF_AN_ASK = 30
 PROFILES: dict[Profile, str] = {
-    "read": "held in: it reads the workspace, writes nothing, has no network",
-    "build": "held in: it writes in the workspace alone, has no network",
-    "net": "held in: it writes in the workspace alone, with the network",
+    "read": "held in: reads the workspace, writes nothing, no network",
+    "build": "held in: writes only in the workspace, no network",
+    "net": "held in: writes only in the workspace; has network",
     "none": "",
 }
 SHOWN_PROBLEMS = 3

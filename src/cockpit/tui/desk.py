@@ -24,6 +24,7 @@ from cockpit.tui.palette import Palette, colours_of
 from cockpit.tui.state.entries import Called, Delegated, Thought
 from cockpit.tui.trace.code import warm
 from cockpit.tui.trace.moment import Moment
+from cockpit.tui.work.approval import Laid
 from cockpit.tui.work.approval_parts import Choice
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Desk:
         self.trust_asked = False
         self.plan_offered = ""  # the request whose review was opened by itself
         self.choice = Choice()  # what of the shown approval is left out, and what the person wrote
+        self.laid = Laid()
         self.chosen_for = ""  # the approval it belongs to
         self.asked_at = 0.0  # when that was first shown
         self.draft = ""

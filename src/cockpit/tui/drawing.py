@@ -142,7 +142,7 @@ def _work(desk: "Desk", state: State, moment: Moment) -> None:
             work.scroll_to(y=0, animate=False, force=True)
     width = work.size.width or (desk.app.size.width if narrow else desk.app.size.width * 38 // 100)
     waited = moment.now - desk.asked_at if moment.now else 0.0
-    made = rows(state, max(20, width), moment, desk.choice, waited)
+    made = rows(state, max(20, width), moment, desk.choice, waited, desk.laid)
     work.show(made, desk.app.palette, strip_of(state))
 
 

@@ -1,11 +1,15 @@
 """The approval card: what is asked, why, how risky, where to, and the keys; the diff below them."""
 
+from collections.abc import Callable
+
 from cockpit.protocol.events import ApprovalRequested
 from cockpit.tui import figures
 from cockpit.tui.clean import clean_output, one_line
-from cockpit.tui.trace.layout import Line, Piece, paragraph
+from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened
 from cockpit.tui.work import choosing
-from cockpit.tui.work.approval_parts import Choice, part_rows
+from cockpit.tui.work.approval_parts import Choice, Rows, commands, parts_below, says_all
+
+Below = Callable[[ApprovalRequested, Choice, int], Rows]
 
 _OPTIONS = (
     ("allow_once", "y", "once"),
@@ -18,22 +22,38 @@ _LEFT_OUT = "problems unknown: a part is left out"  # what was looked at was all
 
 
 def approval_rows(
-    request: ApprovalRequested, number: int, total: int, width: int, choice: Choice, left: float | None = None
-) -> list[tuple[Line, str]]:
+    request: ApprovalRequested,
+    number: int,
+    total: int,
+    width: int,
+    choice: Choice,
+    left: float | None = None,
+    below: Below = parts_below,
+) -> Rows:
     """The card's lines, each with what choosing it does (`part:ID`, `hunk:ID`, or nothing). `left` are the
-    seconds until it answers itself with no."""
-    lines = [_title(request, number, total), *_facts(request, width), *_warnings(request, width, left)]
+    seconds until it answers itself with no; `below` lays out what stands below the card."""
+    lines = [_title(request, number, total), *_facts(request, width, choice)]
+    lines += _warnings(request, width, left)
     lines.append(Line([], "body/surface"))
     lines += _keys(request, width)
     out = choice.out if choosing.can_choose(request) else frozenset()
     note = _LEFT_OUT if request.note and (out or choice.edits) else request.note
-    found: list[tuple[Line, str]] = [(line, "") for line in (*lines, *_note(note, width))]
-    for part in request.parts:
-        # The commands of one line stand together below it.
-        if not part.level:
-            found.append((Line([], "body/surface"), ""))
-        found += part_rows(request, part, choice, width)
-    return found
+    found: Rows = [(line, "") for line in (*lines, *_note(note, width))]
+    return found + below(request, choice, width)
+
+
+class Laid:
+    """What stands below the card, laid out once: a change of thousands of lines is drawn many times."""
+
+    def __init__(self) -> None:
+        self._of: tuple[ApprovalRequested, Choice, int] | None = None
+        self._rows: Rows = []
+
+    def __call__(self, request: ApprovalRequested, choice: Choice, width: int) -> Rows:
+        of = self._of
+        if of is None or of[0] is not request or of[1] is not choice or of[2] != width:
+            self._of, self._rows = (request, choice, width), parts_below(request, choice, width)
+        return self._rows
 
 
 def risk_word(risk: int) -> tuple[str, str]:
@@ -56,9 +76,12 @@ def _title(request: ApprovalRequested, number: int, total: int) -> Line:
     return Line(pieces, "body/surface", right=right)
 
 
-def _facts(request: ApprovalRequested, width: int) -> list[Line]:
+def _facts(request: ApprovalRequested, width: int, choice: Choice) -> list[Line]:
     space: list[Piece] = [(" ", "body/surface")]
-    lines = _text(one_line(request.title, 1000), width, "body/surface+b", space, space)
+    title = one_line(request.title, 1000)
+    if not choice.all_of_it and not says_all(request, width):
+        title = shortened(title, 2 * (width - 4))  # all of it stands below
+    lines = _text(title, width, "body/surface+b", space, space)
     if request.reason:
         lines += _text(clean_output(request.reason), width, "muted/surface", space, space)
     if request.destination:
@@ -80,7 +103,7 @@ def _warnings(request: ApprovalRequested, width: int, left: float | None) -> lis
     """A danger, and a clock that runs."""
     lines: list[Line] = []
     rest: list[Piece] = [("   ", "body/surface")]
-    if request.risk >= HIGH:
+    if request.risk >= HIGH and (len(commands(request)) > 1 or not says_all(request, width)):
         sign: list[Piece] = [(" ▲ ", "bad/surface+b")]
         words = "read every part of this before you answer"
         lines += _text(words, width, "bad/surface", sign, rest)
@@ -127,11 +150,8 @@ def _keys(request: ApprovalRequested, width: int) -> list[Line]:
         pieces += [(f" {key} ", "person/boost+b"), (f" {label} ", "body/surface")]
         used += need
     lines.append(Line(pieces, "body/surface"))
-    if request.shape:
-        note = f"a and p cover: {one_line(request.shape, 400)}"
-        lines += _text(note, width, "muted/surface", [(" ", "body/surface")], [("   ", "body/surface")])
-        scope = "a until this session ends, p in this folder from now on"
-        lines += _text(scope, width, "faint/surface", [(" ", "body/surface")], [("   ", "body/surface")])
+    for covered in _covered(request):
+        lines += _text(covered, width, "muted/surface", [(" ", "body/surface")], [("   ", "body/surface")])
     own = ["Space takes or leaves"] if choosing.can_choose(request) else []
     own += ["e edits a hunk"] if choosing.can_edit(request) else []
     if own:
@@ -139,3 +159,13 @@ def _keys(request: ApprovalRequested, width: int) -> list[Line]:
         rest: list[Piece] = [("   ", "body/surface")]
         lines += _text(f"F5, then {words}", width, "faint/surface", [(" ", "body/surface")], rest)
     return lines
+
+
+def _covered(request: ApprovalRequested) -> list[str]:
+    """What `a` and `p` would let run from now on, and for how long."""
+    session, always = (one_line(", ".join(rules), 400) for rules in (request.remembers, request.keeps))
+    if session != always:
+        return [f"a covers {session}, until the session ends", f"p covers {always}, for good here"]
+    if shape := session or one_line(request.shape, 400):
+        return [f"a and p cover {shape}; p for good here"]
+    return []

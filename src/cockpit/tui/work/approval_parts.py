@@ -9,7 +9,7 @@ from cockpit.tui.clean import clean_output, one_line
 from cockpit.tui.state.safe import safe_diff
 from cockpit.tui.trace import diffs
 from cockpit.tui.trace.code import coloured
-from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened
+from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, width_of
 from cockpit.tui.work import choosing
 
 GROUND = "surface"
@@ -28,11 +28,48 @@ class Choice:
     all_of_it: bool = False
 
 
+def parts_below(request: ApprovalRequested, choice: Choice, width: int) -> Rows:
+    """What stands below the card: the verdicts on the commands, the line where the title does not say all
+    of it, and the files."""
+    found: Rows = []
+    blank = (Line([], f"body/{GROUND}"), "")
+    asked = commands(request)
+    whole = next((part for part in request.parts if part.id == "line"), None)
+    if not (len(asked) == 1 and asked[0].reason in ("", request.reason) and _is_same(asked[0], whole)):
+        found += [(shaded(line), "") for part in asked for line in _command(part, width)]
+    if found:
+        found.insert(0, blank)
+    for part in request.parts:
+        if part.level or (part is whole and says_all(request, width)):
+            continue
+        found += [blank, *part_rows(request, part, choice, width)]
+    return found
+
+
+def commands(request: ApprovalRequested) -> list[ApprovalPart]:
+    """The commands of a line with a verdict on each; what a wrapper says twice stands there once."""
+    seen = {(part.level, part.title, part.reason): part for part in request.parts if part.level}
+    return list(seen.values())
+
+
+def says_all(request: ApprovalRequested, width: int) -> bool:
+    """Whether the title alone is what will run, short enough to be read there."""
+    whole = next((part for part in request.parts if part.id == "line"), None)
+    if whole is None:
+        return not any(part.level for part in request.parts)
+    is_short = width_of(whole.title) <= 3 * (width - 6)
+    return is_short and request.title == f"$ {whole.title}" and not whole.detail
+
+
+def _is_same(part: ApprovalPart, whole: ApprovalPart | None) -> bool:
+    return whole is not None and part.title == whole.title
+
+
 def part_rows(request: ApprovalRequested, part: ApprovalPart, choice: Choice, width: int) -> Rows:
     """A part's lines, each with what choosing it does: `part:ID`, `hunk:ID`, or nothing."""
     if part.diff is not None:
         return _file(request, part, choice, width)
-    lines = _command(part, width) if part.level else _text(part, request.tool, width)
+    lines = _text(part, request.tool, width)
     return [(shaded(line), "") for line in lines]
 
 
@@ -72,7 +109,7 @@ def _single(one: choosing.Piece, choice: Choice, head: Line, many: bool, width: 
     marks = _marks(one, choice)
     lines = [head, *([Line([("   ", "body"), *marks])] if marks else [])]
     if one.hunk is None and one.name not in choice.out and one.part.diff is not None:
-        lines += diffs.body(safe_diff(one.part.diff), width, 1)
+        lines += _cut(diffs.body(safe_diff(one.part.diff), width, 1), choice)
     elif one.name not in choice.out or not many:
         lines += _body(one, choice, width, False)
     return [(shaded(line), does) for line in lines]
@@ -110,6 +147,13 @@ def _body(one: choosing.Piece, choice: Choice, width: int, out: bool) -> list[Li
     if cut:
         lines.append(Line([(f"   … {len(cut)} more lines; v shows all of it", "muted+i")]))
     return [_dimmed(line) for line in lines if _changes(line)] if out else lines
+
+
+def _cut(lines: list[Line], choice: Choice) -> list[Line]:
+    if len(lines) <= LONGEST or choice.all_of_it:
+        return lines
+    more = Line([(f"   … {len(lines) - LONGEST} more lines; v shows all of it", "muted+i")])
+    return [*lines[:LONGEST], more]
 
 
 def _changes(line: Line) -> bool:

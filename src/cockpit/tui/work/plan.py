@@ -20,7 +20,7 @@ def plan_rows(state: State, width: int) -> list[Row]:
         found.append(Row(row((" ▸ ", "function"), (name, "body+b"), right=[(f"{steps} ", "muted")]), "plan:"))
         return [*found, Row(row(("   Enter or F9 reviews it, /do approves it", "muted")))]
     said = {"rejected": "rejected; the model may propose another one"}.get(plan.state, "")
-    text = said or "looks only, until you approve a plan"
+    text = said or "only looks, until you accept a plan"
     return [Row(title("PLAN", "", "function")), Row(row((f"   {shortened(text, width - 4)}", "muted")))]
 
 

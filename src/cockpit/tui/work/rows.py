@@ -8,8 +8,8 @@ from cockpit.tui.state.entries import Called, Delegated
 from cockpit.tui.state.state import ChangedFile, State
 from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, shortened_path, width_of
 from cockpit.tui.trace.moment import SPINNER, Moment
-from cockpit.tui.work.approval import approval_rows
-from cockpit.tui.work.approval_parts import Choice
+from cockpit.tui.work.approval import Below, approval_rows
+from cockpit.tui.work.approval_parts import Choice, parts_below
 from cockpit.tui.work.code import outline_rows, problem_rows
 from cockpit.tui.work.lines import Row, blank, row, shade, title
 from cockpit.tui.work.plan import plan_card, plan_rows
@@ -33,7 +33,12 @@ _STATES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
 
 
 def rows(
-    state: State, width: int, moment: Moment, choice: Choice = NOTHING, waited: float = 0.0
+    state: State,
+    width: int,
+    moment: Moment,
+    choice: Choice = NOTHING,
+    waited: float = 0.0,
+    below: Below = parts_below,
 ) -> list[Row]:
     """Everything the open tab shows; what waits for a person comes first. `choice` is what they take of
     the approval that is shown, `waited` the seconds since it was."""
@@ -41,22 +46,21 @@ def rows(
         return outline_rows(state.code, width)
     if state.tab == "problems":
         return problem_rows(state.code, width)
-    return _now(state, width, moment, choice, waited)
+    return [*_asked(state, width, choice, waited, below), *_standing(state, width, moment)]
 
 
-def _now(state: State, width: int, moment: Moment, choice: Choice, waited: float) -> list[Row]:
-    found: list[Row] = []
+def _asked(state: State, width: int, choice: Choice, waited: float, below: Below) -> list[Row]:
+    """What waits for a person."""
     if state.approvals:
         request = next(iter(state.approvals.values()))
         if request.id == state.plan.request:
-            return [*plan_card(state, request, width), blank(), *_standing(state, width, moment)]
+            return [*plan_card(state, request, width), blank()]
         left = request.expires - waited
-        lines = approval_rows(request, 1, len(state.approvals), width, choice, left)
-        found += [Row(line, does) for line, does in lines]
-        found.append(blank())
-    elif state.questions:
-        found += [*_question(next(iter(state.questions.values())), width), blank()]
-    return [*found, *_standing(state, width, moment)]
+        lines = approval_rows(request, 1, len(state.approvals), width, choice, left, below)
+        return [*(Row(line, does) for line, does in lines), blank()]
+    if state.questions:
+        return [*_question(next(iter(state.questions.values())), width), blank()]
+    return []
 
 
 def _standing(state: State, width: int, moment: Moment) -> list[Row]:
