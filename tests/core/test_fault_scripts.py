@@ -51,7 +51,7 @@ STEPS = st.one_of(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=st.lists(STEPS, max_size=8), interrupts=st.booleans())
-def test_every_call_has_one_result_after_any_script(
+def test_g18_every_call_has_one_result_after_any_script(
     root: Path, monkeypatch: pytest.MonkeyPatch, steps: list[Any], interrupts: bool
 ) -> None:
     (root / "a.txt").write_text("one\n", encoding="utf-8")

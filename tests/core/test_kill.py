@@ -75,7 +75,7 @@ def test_the_points_are_as_many_as_promised() -> None:
     assert len(points(POINTS)) >= min(POINTS, 50)
 
 
-async def test_a_session_survives_a_kill_at_every_point(scripted: Path, tmp_path: Path) -> None:
+async def test_g16_a_session_survives_a_kill_at_every_point(scripted: Path, tmp_path: Path) -> None:
     for point in points(POINTS):
         await _survives(scripted, point)
 
@@ -157,6 +157,35 @@ async def test_a_kill_while_a_person_is_asked_asks_again_on_resume(scripted: Pat
             lambda one: isinstance(one.event, ToolCallFinished) and one.event.result.name == "edit"
         )
     assert (scripted / "a.txt").read_text() == "eins\n"
+
+
+async def test_g16_a_transcript_cut_at_any_byte_loads_as_what_came_before_and_says_so(scripted: Path) -> None:
+    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+        await driver.prompt("change things")
+        id = driver.channel.session
+    path = store.file_of(id)
+    whole = path.read_bytes()
+    records = load(path).records
+    first = whole.index(b"\n") + 1
+    ends = {at + 1 for at in range(first, len(whole)) if whole[at : at + 1] == b"\n"}
+    for cut in sorted({*range(first, len(whole), 37), *ends, *(end - 1 for end in ends)}):
+        path.write_bytes(whole[:cut])
+        loaded = load(path)
+        assert loaded.records == records[: len(loaded.records)], cut
+        assert len(loaded.records) == whole[first:cut].count(b"\n"), cut
+        assert bool(loaded.reports) == (cut not in ends and cut != first), cut
+
+
+async def test_g17_a_call_that_was_running_when_cockpit_was_killed_is_not_run_again(scripted: Path) -> None:
+    # The marks before the edit and the shell command; the third is the write's.
+    assert await run_until_killed(scripted, "marked:2") == -signal.SIGKILL
+    path = max(store.folder_of(str(scripted)).glob("*.jsonl"), key=lambda one: one.stat().st_mtime_ns)
+    given = Options(model="scripted:script", mode="full", someone=False)
+    async with driving(scripted, path.stem, given) as driver:
+        await driver.until(lambda one: isinstance(one.event, Warned) and "was running when" in one.event.text)
+        shells = [one.result for one in driver.all(ToolCallFinished) if one.result.name == "shell"]
+        assert [(one.outcome, one.text) for one in shells] == [("interrupted", INTERRUPTED)]
+    assert _lines(scripted / "ran.log") == 0
 
 
 async def test_a_torn_last_line_is_cut_and_reported(scripted: Path) -> None:
