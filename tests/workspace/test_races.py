@@ -2,9 +2,12 @@
 
 import asyncio
 import errno
+import itertools
 import os
+import random
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,12 +17,14 @@ import pytest
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import ChangeRefused, PathRefused
 from cockpit.workspace import beneath, openat2
+from cockpit.workspace.calls import Calls
 from cockpit.workspace.local import LocalWorkspace
 
 OUTSIDE = b"outside, never to be seen or changed\n"
 TIMES = 10_000
 # Each write is a transaction with its fsyncs: the whole ten thousand are `make fuzz`'s.
-WRITES = TIMES if os.environ.get("COCKPIT_FUZZ") else 500
+WRITES = TIMES if os.environ.get("COCKPIT_FUZZ") else 400
+NUMBERS = itertools.count()
 
 
 @contextmanager
@@ -81,6 +86,29 @@ def swapped_folder(root: Path, outside: Path) -> Callable[[], None]:
     return flip
 
 
+def halves(root: Path, outside: Path, folder: bool) -> Callable[..., None]:
+    """One swap at a call: a plain file (or folder) becomes a link to the outside, and the other way;
+    with True it becomes plain."""
+    place = root / ("dir" if folder else "file.txt")
+
+    def flip(plain: bool = False) -> None:
+        if place.is_symlink():
+            place.unlink()
+            if folder:
+                place.mkdir()
+            (place / "file.txt" if folder else place).write_bytes(b"inside\n")
+            return
+        if plain:
+            return
+        if folder and place.exists():
+            os.rename(place, root / f"aside{next(NUMBERS)}")
+        elif not folder:
+            place.unlink(missing_ok=True)
+        place.symlink_to(outside if folder else outside / "file.txt")
+
+    return flip
+
+
 def untouched(outside: Path) -> bool:
     return (outside / "file.txt").read_bytes() == OUTSIDE and os.listdir(outside) == ["file.txt"]
 
@@ -102,27 +130,61 @@ def test_g7_no_read_follows_a_link_that_was_put_there_meanwhile(
     assert OUTSIDE not in seen
 
 
+async def written(workspace: LocalWorkspace, name: str, number: int) -> bool:
+    """Whether one write got through; a refusal is as good an answer."""
+    try:
+        plan = await workspace.plan((WriteFile(name, f"written {number}\n".encode()),))
+        await workspace.apply(plan)
+    except (OSError, PathRefused, ChangeRefused):
+        return False
+    return True
+
+
 @pytest.mark.timeout(900 if os.environ.get("COCKPIT_FUZZ") else 110)
 @pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
-async def test_g7_no_write_follows_a_link_that_was_put_there_meanwhile(
+async def test_g7_no_write_follows_a_link_that_was_put_there_ahead_of_any_file_call(
+    tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
+) -> None:
+    """The swap comes ahead of file calls that a seed picks: each window between check and use is hit."""
+    root = tmp_path / "ws"
+    root.mkdir()
+    chance, flip = random.Random(7), halves(root, outside, swap is swapped_folder)
+    hit: Counter[str] = Counter()
+
+    def before(call: str) -> None:
+        if chance.random() < 0.04:
+            flip()
+            hit[call] += 1
+
+    workspace = LocalWorkspace(str(root), str(tmp_path / "state"), Calls(before))
+    name = "dir/file.txt" if swap is swapped_folder else "file.txt"
+    wrote = 0
+    for number in range(WRITES):
+        wrote += await written(workspace, name, number)
+        if chance.random() < 0.5:
+            flip(True)
+    await workspace.close()
+    assert untouched(outside)
+    assert WRITES // 20 < wrote < WRITES, "the race is lost and won"
+    assert {"open", "link", "lstat", "fsync", "exchange"} <= set(hit)
+
+
+@pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
+async def test_g7_no_write_follows_a_link_while_another_thread_swaps(
     tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
 ) -> None:
     root = tmp_path / "ws"
     root.mkdir()
     workspace = LocalWorkspace(str(root))
     name = "file.txt" if swap is swapped_file else "dir/file.txt"
-    wrote = 0
     with flipping(swap(root, outside)):
-        for number in range(WRITES):
-            try:
-                plan = await workspace.plan((WriteFile(name, f"written {number}\n".encode()),))
-                await workspace.apply(plan)
-                wrote += 1
-            except (OSError, PathRefused, ChangeRefused):
-                await asyncio.sleep(0)
-    await workspace.close()
+        for number in range(200):
+            await written(workspace, name, number)
+            await asyncio.sleep(0)
     assert untouched(outside)
-    assert wrote, "the race is won often enough to be one"
+    halves(root, outside, folder=swap is swapped_folder)(True)
+    assert await written(workspace, name, 201), "left in peace it writes"
+    await workspace.close()
 
 
 def test_openat2_and_the_walk_refuse_the_same_links(tmp_path: Path, outside: Path) -> None:

@@ -43,7 +43,8 @@ class Calls:
     def folder(self, path: str) -> int | None:
         if not self.relative:
             return None
-        return beneath.open_folder(path, self.open)
+        self.before("open")
+        return beneath.open_folder(path)
 
     def open(self, name: str, flags: int, folder: int | None, mode: int = 0o600) -> int:
         self.before("open")
