@@ -59,6 +59,17 @@ async def test_without_a_sandbox_less_runs_unasked_and_it_is_said(scripted: Path
     assert (outcomes, held[0], isolation) == (["ok", "denied", "denied"], "none", "none")
 
 
+async def test_leave_for_a_command_is_no_leave_to_run_it_elsewhere(scripted: Path) -> None:
+    other = scripted.parent / "other"
+    other.mkdir()
+    make = call("shell", command="touch made", cwd=str(other))
+    script(scripted.parent, {"calls": [make]}, {"text": "done"})
+    given = Options(model="scripted:script", trust=True, someone=False, allow=("Bash(touch *)",))
+    async with driving(scripted, options=given) as driver:
+        await driver.prompt("go")
+    assert driver.all(ToolCallFinished)[0].result.outcome == "denied" and not list(other.iterdir())
+
+
 async def test_where_a_sandbox_is_required_nothing_runs_without_it(
     scripted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

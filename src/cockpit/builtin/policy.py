@@ -39,7 +39,8 @@ async def places(judged: Judged) -> Verdict | None:
         return None
     outside: frozenset[Capability] = frozenset() if found.inside else frozenset({"fs.outside"})
     risk = 60 if access == "write" else 40
-    remember = found.inside is False
+    # A rule on paths may cover a place outside; one on a command's words says nothing of where it runs.
+    remember = not found.inside and judged.tool.kind != "execute"
     return Verdict("ask", found.reason, risk, outside, (f"path.{found.sort}",), may_remember=remember)
 
 
