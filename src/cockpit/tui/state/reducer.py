@@ -8,10 +8,10 @@ from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from cockpit.protocol.rows import TodoRow
 from cockpit.tui.clean import clean, one_line
-from cockpit.tui.state import calls, code, plans, rewinds, subagents
+from cockpit.tui.state import calls, code, files, plans, rewinds, subagents
 from cockpit.tui.state.entries import Answered, Called, Ended, Remark, Said, Shown, Thought, Welcomed
 from cockpit.tui.state.safe import safe_blocks
-from cockpit.tui.state.state import ChangedFile, Request, State, Turn
+from cockpit.tui.state.state import Request, State, Turn
 
 
 def reduce(state: State, envelope: Envelope) -> None:
@@ -92,12 +92,13 @@ def _standing(
         case events.PlanChanged():
             plans.changed(state, event)
         case events.FileChanged():
-            _file(state, event)
+            files.changed(state, event, envelope)
             code.changed(state.code, event)
         case events.ContextCompacted():
             state.add(Remark("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
         case events.Rewound():
             rewinds.rewound(state, event, envelope)
+            files.rewound(state, event, envelope)
         case events.UsageChanged():
             state.usage, state.context, state.window = event.usage, event.context, event.window
         case events.Warned():
@@ -275,14 +276,6 @@ def _close_open(state: State, status: str) -> None:
                 entry.done = True
                 state.touch(number)
         numbers.clear()
-
-
-def _file(state: State, event: events.FileChanged) -> None:
-    known = state.files.get(event.path) or state.files.pop(event.moved_from, None)
-    added = event.added + (known.added if known else 0)
-    removed = event.removed + (known.removed if known else 0)
-    change = "created" if known and known.change == "created" and event.change == "modified" else event.change
-    state.files[event.path] = ChangedFile(event.path, change, added, removed, event.moved_from)
 
 
 def _noticed(state: State, event: events.Noticed, time: float) -> None:
