@@ -174,8 +174,10 @@ class Scene:
         made = tuple(TodoRow(text, status) for text, status in rows)
         return self.add(events.TodoChanged(made))
 
-    def changed(self, path: str, change: Change = "modified", added: int = 0, removed: int = 0) -> "Scene":
-        return self.add(events.FileChanged(path, change, added, removed))
+    def changed(
+        self, path: str, change: Change = "modified", added: int = 0, removed: int = 0, call: str = "c"
+    ) -> "Scene":
+        return self.add(events.FileChanged(path, change, added, removed), call)
 
     def uses(
         self, tokens: int = 18_200, out: int = 1_100, cost: float | None = 0.04, context: int = 14_720

@@ -40,6 +40,22 @@ def replies(persons: tuple[str, ...] = ()) -> Callable[[Query], Reply | None]:
     return reply
 
 
+async def test_work_counts_no_file_that_was_taken_back_until_that_is_undone() -> None:
+    scene = worked()
+    async with seat(scene) as s:
+        before = dict(s.state.files)
+        first = scene.says("more").envelopes[-1].seq
+        scene.changed("mine.txt", "created", 3).changed("new.txt", "created", 5)
+        await s.play(scene)
+        scene.changed("new.txt", "deleted", 0, 5, call="")
+        await s.play(scene.add(Rewound("r9", "t9", "files", first, 1, ("mine.txt",))))
+        assert set(s.state.files) == {*before, "mine.txt"}
+        scene.changed("new.txt", "created", 5, 0, call="")
+        await s.play(scene.add(Rewound("u9", "t9", "files", first, 1, undoes="r9")))
+        assert s.state.files["new.txt"].added == 5 and s.state.files["new.txt"].removed == 0
+        assert all(s.state.files[path] == one for path, one in before.items())
+
+
 def rewinds(s: Seat) -> list[ops.Rewind]:
     return [op for op in s.ops if isinstance(op, ops.Rewind)]
 

@@ -9,6 +9,7 @@ from cockpit.core.checkpoint_rows import checkpoints
 from cockpit.core.code import about_code
 from cockpit.core.context import table
 from cockpit.core.ledger import refusals
+from cockpit.core.rewinding import gone_turns
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
 from cockpit.plugin.hookspecs import HOOKS
@@ -135,9 +136,12 @@ def _commands(agent: Agent) -> CommandRows:
 
 
 def _changes(agent: Agent) -> ChangeRows:
-    """Every diff a call of this session has made, in order."""
+    """Every diff a call of this session has made, in order, but those that were taken back."""
+    gone = gone_turns(agent, "files")
     results = (
-        one.event.result for one in agent.host.log.durable() if isinstance(one.event, ToolCallFinished)
+        one.event.result
+        for one in agent.host.log.durable()
+        if isinstance(one.event, ToolCallFinished) and one.turn not in gone
     )
     return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
 

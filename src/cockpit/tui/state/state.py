@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cockpit.protocol.events import ApprovalRequested, PlanChanged, QuestionAsked
+from cockpit.protocol.events import ApprovalRequested, FileChanged, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, Usage
 from cockpit.protocol.rows import PanelRow, TodoRow
 from cockpit.tui.state.code import CodeState, Tab
@@ -82,6 +82,8 @@ class State:
     running: dict[str, int] = field(default_factory=dict)  # call id: its entry
     todo: tuple[TodoRow, ...] = ()
     files: dict[str, ChangedFile] = field(default_factory=dict)
+    changes: list[tuple[int, FileChanged]] = field(default_factory=list)  # of calls, with their place
+    taken_back: dict[str, tuple[int, int, frozenset[str]]] = field(default_factory=dict)  # op: but not those
     usage: Usage = field(default_factory=Usage)
     context: int = 0
     window: int = 0
