@@ -209,7 +209,7 @@ def test_changes_of_a_file_add_up() -> None:
 
 def test_a_moved_file_keeps_its_counts() -> None:
     scene = Scene().start().changed("a.py", "modified", 2, 1)
-    state = after(scene.add(events.FileChanged("b.py", "moved", moved_from="a.py"), "c")))
+    state = after(scene.add(events.FileChanged("b.py", "moved", moved_from="a.py"), "c"))
     assert list(state.files) == ["b.py"] and state.files["b.py"].added == 2
 
 
