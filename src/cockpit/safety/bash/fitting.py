@@ -3,19 +3,24 @@
 import re
 
 from cockpit.safety.bash import places, scripts
+from cockpit.safety.bash.awk import awk_prints
 from cockpit.safety.bash.commands import Command
-from cockpit.safety.bash.words import MILD, UNKNOWN, Word
+from cockpit.safety.bash.words import MILD, UNKNOWN, Word, unquoted
 from cockpit.safety.values import Ground
 
 
 def fits(word: Word, kind: str, command: Command, ground: Ground) -> bool:
     """Whether a word is what a type allows."""
     if kind == "TEXT":
-        return UNKNOWN not in word.text and not (word.taints & {"secret"})
+        return (ground.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
     if kind in ("READ_PATH", "NAME_PATH", "REV"):
         return _readable(word, kind, command, ground)
     text = word.literal
-    if kind == "PATTERN":
+    if kind == "GLOB" and not ground.sandbox and not _names_no_secret(word, command, ground):
+        return False
+    if kind in ("PATTERN", "GLOB"):
+        if ground.sandbox:
+            return not word.taints & {"secret"}
         return word.sure and MILD not in word.text and UNKNOWN not in word.text
     if text is None:
         return False
@@ -32,14 +37,24 @@ def fits(word: Word, kind: str, command: Command, ground: Ground) -> bool:
         case "SED":
             return scripts.sed_prints(text)
         case "AWK":
-            return scripts.awk_prints(text)
+            return awk_prints(text)
         case _:
             return kind == "ANY"
 
 
+def _names_no_secret(word: Word, command: Command, ground: Ground) -> bool:
+    """Whether the names that a search is narrowed to are none of secrets."""
+    text = unquoted(word.guess)
+    return text.startswith("!") or is_open(places.place(Word(text), ground.root, ground.root, ground), ground)
+
+
 def _readable(word: Word, kind: str, command: Command, ground: Ground) -> bool:
-    if not word.sure or (word.text == "-" and kind == "READ_PATH"):
-        return word.text == "-"
+    if word.text == "-" and kind == "READ_PATH":
+        return True
+    if not word.sure or UNKNOWN in word.text or MILD in word.text:
+        # Held in, a reader may read whatever it is given: only what is known of it counts.
+        spot = places.place(word, command.cwd, command.near, ground)
+        return ground.sandbox and (spot.kind == "unknown" or is_open(spot, ground))
     if kind == "REV" and (
         ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
     ):

@@ -50,6 +50,7 @@ class Folder:
     run: "Callable[[Node, Scope], Flow]"
     file: "Callable[[Node, Scope], Piece]"
     ask: Ask
+    script: "Callable[[str, Scope], Flow]"
 
     def fold(self, node: "Node", scope: Scope) -> list[Word]:
         """Every word that `node` becomes."""
@@ -139,7 +140,23 @@ class Folder:
     def heredoc(self, node: "Node", scope: Scope) -> Piece:
         """The body of a here-document whose end is not quoted."""
         piece = self._joined(node, scope, quoted=True)
-        return Piece(piece.text.replace(SPLIT, " "), piece.sure, piece.taints)
+        ticked = self._ticks(node, scope)
+        return Piece(piece.text.replace(SPLIT, " "), piece.sure and not ticked, piece.taints)
+
+    def _ticks(self, node: "Node", scope: Scope) -> bool:
+        """Runs what stands between backticks where the grammar takes them for text: in here-documents and
+        inside `${ }`. Whether there were any."""
+        text = _text(node)
+        if "`" not in text:
+            return False
+        bare = re.sub(r"\\[^`]", "  ", text)
+        pairs = list(re.finditer(r"(?<!\\)`((?:[^`\\]|\\.)*)`", bare, re.S))
+        for found in pairs:
+            inner = text[found.start(1) : found.end(1)]
+            self.script(re.sub(r"\\([`$\\])", r"\1", inner), scope.copy())
+        if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
+            self.ask("expansion", text)
+        return bool(pairs)
 
     def _output(self, flow: Flow, quoted: bool) -> Piece:
         if flow.text is None:
@@ -181,6 +198,8 @@ class Folder:
             if child.type == "subscript":
                 self._joined(child, scope, True)
         taints = frozenset().union(*(piece.taints for piece in parts))
+        if self._ticks(node, scope):
+            return Piece(UNKNOWN, False, taints)
         found = EXPANSION.fullmatch(_text(node))
         if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
             self.ask("expansion", _text(node))

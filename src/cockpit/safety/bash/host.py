@@ -37,6 +37,8 @@ def look(command: Command, ground: Ground) -> list[Finding]:
     found: list[Finding] = []
     if name == "getent" and set(given) & {"shadow", "gshadow"}:
         found.append(deny("read.secret", "it reads the passwords of the system", "secret.read"))
+    if name in ("gpg", "gpg2") and any(one.startswith("--export-secret") for one in given):
+        found.append(deny("read.secret", "it writes out private keys", "secret.read"))
     if name in POWER or (name in ("init", "openrc-init") and set(given) & {"0", "6", "1", "s", "S"}):
         found.append(deny("host.power", "it stops or restarts the machine", "host.mutate"))
     if name in ACCOUNTS and not set(given) & {"-S", "--status", "-l", "--list", "--help", "-read", "-list"}:

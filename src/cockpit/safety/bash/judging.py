@@ -9,7 +9,7 @@ from cockpit.safety.bash import code, files, host, operands, origins, readers, s
 from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask
 from cockpit.safety.bash.operands import Operand
-from cockpit.safety.bash.words import UNKNOWN
+from cockpit.safety.bash.words import UNKNOWN, Word
 from cockpit.safety.bash.wrappers import SHELLS, TRANSPARENT
 from cockpit.safety.rules import RuleSet
 from cockpit.safety.rules.values import Rule
@@ -29,6 +29,16 @@ XARGS_READERS = words(
     """
     grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo
     """
+)
+
+
+DECLARERS = words("export local readonly declare typeset")
+# Names that lines use for themselves. No program asks for them.
+SCRATCH = re.compile(
+    r"[A-Z]|(?!TMPDIR)(SRC|OUT|TMP|LOG|TEST|BUILD|DIST|BASE|ROOT|WORK|PROJECT|REPO|TARGET|CURRENT|INPUT|OUTPUT|OLD|NEW)?_?"
+    r"(FILE|FILES|FILENAME|DIR|DIRS|FOLDER|NAME|NAMES|LINE|LINES_|COUNT|TOTAL|NUM|SUM|BRANCH|COMMIT|HASH|SHA|"
+    r"VERSION|PATTERN|RESULT|RESULTS|OUTPUT|LIST|ITEM|ITEMS|ROOT|SRC|DST|DEST|START|END|FROM|TO|DATE|NOW|"
+    r"MSG|MESSAGE|TEXT|QUERY|WORD|EXT|SIZE|MAX|MIN|REPO|TAG|AUTHOR|SINCE|PKG|PACKAGE|MODULE|CLASS|FUNC)\d?"
 )
 
 
@@ -95,7 +105,7 @@ def _ruled(
             or one.rule.startswith(("write.", "assign"))
             or one.rule in ("privilege", "code.unknown", "mode")
         ]
-        found += _redirected(named, command)
+        found += _redirected(named, command, setting.ground.sandbox)
     found += [
         Finding(
             rule.level,
@@ -112,13 +122,16 @@ def _ruled(
     return found, proof.rule
 
 
-def _redirected(named: list[Operand], command: Command) -> list[Finding]:
+def _redirected(named: list[Operand], command: Command, held: bool) -> list[Finding]:
     """Redirections that read elsewhere still count for a proven reader."""
     targets = [item.target for item in command.redirects]
     return [
         ask("read.outside", one.place.reason, "fs.read", "fs.outside", risk=30)
         for one in named
-        if any(one.word is target for target in targets) and not one.written and one.place.rank > 1
+        if any(one.word is target for target in targets)
+        and not one.written
+        and one.place.rank > 1
+        and not (held and one.place.kind == "unknown")
     ]
 
 
@@ -138,6 +151,10 @@ def _proof(command: Command, named: list[Operand], setting: Setting) -> readers.
         return readers.Proof(WRAPPER)
     if name == "xargs" and setting.ground.sandbox and _plain_xargs(command):
         return readers.Proof(WRAPPER)
+    if name in DECLARERS and len(command.words) == 1 and command.assignments:
+        return readers.Proof(WRAPPER)
+    if name == "find" and setting.ground.sandbox and (bare := _without_readers(command)) is not None:
+        return readers.prove(bare, setting.rules.of(name), setting.ground)
     return proof
 
 
@@ -154,6 +171,25 @@ def _plain_wrapper(command: Command) -> bool:
     return False
 
 
+def _without_readers(command: Command) -> Command | None:
+    """A search without its `-exec reader ... ;`, None where it runs anything else."""
+    kept: list[Word] = []
+    words = list(command.words)
+    while words:
+        word = words.pop(0)
+        if word.literal not in ("-exec", "-execdir"):
+            kept.append(word)
+            continue
+        if not words or words[0].literal not in XARGS_READERS:
+            return None
+        while words and words[0].guess not in (";", "+"):
+            words.pop(0)
+        if not words:
+            return None
+        words.pop(0)
+    return replace(command, words=tuple(kept))
+
+
 def _plain_xargs(command: Command) -> bool:
     words = [word.guess for word in command.words[1:]]
     while words and (
@@ -168,7 +204,9 @@ def _plain_xargs(command: Command) -> bool:
 def _assignments(command: Command) -> list[Finding]:
     found = []
     for name, word in command.assignments:
-        if STEERS.match(name) or not HARMLESS.fullmatch(name):
+        if name == "IFS" and command.program == "read":
+            continue
+        if STEERS.match(name) or not (HARMLESS.fullmatch(name) or SCRATCH.fullmatch(name)):
             strong = re.match(r"LD_PRELOAD|LD_AUDIT|DYLD_INSERT|BASH_ENV|PROMPT_COMMAND", name)
             found.append(
                 ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40)

@@ -94,6 +94,8 @@ def prove(command: Command, rules: tuple[Rule, ...], ground: Ground) -> Proof:
         fault = _options(command, rule, at, ground)
         if name in ("jq", "yq") and not all(scripts.jq_reads(word.guess) for word in command.words[1:]):
             fault = "its filter reads more than its input"
+        if name == "printf" and not scripts.printf_prints(command.arguments[0] if command.arguments else ""):
+            fault = "%n sets a variable"
         if not fault:
             return Proof(rule)
         why = why or fault
@@ -116,7 +118,7 @@ def _git_fault(command: Command, at: int, ground: Ground) -> str:
             return f"git's option {one} is not among those that only read"
     if not ground.git_is_plain or not is_plain(folder, ground):
         return "the repository names programs that git would run"
-    if any("%G" in word.guess for word in command.words):
+    if any("%G" in word.guess or "%(signature" in word.guess for word in command.words):
         return "%G runs gpg"
     if command.nested and command.words[at].guess in ("log", "show", "diff", "blame", "grep", "status"):
         return "inside a string it cannot be hardened"
@@ -142,7 +144,12 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
         ):
             if rule.whole and text in ("(", ")", "!", ","):
                 continue
-            if text.startswith("+") and text != "+" and not _version_only(rule) and rule.id != "read.date":
+            if (
+                text.startswith("+")
+                and text != "+"
+                and not _version_only(rule)
+                and not rule.id.startswith("read.date")
+            ):
                 return f"{word.guess} is not among the options that only read"
             plain.append(word)
         elif _version_only(rule):

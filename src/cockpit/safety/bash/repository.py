@@ -110,6 +110,6 @@ def _plain(root: str, stamp: tuple[tuple[str, int, int], ...]) -> bool:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return plain.read_text(path)
     except OSError:
         return None

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cockpit.safety.bash import flows
-from cockpit.safety.bash.commands import SILENT, Command, Flow, Redirect, Scope
+from cockpit.safety.bash.commands import Command, Flow, Redirect, Scope
 from cockpit.safety.bash.declared import assigned
 from cockpit.safety.bash.effects import effects, located, moved
+from cockpit.safety.bash.redirects import behind_target, herestring, names_descriptor, redirect, remember
 from cockpit.safety.bash.unwrap import Inner, unwrap
 from cockpit.safety.bash.words import ARGUMENT, Word
 from cockpit.workspace.words import words
@@ -27,75 +28,15 @@ SUBSCRIPTS = words(
 )
 
 
-def redirected(walk: "Walk", node: "Node", scope: Scope, stdin: Flow) -> Flow:
-    """A statement with redirections."""
-    body = node.child_by_field_name("body")
-    redirects: list[Redirect] = []
-    behind: list[Node] = []
-    for child in node.named_children:
-        if body is not None and child.id == body.id:
-            continue
-        if child.type == "heredoc_redirect":
-            stdin = _heredoc(walk, child, scope, redirects, behind)
-        elif child.type == "herestring_redirect":
-            stdin = _herestring(walk, child, scope)
-        elif child.type == "file_redirect":
-            redirects.append(walk.redirect(child, scope))
-    for item in redirects:
-        if item.reads:
-            stdin = _file(walk, item.target, scope)
-    if body is not None and body.type == "command":
-        flow = command(walk, body, scope, stdin, tuple(redirects))
-    else:
-        emit(walk, Command(_text(node), (), (), tuple(redirects), scope.cwd, scope.near, stdin))
-        flow = walk.statement(body, scope, stdin) if body is not None else SILENT
-        remember(walk, redirects, flow, scope)
-    for child in behind:
-        walk.statement(child, scope, Flow(flow.taints, flow.text, True))
-    return flow
-
-
-def _heredoc(
-    walk: "Walk", node: "Node", scope: Scope, redirects: list[Redirect], behind: "list[Node]"
+def command(
+    walk: "Walk",
+    node: "Node",
+    scope: Scope,
+    stdin: Flow,
+    redirects: tuple[Redirect, ...],
+    behind: "list[Word] | tuple[Word, ...]" = (),
 ) -> Flow:
-    start = next((_text(child) for child in node.named_children if child.type == "heredoc_start"), "")
-    text, taints = "", frozenset[str]()
-    for child in node.named_children:
-        if child.type == "heredoc_body":
-            if re.search(r"['\"\\]", start):
-                text += _text(child)
-            else:
-                piece = walk.folder.heredoc(child, scope)
-                text, taints = text + piece.text, taints | piece.taints
-        elif child.type == "file_redirect":
-            redirects.append(walk.redirect(child, scope))
-        elif child.type not in ("heredoc_start", "heredoc_end", "file_descriptor"):
-            behind.append(child)
-    return Flow(taints, text, True)
-
-
-def _herestring(walk: "Walk", node: "Node", scope: Scope) -> Flow:
-    pieces = [walk.folder.one(child, scope) for child in node.named_children if child.type in ARGUMENT]
-    text = "".join(piece.text for piece in pieces)
-    return Flow(frozenset().union(*(piece.taints for piece in pieces)), text + "\n", True)
-
-
-def _file(walk: "Walk", target: Word, scope: Scope) -> Flow:
-    known = walk.reading.files.get(located(target.guess, scope))
-    return Flow(known.taints, known.text, True) if known else Flow(target.taints, None, True)
-
-
-def read_file(walk: "Walk", node: "Node", scope: Scope) -> Flow:
-    """`$(<file)`."""
-    item = walk.redirect(node, scope)
-    words = (Word("cat"), item.target)
-    emit(walk, Command(_text(node), words, (), (), scope.cwd, scope.near, Flow()))
-    known = _file(walk, item.target, scope)
-    return Flow(known.taints | {"mild"}, known.text, True)
-
-
-def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tuple[Redirect, ...]) -> Flow:
-    """One command node: folded, then run."""
+    """One command node: folded, then run. `behind` are words that the grammar left with a redirection."""
     given: list[tuple[str, Word]] = []
     words: list[Word] = []
     extra = list(redirects)
@@ -109,13 +50,17 @@ def command(walk: "Walk", node: "Node", scope: Scope, stdin: Flow, redirects: tu
         elif child.type == "command_name":
             words += walk.folder.fold(child.named_children[0] if child.named_child_count else child, scope)
         elif child.type == "herestring_redirect":
-            stdin = _herestring(walk, child, scope)
+            stdin = herestring(walk, child, scope)
         elif child.type == "file_redirect":
-            extra.append(walk.redirect(child, scope))
+            extra.append(redirect(walk, child, scope))
+            words += behind_target(walk, child, scope)
+            if names_descriptor(node.text or b"", child.start_byte - node.start_byte):
+                walk.reading.note("descriptor", _text(node))
         elif child.type in ARGUMENT:
             words += walk.folder.fold(child, scope)
         elif child.is_named:
             words += walk.words(child, scope)
+    words += behind
     made = Command(
         _text(node),
         tuple(words),
@@ -145,20 +90,6 @@ def is_apart(node: "Node") -> bool:
             return False
         last, before = child.end_byte, child.type
     return True
-
-
-def remember(
-    walk: "Walk", redirects: "list[Redirect] | tuple[Redirect, ...]", flow: Flow, scope: Scope
-) -> None:
-    """What a redirection wrote, so that running it later in the line is judged by it."""
-    for item in redirects:
-        if item.writes:
-            known = walk.reading.files.get(item.target.guess)
-            if known is not None and known.piped and flow.taints:
-                emit(
-                    walk, Command("> >( )", (Word("sh"),), stdin=Flow(flow.taints, flow.text, True), near="/")
-                )
-            walk.reading.files[located(item.target.guess, scope)] = Flow(flow.taints, flow.text)
 
 
 def emit(walk: "Walk", made: Command) -> None:

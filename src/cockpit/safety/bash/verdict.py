@@ -20,6 +20,7 @@ NOTES: dict[str, tuple[Level, int, str]] = {
     "parts": ("ask", 70, "it holds too many commands to read"),
     "arithmetic": ("ask", 50, "arithmetic can run commands hidden in its variables"),
     "expansion": ("ask", 50, "what this expansion gives is only known when it runs"),
+    "descriptor": ("ask", 60, "it keeps the number of a file in a variable, which may be PATH"),
     "subscript": ("ask", 60, "a subscript can run commands"),
     "coproc": ("ask", 45, "it leaves a command running beside the line"),
     "recursion": ("ask", 60, "a function calls itself"),

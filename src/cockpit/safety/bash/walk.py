@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cockpit.safety.bash import parsing
-from cockpit.safety.bash import words as letters
-from cockpit.safety.bash.commands import SILENT, Command, Flow, Redirect, Scope
+from cockpit.safety.bash.commands import SILENT, Command, Flow, Scope
 from cockpit.safety.bash.folding import Folder, Piece
-from cockpit.safety.bash.words import UNKNOWN, Word
+from cockpit.safety.bash.words import Word
 from cockpit.safety.values import Ground
 from cockpit.workspace.words import words
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 DEEPEST = 28  # substitutions and groups in one another
 MOST = 300  # simple commands that are looked at one by one
-LOOPS = 16  # values of a loop that are tried one by one
 WORDS = words(
     """
     word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
@@ -54,7 +52,11 @@ class Walk:
         user = posixpath.basename(ground.home.rstrip("/"))
         self.user = user
         self.incoming = Flow()
-        self.folder = Folder(ground.home, user, self.substituted, self.process, self.reading.note)
+        # Redirections that the grammar hung on a list, by the statement that bash gives them to.
+        self.hung: dict[tuple[int, int, int], tuple[Node, list[Node]]] = {}
+        self.folder = Folder(
+            ground.home, user, self.substituted, self.process, self.reading.note, self._deeper
+        )
 
     def start(self) -> Scope:
         ground = self.reading.ground
@@ -111,13 +113,15 @@ class Walk:
             reading.depth -= 1
 
     def _statement(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
-        from cockpit.safety.bash import declared, simple
+        from cockpit.safety.bash import compound, declared, redirects, simple
 
+        if (flow := redirects.hung_on(self, node, scope, stdin)) is not None:
+            return flow
         match node.type:
             case "command":
                 return simple.command(self, node, scope, stdin, ())
             case "redirected_statement":
-                return simple.redirected(self, node, scope, stdin)
+                return redirects.redirected(self, node, scope, stdin)
             case "pipeline":
                 return self._pipeline(node, scope, stdin)
             case "list":
@@ -131,9 +135,9 @@ class Walk:
             case "test_command":
                 return declared.test(self, node, scope)
             case "for_statement":
-                return self._for(node, scope, stdin)
+                return compound.loop(self, node, scope, stdin)
             case "function_definition":
-                return self._function(node, scope, stdin)
+                return compound.function(self, node, scope, stdin)
             case "comment" | "heredoc_body" | "heredoc_start" | "heredoc_end" | "variable_name":
                 return SILENT
             case "compound_statement" if (node.text or b"").startswith(b"(("):
@@ -166,9 +170,13 @@ class Walk:
 
     def _pipeline(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
         flow = stdin
-        for child in node.named_children:
-            flow = self.statement(child, scope.copy(), flow)
+        for at, child in enumerate(node.named_children):
+            before = scope.cwd
+            # `cd x && a 2>&1 | b` is a list in a pipeline only to the grammar: bash moves for good.
+            listed = not at and _body(child).type == "list"
+            flow = self.statement(child, scope if listed else scope.copy(), flow)
             flow = Flow(flow.taints, flow.text, True)
+            scope.doubtful = scope.doubtful or scope.cwd != before
         return flow
 
     def _list(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
@@ -193,39 +201,6 @@ class Walk:
             scope.cwd = None
         return flow
 
-    def _for(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
-        name = _text(node.child_by_field_name("variable"))
-        values = [
-            word for child in node.children_by_field_name("value") for word in self.folder.fold(child, scope)
-        ]
-        body = node.child_by_field_name("body")
-        if body is None:
-            return self.block(node, scope, stdin)
-        if not values and scope.arguments is None:
-            values = [Word(UNKNOWN, False)]
-        if len(values) > LOOPS:
-            # All of them at once: as operands of one command they are each looked at.
-            text = letters.SPLIT.join(word.text for word in values)
-            values = [*values[: LOOPS // 2], Word(text, False)]
-        flow, before = SILENT, scope.cwd
-        for value in values:
-            scope.names[name] = value
-            flow = flow.joined(self.statement(body, scope, stdin))
-        if scope.cwd != before:
-            scope.cwd = None
-        return flow
-
-    def _function(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
-        name, body = _text(node.child_by_field_name("name")), node.child_by_field_name("body")
-        if body is None:
-            return SILENT
-        scope.functions[name] = body
-        inner = scope.copy()
-        inner.arguments, inner.calling = None, (*scope.calling, name)
-        flow = self.statement(body, inner, stdin)
-        self.reading.marks.append(f"function {name}")
-        return Flow(flow.taints)
-
     def substituted(self, node: "Node", scope: Scope) -> Flow:
         """`$( )` and backticks: judged in a copy of the scope; what they write, as far as it is known."""
         text = _text(node)
@@ -235,9 +210,9 @@ class Walk:
             return self._deeper(plain, inner)
         first = node.named_children[0] if node.named_child_count else None
         if first is not None and first.type == "file_redirect":
-            from cockpit.safety.bash import simple
+            from cockpit.safety.bash import redirects
 
-            return simple.read_file(self, first, inner)
+            return redirects.read_file(self, first, inner)
         if self.reading.depth >= DEEPEST:
             self.reading.note("depth", text)
             self.reading.unread.append(text)
@@ -284,16 +259,10 @@ class Walk:
         finally:
             self.reading.depth -= 1
 
-    def redirect(self, node: "Node", scope: Scope) -> Redirect:
-        """One `> file`, `2>&1`, `< file`."""
-        target = node.child_by_field_name("destination")
-        signs = "".join(
-            _text(child) for child in node.children if not child.is_named or child.type == "ERROR"
-        )
-        operator = signs.replace("\\", "").strip() or ">"
-        if target is None:
-            return Redirect(operator.rstrip("-"), Word("-"))
-        return Redirect(operator, self.folder.one(target, scope))
+
+def _body(node: "Node") -> "Node":
+    inner = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    return inner or node
 
 
 def _text(node: "Node | None") -> str:

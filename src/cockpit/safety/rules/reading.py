@@ -186,9 +186,9 @@ def _options(at: _At) -> dict[str, str]:
     for one in at.texts():
         if one.endswith("[=]"):
             found[one[:-3]] = "?TEXT"
-        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+)?", one):
+        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", one):
             kind = matched[2] or "PATTERN"
-            if kind.lstrip("?") not in TYPES and not kind.startswith("="):
+            if kind.lstrip("?") not in TYPES and not kind.startswith(("=", "/")):
                 raise at.fault(f"{kind!r} in {one!r} is no type")
             found[matched[1]] = kind
         elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", one) or (one.startswith("-") and one.endswith("!")):

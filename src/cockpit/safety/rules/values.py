@@ -7,7 +7,7 @@ from cockpit.plugin.tools import Capability
 from cockpit.workspace.words import words
 
 LEVELS: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
-TYPES = words("READ_PATH NAME_PATH WRITE_PATH PATTERN TEXT NUMBER HOST NAME REV SED AWK ANY")
+TYPES = words("READ_PATH NAME_PATH WRITE_PATH PATTERN GLOB TEXT NUMBER HOST NAME REV SED AWK ANY")
 
 
 @dataclass(frozen=True, slots=True)
