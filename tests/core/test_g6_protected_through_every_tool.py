@@ -76,6 +76,11 @@ def calls(name: str) -> Iterator[Mapping[str, Json]]:
     yield call("apply_patch", patch=f"*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n")
 
 
+def step(*wanted: Mapping[str, Json]) -> Mapping[str, Json]:
+    """One step of the scripted model."""
+    return {"calls": [dict(one) for one in wanted]}
+
+
 def tree(folder: Path) -> dict[str, object]:
     """Every name below `folder` with its bytes, where a link leads, or what it is."""
     found: dict[str, object] = {}
@@ -101,7 +106,7 @@ async def test_g6_no_tool_changes_a_protected_file_by_any_name(
     guarded: Path, person: Path, mode: Mode, names: tuple[str, ...]
 ) -> None:
     before = kept(guarded, person)
-    script(guarded.parent, *({"calls": list(calls(name))} for name in names), {"text": "done"})
+    script(guarded.parent, *(step(*calls(name)) for name in names), {"text": "done"})
     given = Options(model="scripted:script", mode=mode, someone=False, trust=True)
     async with driving(guarded, options=given) as driver:
         await driver.prompt("go")
@@ -128,7 +133,7 @@ async def test_g6_no_tool_reads_a_secret_by_any_name(guarded: Path) -> None:
             (guarded / name).write_text(TEXT, encoding="utf-8")
     reads = [call("read", path=name) for name in names]
     searched = [call("search", pattern="kept", path=name) for name in names]
-    script(guarded.parent, {"calls": [*reads, *searched, call("read", path="a.py")]}, {"text": "done"})
+    script(guarded.parent, step(*reads, *searched, call("read", path="a.py")), {"text": "done"})
     given = Options(model="scripted:script", mode="full", someone=False, trust=True)
     async with driving(guarded, options=given) as driver:
         await driver.prompt("go")
@@ -151,7 +156,7 @@ async def test_g6_a_script_in_the_sandbox_changes_no_protected_file(guarded: Pat
     before = kept(guarded, person)
     script(
         guarded.parent,
-        {"calls": [call("shell", command="python3 -B -m unittest test_try")]},
+        step(call("shell", command="python3 -B -m unittest test_try")),
         {"text": "done"},
     )
     given = Options(model="scripted:script", mode="auto-edit", someone=False, trust=True)

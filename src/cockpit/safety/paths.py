@@ -15,7 +15,8 @@ def classify(path: str, access: Access, ground: Ground) -> Judged:
     this is another platform.
     """
     if ground.platform == "windows" and os.name != "nt":
-        return judge_windows(_from(path, ground, windows=True), access, ground.root, ground.home)
+        named = _from(path, ground, windows=True)
+        return judge_windows(named, access, ground.root, ground.home, ground.own)
     return resolver_of(ground).judge(_from(path, ground), access)
 
 

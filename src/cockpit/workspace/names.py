@@ -26,6 +26,9 @@ SECRET_PATTERNS = (
     ".env.*",
     ".env-*",
     ".env_*",
+    ".env~",
+    "..env.sw?",
+    "*.env",
     "*.pem",
     "*.key",
     "*.p12",
@@ -49,8 +52,9 @@ SECRET_FOLDERS = words(
     .thunderbird .terraform.d
     """
 )
+# A + in these stands for a blank.
 SECRET_TAILS = tuple(
-    tuple(tail.split("/"))
+    tuple(tail.replace("+", " ").split("/"))
     for tail in words(
         """
     .docker/config.json .cargo/credentials .cargo/credentials.toml .gem/credentials .config/gcloud
@@ -64,12 +68,14 @@ SECRET_TAILS = tuple(
     .config/anthropic .config/openai library/keychains library/cookies .bundle/config .nuget/nuget.config
     .gradle/gradle.properties .streamlit/secrets.toml .claude/.credentials.json .codex/auth.json
     .gemini/oauth_creds.json .local/share/opencode/auth.json .config/github-copilot
+    appdata/roaming/gcloud appdata/roaming/rclone appdata/local/github-copilot github+cli/hosts.yml
     """
     )
 )
 URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/[/\\]")
 IGNORABLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u3164\uffa0")
 SAMPLES = (".example", ".sample", ".template", ".dist", ".defaults")
+SAMPLE_FILES = frozenset(f"{name[1:]}.env" for name in (*SAMPLES, ".default", ".test.example"))
 RUN_LATER_FOLDERS = words(
     """
     .git .cockpit .vscode .idea .claude .codex .gemini .cursor .opencode .agents .hg .svn .jj
@@ -97,7 +103,7 @@ INSTALLS_FILES = words(
 # What a settings folder of cockpit's holds that is no secret by its name.
 OWN_SECRETS = re.compile(r"^(keys\.json|credentials|token|secret|auth|mcp-tokens|key(ring)?$)")
 RUN_LATER_TAILS = tuple(
-    tuple(tail.split("/"))
+    tuple(tail.replace("+", " ").split("/"))
     for tail in words(
         """
     .config/fish .config/autostart .config/systemd .config/environment.d .config/cockpit .config/git
@@ -105,10 +111,15 @@ RUN_LATER_TAILS = tuple(
     .local/share/applications .local/bin .config/plasma-workspace .config/sway .config/i3 .config/hypr
     .config/powershell documents/powershell documents/windowspowershell powershell/profile.ps1
     .config/nvim .config/pip .config/containers .config/zsh .config/direnv .config/nushell
+    .config/code/user .config/cursor/user appdata/roaming/code/user appdata/roaming/cursor/user
+    appdata/local/cockpit appdata/roaming/cockpit appdata/roaming/npm appdata/local/microsoft/windowsapps
+    library/application+support/code/user library/application+support/cockpit .cargo/bin .cargo/env
     programs/startup
     """
     )
 )
+# Where cockpit keeps its own on Windows, as seen from the home folder.
+OWN_ON_WINDOWS = (("appdata", "local", "cockpit"), ("appdata", "roaming", "cockpit"), (".config", "cockpit"))
 
 
 @lru_cache(maxsize=8192)
@@ -148,7 +159,7 @@ def sensitive(parts: tuple[str, ...], in_home: bool = False) -> str:
 def _is_secret_file(name: str) -> bool:
     if name in SECRET_FILES:
         return True
-    if name.startswith(".env") and name.endswith(SAMPLES):
+    if (name.startswith(".env") and name.endswith(SAMPLES)) or name in SAMPLE_FILES:
         return False
     return any(fnmatchcase(name, pattern) for pattern in SECRET_PATTERNS)
 
@@ -185,6 +196,14 @@ def installs(parts: tuple[str, ...]) -> str:
 def own_secret(parts: tuple[str, ...]) -> bool:
     """Whether a file of cockpit's own, as seen from its folder, is one that holds keys or tokens."""
     return any(OWN_SECRETS.match(folded(part)) for part in parts)
+
+
+def own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
+    """As `own_secret`, of parts that start at a home folder of Windows."""
+    folded_parts = tuple(map(folded, from_home))
+    return any(
+        folded_parts[: len(own)] == own and own_secret(from_home[len(own) :]) for own in OWN_ON_WINDOWS
+    )
 
 
 def _contains(names: tuple[str, ...], run: tuple[str, ...]) -> bool:

@@ -100,10 +100,11 @@ def _windows(value: str, access: Access, scope: Scope, root: str, home: str) -> 
         path = ntpath.join(scope.cwd, path)
     if re.fullmatch(r"[A-Za-z]:", path):
         path += "\\"
-    judged = judge_windows(path, access, root, home)
+    own = scope.ground.own if scope.ground.platform == "windows" else ()
+    judged = judge_windows(path, access, root, home, own)
     if wild:
         judged = _wildest(judged, value[len(path) if len(base) > 1 else 0 :], lambda one: judge_windows(
-            ntpath.join(path, one), access, root, home
+            ntpath.join(path, one), access, root, home, own
         ), access)  # fmt: skip
     whole = windows.absolute(path, root, home)
     return _sorted(judged, _windows_tree(whole, home))
