@@ -303,6 +303,9 @@ async def test_a_draft_keeps_its_letters_while_an_approval_waits() -> None:
         await s.type("x")
         await s.type("yes")
         assert s.app.editor.text == "xyes" and not sent(s, ops.Decide)
+        assert "F5 answer the question" in s.screen.splitlines()[-1]
+        await s.press("f5", "y")
+        assert sent(s, ops.Decide) and s.app.editor.text == "xyes"
 
 
 async def test_a_key_under_a_typing_hand_is_no_answer() -> None:
@@ -326,6 +329,7 @@ async def test_a_key_that_is_held_answers_one_approval_and_not_the_next() -> Non
         await s.press("y")
         await s.play(scene.decided("a1").asks(call="c5", id="a2"))
         await s.press("y", "y", "n", "a")
+        assert s.screen.count("this is another question") == 1
         assert [op.request for op in sent(s, ops.Decide)] == ["a1"]
         assert s.app.editor.text == "" and s.app.editor.purpose == "prompt"
 

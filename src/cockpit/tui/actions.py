@@ -160,11 +160,15 @@ def hints(
     question: bool,
     place: str,
     purpose: str = "prompt",
+    draft: bool = False,
 ) -> list[tuple[str, str]]:
-    """The keys that matter now, the most needed first; `approval` are the actions that answer one."""
+    """The keys that matter now, the most needed first; `approval` are the actions that answer one, which
+    a `draft` in the Composer keeps from doing so there."""
     chosen: list[tuple[str, str]] = []
     if purpose == "note":
         wanted = [("send", "reject with this word"), ("interrupt", "back")]
+    elif approval and draft and place == "composer":
+        wanted = [("work", "answer the question"), ("send", "steer"), ("interrupt", "interrupt")]
     elif approval:
         wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "always")]
         wanted += [("reject", "reject"), ("view_approval", "whole"), ("edit_hunk", "edit hunk")]

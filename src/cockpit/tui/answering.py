@@ -51,7 +51,9 @@ def _too_soon(desk: "Desk", action: str) -> bool:
         return False
     if now - desk.answered_at < _HURRY:
         desk.quiet_until = now + desk.app.options.quiet
-        desk.app.notify("this is another question: read it, then answer", timeout=2)
+        if desk.hurried_for != desk.chosen_for:  # a key that is held says it once
+            desk.hurried_for = desk.chosen_for
+            desk.app.notify("this is another question: read it, then answer", timeout=2)
         return True
     key = next((key for key, name in desk.app.editor.answers.items() if name == action), "")
     desk.app.editor.focus()

@@ -66,6 +66,7 @@ class Desk:
         self.local_op = ""  # the op that looks for models on this machine
         self.quiet_until = 0.0  # approval keys before this moment were typed for something else
         self.noting_for = ""  # the approval that a word of rejection is written for
+        self.hurried_for = ""  # the approval whose key came too soon, and was told so
         self.answered_at = 0.0  # when a person last answered an approval
         self.pressed_at: dict[str, float] = {}
         self.hint = ""

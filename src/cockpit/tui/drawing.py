@@ -172,5 +172,6 @@ def _bars(desk: "Desk", state: State) -> None:
         question=bool(state.questions),
         place=place,
         purpose=app.editor.purpose,
+        draft=bool(app.editor.text),
     )
     app.hints.show(hint_line(keys, width, desk.hint), app.palette)
