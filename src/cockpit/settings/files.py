@@ -14,6 +14,7 @@ from typing import TypeGuard, cast
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
+from cockpit.settings import plain
 from cockpit.settings.atomic import write_atomically
 from cockpit.settings.known import strangers
 
@@ -193,7 +194,7 @@ def environment(root: str, trusted: bool) -> Mapping[str, str]:
 def dotenv(path: Path) -> dict[str, str]:
     """The variables of a `.env` file, empty where there is none."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = plain.read_text(path).splitlines()
     except OSError:
         return {}
     found = {}
@@ -212,7 +213,7 @@ def dotenv(path: Path) -> dict[str, str]:
 
 def _read(path: Path) -> dict[str, object] | None:
     try:
-        raw = path.read_bytes()
+        raw = plain.read_bytes(path)
     except OSError:
         return None
     try:

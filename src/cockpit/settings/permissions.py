@@ -15,7 +15,7 @@ from typing import Literal
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
-from cockpit.settings import files
+from cockpit.settings import files, plain
 from cockpit.settings.atomic import write_atomically
 
 Level = Literal["allow", "ask", "deny"]
@@ -124,7 +124,7 @@ def _at(table: object, *keys: str) -> object:
 
 def _toml(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return tomllib.loads(plain.read_bytes(path).decode("utf-8-sig"))
     except OSError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -134,8 +134,7 @@ def _toml(path: Path) -> Mapping[str, object]:
 def _json(path: Path) -> Mapping[str, object]:
     """Another program's file: one that cannot be read says nothing here."""
     try:
-        size = path.stat().st_size
-        raw = json.loads(path.read_bytes()) if size < 1 << 20 else {}
+        raw = json.loads(plain.read_bytes(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return raw if isinstance(raw, dict) else {}

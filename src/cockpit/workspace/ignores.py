@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
+from cockpit.settings import plain
 from cockpit.workspace.words import words
 
 RULE_FILES = (".gitignore", ".ignore", ".cockpitignore")
@@ -166,8 +167,7 @@ def _level(folder: str, files: tuple[str, ...]) -> Levels:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1_000_000)
+        return plain.read_text(path)
     except OSError:
         return ""
 

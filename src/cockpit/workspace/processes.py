@@ -106,8 +106,7 @@ class LocalProcesses:
     async def _let_go(self, process: Process) -> None:
         await process.finish()
         held = self._running.pop(process, None)
-        if held is not None and (mended := await (await self._box()).release(held)):
-            said = f"\n[put back what the command had changed, and must not: {', '.join(mended)}]\n"
+        if held is not None and (said := await (await self._box()).release(held)):
             process.child.output.feed(said.encode(errors="replace"))
 
     async def _plain(

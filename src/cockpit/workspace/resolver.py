@@ -15,6 +15,7 @@ from typing import Literal
 
 from cockpit import paths
 from cockpit.plugin.context import PathRefused
+from cockpit.settings import plain
 from cockpit.workspace import names, twins, windows
 from cockpit.workspace.words import words
 
@@ -232,16 +233,15 @@ def _real_folder(path: str) -> str:
 def _git_folders(root: str) -> tuple[str, ...]:
     """Where git keeps what belongs to `root`, when `.git` is a file that points elsewhere."""
     try:
-        with open(os.path.join(root, ".git"), encoding="utf-8", errors="replace") as file:
-            line = file.read(4096)
+        line = plain.read_text(os.path.join(root, ".git"), 4096)
     except OSError:
         return ()
     if not line.startswith("gitdir:"):
         return ()
     folder = os.path.realpath(os.path.join(root, line[7:].strip()))
     try:
-        with open(os.path.join(folder, "commondir"), encoding="utf-8", errors="replace") as file:
-            common = os.path.realpath(os.path.join(folder, file.read(4096).strip()))
+        named = plain.read_text(os.path.join(folder, "commondir"), 4096).strip()
+        common = os.path.realpath(os.path.join(folder, named))
     except OSError:
         common = folder
     # A pointer at the root itself, or above it, would forbid everything: it protects nothing real.
@@ -261,6 +261,7 @@ def _below(path: str, folder: str) -> tuple[str, ...]:
     return _parts(path)[len(_parts(folder)) :]
 
 
+@lru_cache(maxsize=4096)
 def _parts(path: str) -> tuple[str, ...]:
     drive, rest = os.path.splitdrive(path)
     split = tuple(part for part in rest.replace(os.sep, "/").split("/") if part)

@@ -1,11 +1,15 @@
 """G8: a held program writes nowhere but in its workspace, and reads no secrets."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.workspace.sandbox.boxes import CANARY, Box
 from tests.workspace.trees import tree
+
+from cockpit.plugin.launching import Launch
+from cockpit.workspace.processes import LocalProcesses
 
 # Each prints ESCAPED where the write went through. {home}, {outside} and {root} are real folders.
 WRITES = {
@@ -222,3 +226,44 @@ async def test_g8_a_folder_of_a_larger_repository_is_seen_with_it_and_written_al
         assert CANARY not in secrets.output
     finally:
         await processes.close()
+
+
+async def test_g8_a_submodule_with_a_path_for_its_name_keeps_what_its_git_runs(box: Box) -> None:
+    deep = [box.root / ".git/modules" / one for one in ("libs/foo", "libs/foo/modules/a/b")]
+    for store in deep:
+        store.mkdir(parents=True)
+        (store / "HEAD").write_text("ref: refs/heads/main\n")
+        (store / "config").write_text("[core]\n")
+    tries = "; ".join(
+        f"echo ESCAPED >> {one}/config; mkdir {one}/hooks && echo x > {one}/hooks/a" for one in deep
+    )
+    ended = await box.run(f"({tries}); echo x > .git/config.worktree; true")
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    assert [(one / "config").read_text() for one in deep] == ["[core]\n"] * 2, ended.output
+    assert not (box.root / ".git/config.worktree").exists()
+
+
+async def test_g8_what_came_below_the_root_and_steers_programs_is_said(box: Box) -> None:
+    ended = await box.run("mkdir -p new/.vscode $'od\\nd' && git init -q $'od\\nd'; echo > plain")
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    last = ended.output.strip().splitlines()[-1]
+    assert last.startswith("[came while it ran") and "new/.vscode" in last and r"'od\nd/.git'" in last, ended
+    assert "came" not in (await box.run("echo > plain2")).output
+
+
+@pytest.mark.parametrize("name", [".git", ".gitignore", ".env", "sub/.git"])
+async def test_g8_a_pipe_in_the_place_of_a_file_stops_nobody(box: Box, tmp_path: Path, name: str) -> None:
+    root = tmp_path / "pipes"
+    (root / "sub").mkdir(parents=True)
+    os.mkfifo(root / name)
+    processes = LocalProcesses(str(root))
+    launch = Launch(("echo", "ran"), str(root), (), "build")
+    try:
+        ended = await processes.run_sealed(launch, launch.seal(), seconds=10)
+    finally:
+        await processes.close()
+    assert ended.output.startswith("ran\n")

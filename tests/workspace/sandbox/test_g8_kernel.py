@@ -252,3 +252,15 @@ async def test_g8_what_is_outside_of_the_hidden_folders_is_masked_by_its_path(bo
         assert box.is_labelled(ended, "build")
         return
     assert "ESCAPED" not in ended.output and ended.code != 0
+
+
+async def test_g8_what_lies_in_memory_has_a_measure_and_devices_cannot_be_added(box: Box) -> None:
+    script = "import os; print([(one.f_blocks * one.f_frsize >> 20) for one in map(os.statvfs, {})])"
+    folders = ["/tmp", "/run", "/dev/shm"]
+    ended = await box.python(script.format(folders) + "; open('/dev/null', 'w'); os.openpty()")
+    refused = await box.run("echo ESCAPED > /dev/new && cat /dev/new")
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    assert ended.output.splitlines()[0] == "[2048, 64, 2048]", ended.output
+    assert "ESCAPED" not in refused.output, refused.output

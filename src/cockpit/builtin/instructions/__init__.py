@@ -12,6 +12,7 @@ from cockpit.builtin.instructions.hints import hints
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import ContextSource, Register, Scope
+from cockpit.settings import plain
 
 ROLE = """You are cockpit, a coding agent in a person's terminal. You work in their project with tools, and \
 they see every call. Be brief and exact.
@@ -66,9 +67,9 @@ def branch_of(root: Path) -> str:
         git = folder / ".git"
         try:
             if git.is_file():
-                named = git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+                named = plain.read_text(git, 4096).removeprefix("gitdir:").strip()
                 git = Path(named) if Path(named).is_absolute() else folder / named
-            head = (git / "HEAD").read_text("utf-8", "replace").strip()
+            head = plain.read_text(git / "HEAD", 4096).strip()
         except OSError:
             continue
         return head.removeprefix("ref: refs/heads/")[:100] if head.startswith("ref:") else head[:12]

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cockpit.settings import plain
+
 NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md")
 LOCAL = "CLAUDE.local.md"
 USER = (".config/AGENTS.md", ".agents/AGENTS.md", ".claude/CLAUDE.md")
@@ -102,9 +104,7 @@ def _is_within(real: Path, bound: Path, path: Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        if not path.is_file() or path.stat().st_size > 1_000_000:
-            return ""
-        return path.read_text("utf-8-sig", "replace")
+        return plain.read_text(path, 1_000_000, "utf-8-sig")
     except OSError:
         return ""
 

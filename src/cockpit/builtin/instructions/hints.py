@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+from cockpit.settings import plain
+
 LARGEST = 200_000
 LONGEST = 600
 
@@ -16,9 +18,7 @@ def hints(root: Path) -> str:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > LARGEST:
-            return ""
-        return path.read_text("utf-8", "replace")
+        return plain.read_text(path, LARGEST)
     except OSError:
         return ""
 

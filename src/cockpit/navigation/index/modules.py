@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cockpit.navigation.index.catalog import Catalog
 from cockpit.navigation.index.parsed import Parsed
+from cockpit.settings import plain
 
 SCRIPTS = ("ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json")
 MOST = 3
@@ -52,7 +53,7 @@ class Modules:
 
     def _go_module(self, folder: str) -> str:
         try:
-            text = Path(self.root, folder, "go.mod").read_text("utf-8", "replace")
+            text = plain.read_text(Path(self.root, folder, "go.mod"))
         except OSError:
             return ""
         found = re.search(r"(?m)^module\s+(\S+)", text)

@@ -12,6 +12,7 @@ from cockpit.navigation.index.facts import LARGEST, is_generated
 from cockpit.navigation.index.grammars import Reader, Readers
 from cockpit.navigation.index.shape import Shape
 from cockpit.navigation.index.shaping import shaped
+from cockpit.settings import plain
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -135,7 +136,7 @@ class Files:
         if size > LARGEST or not self.readers.candidates(path):
             return None
         try:
-            text = place.read_bytes()
+            text = plain.read_bytes(place, LARGEST)
         except OSError:
             return None
         if is_generated(text):

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from cockpit.plugin.languages import LanguageServer
+from cockpit.settings import plain
 from cockpit.settings.atomic import write_atomically
 
 
@@ -32,7 +33,7 @@ def _content(root: str, word: str) -> str:
     try:
         real = Path(root, word).resolve()
         inside = real.is_relative_to(Path(root).resolve()) and real.is_file()
-        return hashlib.sha256(real.read_bytes()).hexdigest() if inside else ""
+        return hashlib.sha256(plain.read_bytes(real, 1 << 30)).hexdigest() if inside else ""
     except (OSError, ValueError):
         return ""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.protocol.messages import Json
+from cockpit.settings import plain
 
 PROJECT_FILE = ".lsp.json"
 USER_FILE = "lsp.json"
@@ -44,7 +45,7 @@ def read(file: Path, named_by: str = "") -> Read:
     """Read `file`, which need not be there. `named_by` marks its servers as a project's: they then need a
     person's yes. Blocking; raises nothing."""
     try:
-        content = file.read_bytes()
+        content = plain.read_bytes(file)
     except FileNotFoundError:
         return Read()
     except OSError as error:

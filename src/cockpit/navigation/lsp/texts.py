@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cockpit.navigation.lsp.limits import LARGEST_FILE
 from cockpit.navigation.lsp.positions import starts_of
+from cockpit.settings import plain
 
 # A file that is written twice within a tick of the file system's clock keeps its time: one that was read
 # so soon after its writing is read again (the same trick as git's, Documentation/technical/racy-git).
@@ -124,7 +125,7 @@ class Texts:
         if now.size > LARGEST_FILE or not Path(path).is_file():
             return None
         try:
-            found = text_of(Path(path).read_bytes(), now)
+            found = text_of(plain.read_bytes(path, LARGEST_FILE), now)
         except OSError:
             return None
         self._keep(path, found)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from cockpit.safety.values import Ground
+from cockpit.settings import plain
 
 # Sections and keys of which git runs the value, or which bring in other configuration.
 RUNS = re.compile(

@@ -7,6 +7,7 @@ import os
 import secrets
 from pathlib import Path
 
+NAMED = 10
 Before = tuple[tuple[str, str], ...]
 
 
@@ -33,6 +34,23 @@ def after(seen: Before, aside: str) -> tuple[str, ...]:
                 os.symlink(target, path)
             mended.append(path)
     return tuple(mended)
+
+
+def said(mended: tuple[str, ...], came: tuple[str, ...], root: str) -> str:
+    """What the output of a command says of it, or nothing."""
+    lines = []
+    if mended:
+        lines.append(f"put back what the command had changed, and must not: {_names(mended, root)}")
+    if came:
+        lines.append(f"came while it ran, and programs obey it, look before you use it: {_names(came, root)}")
+    return "".join(f"\n[{line}]\n" for line in lines)
+
+
+def _names(paths: tuple[str, ...], root: str) -> str:
+    """A few of them; a name with odd letters cannot pass for a line of ours."""
+    names = [os.path.relpath(one, root) for one in paths[:NAMED]]
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return ", ".join(one if one.isprintable() else ascii(one) for one in names) + more
 
 
 def _is_as_before(path: str, target: str) -> bool:

@@ -13,8 +13,8 @@ from cockpit.workspace.resolver import is_within
 from cockpit.workspace.sandbox.guarded import Guarded
 from cockpit.workspace.sandbox.repository import GitFolders
 
-# Memory that a program may fill with temporary files.
-ROOM = str(2 << 30)
+# Memory that a program may fill with temporary files: where they belong, and in all other hidden folders.
+ROOM, LITTLE = str(2 << 30), str(64 << 20)
 # Where the socket of our proxy is inside.
 PROXY = "/run/cockpit-proxy"
 
@@ -64,20 +64,21 @@ def arguments(view: View, features: Features, environment: dict[str, str]) -> li
     for name, value in environment.items():
         options += ["--setenv", name, value]
     options += ["--ro-bind", "/", "/"]
-    options += [*_hide(view.outer, features), *_show(view, view.outer), "--dir", view.home]
-    options += [*_workspace(view), *_hide(view.inner, features), *_show(view, view.inner)]
+    options += [*_hide(view, view.outer, features), *_show(view, view.outer), "--dir", view.home]
+    options += [*_workspace(view), *_hide(view, view.inner, features), *_show(view, view.inner)]
     options += ["--bind", view.scratch, view.scratch]
     if view.proxy:
         options += ["--ro-bind", view.proxy, PROXY]
-    options += [*_guards(view), *_mask(view.masked), *_devices()]
+    options += [*_guards(view), *_mask(view.masked), *_devices(features)]
     return [*options, "--chdir", view.cwd]
 
 
-def _hide(folders: tuple[str, ...], features: Features) -> list[str]:
+def _hide(view: View, folders: tuple[str, ...], features: Features) -> list[str]:
     options: list[str] = []
     for folder in folders:
+        room = ROOM if folder == "/tmp" or is_within(view.home, folder) else LITTLE
         options += ["--perms", "1777" if folder in ("/tmp", "/var/tmp") else "0755"]
-        options += ["--size", ROOM] if features.sizes else []
+        options += ["--size", room] if features.sizes else []
         options += ["--tmpfs", folder]
     return options
 
@@ -125,8 +126,11 @@ def _mask(paths: tuple[str, ...]) -> list[str]:
     return options
 
 
-def _devices() -> list[str]:
-    options = ["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+def _devices(features: Features) -> list[str]:
+    # The /dev of bubblewrap may grow to half of the memory, and so may its shm.
+    options = ["--dev", "/dev", "--perms", "1777", *(("--size", ROOM) if features.sizes else ())]
+    options += ["--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+    options += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     for path in ("/proc/sysrq-trigger", "/proc/kcore", "/proc/kmsg", "/proc/keys"):
         if os.path.exists(path):
             options += ["--ro-bind", "/dev/null", path]

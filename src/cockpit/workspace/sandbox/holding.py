@@ -73,8 +73,8 @@ class Sandbox:
             await proxy.close()
             raise
 
-    async def release(self, held: Held) -> tuple[str, ...]:
-        """Clean up after a launch. What had to be put back, as paths."""
+    async def release(self, held: Held) -> str:
+        """Clean up after a launch. What a reader of its output has to know of it, or nothing."""
         if held.proxy is not None:
             await held.proxy.close()
         return await asyncio.to_thread(self._release, held)
@@ -132,6 +132,7 @@ class Sandbox:
                 guarded = self._look()
                 kept_away = (*git.unwelcome, *unwelcome(self._around.root))
                 seen = aftercare.before(guarded.links, kept_away) if token >= 0 else ()
+                obeyed = frozenset((*guarded.protected, *guarded.links, *stubs)) if token >= 0 else None
                 view = self._view(launch, proxy, git, guarded, stubs)
             except BaseException:
                 self._release(Held((), {}, "", token=token))
@@ -149,7 +150,7 @@ class Sandbox:
         joining = () if launch.profile == "read" else held.outside
         bridge = (sys.executable, "-I", "-S", BRIDGE, bubblewrap.PROXY) if proxy else ()
         argv = (*joining, *wrapper, *held.inside, *bridge, *launch.argv)
-        return Held(argv, bare, label, (told, refusals), token, seen)
+        return Held(argv, bare, label, (told, refusals), token, seen, obeyed=obeyed)
 
     def _begin(self, launch: Launch, git: repository.GitFolders) -> tuple[int, tuple[str, ...]]:
         if launch.profile == "read":
@@ -214,14 +215,22 @@ class Sandbox:
         fd = readable(plan)
         return Held(landlock.command(fd), inside | {"TMPDIR": around.scratch}, label, (fd,))
 
-    def _release(self, held: Held) -> tuple[str, ...]:
+    def _release(self, held: Held) -> str:
         if held.token < 0:
-            return ()
+            return ""
         mended = aftercare.after(held.before, os.path.join(self._around.state, "sandbox", "aside"))
         # What cannot be removed now is by the next, or at the next start.
         with contextlib.suppress(OSError):
             self._stubs().end(held.token)
-        return tuple(os.path.relpath(one, self._around.root) for one in mended)
+        return aftercare.said(mended, self._came(held), self._around.root)
+
+    def _came(self, held: Held) -> tuple[str, ...]:
+        """What programs obey and was not there before: below the root nothing keeps such a name away."""
+        if held.obeyed is None:
+            return ()
+        with self._lock:
+            now = self._watches[0].look()
+        return tuple(sorted({*now.protected, *now.links} - held.obeyed))
 
     def _sweep(self) -> None:
         """What a killed cockpit left in this workspace."""

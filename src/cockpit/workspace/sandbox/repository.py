@@ -4,12 +4,16 @@ What `.git` says of other folders is a repository's own word: it is believed onl
 points at points back (the spoof of a commondir, CVE-2026-40068).
 """
 
+import contextlib
 import os
 from dataclasses import dataclass
 
+from cockpit.settings import plain
 from cockpit.workspace.resolver import is_within
 
 MOST_MODULES = 64
+MOST_FOLDERS = 512
+DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ def git_folders(root: str) -> GitFolders:
     if os.path.islink(dot):
         return GitFolders()
     if os.path.isdir(dot):
-        return GitFolders((dot,), _fixed(dot), (f"{dot}/commondir",))
+        return GitFolders((dot,), _fixed(dot), _unwelcome(dot))
     own = pointed_at(dot, "gitdir:")
     if not own or os.path.realpath(pointed_at(os.path.join(own, "gitdir"))) != os.path.realpath(dot):
         return GitFolders()
@@ -38,7 +42,7 @@ def git_folders(root: str) -> GitFolders:
         return GitFolders()
     if not os.path.isfile(os.path.join(common, "HEAD")):
         return GitFolders()
-    return GitFolders((common,), _fixed(common), (f"{common}/commondir",))
+    return GitFolders((common,), _fixed(common), _unwelcome(common))
 
 
 def nested(protected: tuple[str, ...], known: GitFolders) -> GitFolders:
@@ -64,8 +68,7 @@ def top_of(root: str, home: str) -> str:
 def pointed_at(file: str, word: str = "") -> str:
     """The real path that one of git's pointer files names, or ""."""
     try:
-        with open(file, encoding="utf-8", errors="strict") as opened:
-            line = opened.read(4096).strip()
+        line = plain.read_bytes(file, 4096).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
     if not line.startswith(word) or "\n" in line or "\0" in line:
@@ -75,10 +78,30 @@ def pointed_at(file: str, word: str = "") -> str:
 
 def _fixed(store: str) -> tuple[str, ...]:
     found = [f"{store}/config", f"{store}/hooks", f"{store}/config.worktree"]
-    for kind, names in (("modules", ("config", "hooks")), ("worktrees", ("commondir", "gitdir"))):
-        try:
-            inner = sorted(os.listdir(f"{store}/{kind}"))[:MOST_MODULES]
-        except OSError:
-            continue
-        found += [f"{store}/{kind}/{one}/{name}" for one in inner for name in names]
+    with contextlib.suppress(OSError):
+        for one in sorted(os.listdir(f"{store}/worktrees"))[:MOST_MODULES]:
+            kept = f"{store}/worktrees/{one}"
+            found += [f"{kept}/commondir", f"{kept}/gitdir", f"{kept}/config.worktree"]
+    for one in _modules(f"{store}/modules"):
+        found += [f"{one}/config", f"{one}/hooks", f"{one}/config.worktree"]
     return tuple(one for one in found if os.path.lexists(one) or one == f"{store}/hooks")
+
+
+def _unwelcome(store: str) -> tuple[str, ...]:
+    """Where a stub would stop git. Settings of a work tree count only where the repository says so."""
+    return (f"{store}/commondir", f"{store}/config.worktree")
+
+
+def _modules(folder: str) -> list[str]:
+    """The stores of submodules below `folder`: a name may be a path (`libs/foo`), and one may hold more."""
+    waiting, found, looked = [(folder, 0)], list[str](), 0
+    while waiting and looked < MOST_FOLDERS and len(found) < MOST_MODULES:
+        here, depth = waiting.pop()
+        looked += 1
+        with contextlib.suppress(OSError), os.scandir(here) as entries:
+            below = sorted(one.path for one in entries if one.is_dir(follow_symlinks=False))
+            if os.path.isfile(f"{here}/HEAD"):
+                found.append(here)
+                below = [f"{here}/modules"] if f"{here}/modules" in below else []
+            waiting += [(one, depth + 1) for one in below if depth < DEEPEST]
+    return found

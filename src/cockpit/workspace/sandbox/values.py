@@ -49,7 +49,7 @@ class Surroundings:
 class Held:
     """A launch as it is started: `argv` under `environment`, with `fds` open in the child. `label` is what
     the record says of it; `token` counts it among those that need stubs, -1 for none. `before` is what is
-    looked at again afterwards, `proxy` the one way to its hosts."""
+    looked at again afterwards, `proxy` the one way to its hosts, `obeyed` what steered programs already."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -58,3 +58,4 @@ class Held:
     token: int = -1
     before: tuple[tuple[str, str], ...] = ()
     proxy: "Proxy | None" = None
+    obeyed: frozenset[str] | None = None

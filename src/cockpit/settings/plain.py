@@ -1,0 +1,31 @@
+"""Reading small files that anybody may have put there: a pipe in the place of one would wait for ever, a
+device would answer, a sparse file would fill the memory. Each of these reads as an `OSError`.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+# No file that steers something is larger.
+LARGEST = 4_000_000
+
+
+def read_bytes(path: str | Path, most: int = LARGEST) -> bytes:
+    """All of the plain file at `path`, links followed. Raises OSError for what is none, or is larger."""
+    # Not blocking: a pipe without a writer opens at once, and is seen to be none.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags | getattr(os, "O_NOCTTY", 0)), "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(errno.EINVAL, "no plain file", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"more than {most:,} bytes", str(path))
+    return content
+
+
+def read_text(path: str | Path, most: int = LARGEST, encoding: str = "utf-8") -> str:
+    """The same as text; what is no text becomes U+FFFD. Line ends are as in text files."""
+    text = read_bytes(path, most).decode(encoding, "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
