@@ -55,6 +55,9 @@ def declaration(walk: "Walk", node: "Node", scope: Scope) -> Flow:
             words += walk.folder.fold(child, scope)
         else:
             words.append(Word(_text(child)))
+    if any(word.guess == "-n" for word in words):
+        # A second name: what it shows is what the first one holds.
+        given = [(name, scope.names.get(word.guess, word)) for name, word in given]
     scope.names.update(given)
     run(walk, Command(_text(node), tuple(words), tuple(given), (), scope.cwd, scope.near, Flow()), scope)
     return SILENT

@@ -27,7 +27,9 @@ def effects(walk: "Walk", made: Command, scope: Scope) -> None:
         chosen = words if name != "printf" else words[1:2] if words[:1] and words[0].guess == "-v" else ()
         for word in chosen:
             taints = made.stdin.taints
-            text = (made.stdin.text or "").strip() if name == "read" else ""
+            text = (made.stdin.text or "").strip() if name in ("read", "mapfile", "readarray") else ""
+            if name == "printf":
+                text = flows.printed([word.text for word in words[2:]]) or ""
             scope.names[word.guess] = Word(text or UNKNOWN, False, taints)
         if name == "shift" and scope.arguments is not None:
             scope.arguments = scope.arguments[1:]

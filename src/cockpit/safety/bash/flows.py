@@ -107,7 +107,7 @@ def _text(command: Command) -> str | None:
         return None if text is None else _escaped(text, escapes) + "\n"
     if name == "printf" and len(command.words) > 1:
         return (
-            _printf([word.text for word in command.words[1:]])
+            printed([word.text for word in command.words[1:]])
             if words_known(command.words) is not None
             else None
         )
@@ -154,7 +154,7 @@ def _decoded(command: Command) -> str | None:
     return plain.decode("utf-8", "replace").replace("\0", "")
 
 
-def _printf(texts: list[str]) -> str:
+def printed(texts: list[str]) -> str:
     form, rest = (texts[0], texts[1:]) if texts[0] != "--" else ("".join(texts[1:2]), texts[2:])
     out = _escaped(form, True)
     for one in rest:

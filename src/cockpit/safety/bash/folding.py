@@ -23,6 +23,7 @@ HARMLESS = words(
     """
 )
 LONGEST = 100_000
+TICKED = 60  # commands between backticks in one text
 NUMBERS = frozenset("?#$!") | {"LINENO", "RANDOM", "SECONDS", "EPOCHSECONDS", "BASHPID"}
 EXPANSION = re.compile(
     r"\$\{(?P<mark>[#!]?)(?P<name>\w+|[@*?$!#-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}", re.S
@@ -151,9 +152,9 @@ class Folder:
             return False
         bare = re.sub(r"\\[^`]", "  ", text)
         pairs = list(re.finditer(r"(?<!\\)`((?:[^`\\]|\\.)*)`", bare, re.S))
-        for found in pairs:
-            inner = text[found.start(1) : found.end(1)]
-            self.script(re.sub(r"\\([`$\\])", r"\1", inner), scope.copy())
+        inside = [re.sub(r"\\([`$\\])", r"\1", text[one.start(1) : one.end(1)]) for one in pairs]
+        for one in (*inside[:TICKED], *(["\n".join(inside[TICKED:])] if inside[TICKED:] else [])):
+            self.script(one, scope.copy())
         if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
             self.ask("expansion", text)
         return bool(pairs)
@@ -201,8 +202,16 @@ class Folder:
         if self._ticks(node, scope):
             return Piece(UNKNOWN, False, taints)
         found = EXPANSION.fullmatch(_text(node))
+        if found and found["index"] and not found["mark"] and not found["rest"]:
+            held = scope.names.get(found["name"])
+            if held and re.fullmatch(r"[@*]|\d+", found["index"]):
+                # Which of the items it is does not matter to those who look for the worst.
+                return Piece(_split(held.text), False, held.taints | taints)
         if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
             self.ask("expansion", _text(node))
+            second = scope.names.get(found["name"]) if found and found["mark"] == "!" else None
+            if second and (held := scope.names.get(second.text)):
+                return Piece(held.text if quoted else _split(held.text), False, held.taints | taints)
             return Piece(UNKNOWN, False, taints)
         if found["mark"] == "#" and not found["rest"]:
             return Piece("0")

@@ -124,11 +124,11 @@ def _ruled(
 
 def _redirected(named: list[Operand], command: Command, held: bool) -> list[Finding]:
     """Redirections that read elsewhere still count for a proven reader."""
-    targets = [item.target for item in command.redirects]
+    targets = {id(item.target) for item in command.redirects}
     return [
         ask("read.outside", one.place.reason, "fs.read", "fs.outside", risk=30)
         for one in named
-        if any(one.word is target for target in targets)
+        if id(one.word) in targets
         and not one.written
         and one.place.rank > 1
         and not (held and one.place.kind == "unknown")

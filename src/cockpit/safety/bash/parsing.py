@@ -13,7 +13,7 @@ SHORT = 4_000
 SECONDS = 0.03  # for a text whose errors make the parser search
 # The grammar takes what follows it for words. Blanks in its place keep every position.
 COPROC = re.compile(
-    r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|if\b|while\b|until\b|for\b|case\b|select\b|\[\[))"
+    r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|(if|while|until|for|case|select)\s|\[\[))"
 )
 
 

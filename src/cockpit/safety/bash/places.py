@@ -6,9 +6,12 @@ import itertools
 import os
 import posixpath
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from cockpit.safety.bash.words import GLOBS, MILD, ONE, SET, SET_END, STAR, UNKNOWN, Word, shown
 from cockpit.safety.values import Ground
@@ -16,35 +19,10 @@ from cockpit.workspace import names
 from cockpit.workspace.words import words
 
 Kind = Literal[
-    "quiet",
-    "plain",
-    "unknown",
-    "outside",
-    "project secret",
-    "system",
-    "protected",
-    "persist",
-    "own",
-    "device",
-    "socket",
-    "process",
-    "secret",
-]
-ORDER: tuple[Kind, ...] = (
-    "quiet",
-    "plain",
-    "unknown",
-    "outside",
-    "project secret",
-    "system",
-    "protected",
-    "persist",
-    "own",
-    "device",
-    "socket",
-    "process",
-    "secret",
-)
+    "quiet", "plain", "unknown", "outside", "project secret", "system", "protected", "persist", "own",
+    "device", "socket", "process", "secret",
+]  # fmt: skip
+ORDER: tuple[Kind, ...] = get_args(Kind)
 QUIET = re.compile(r"/dev/(null|stdin|stdout|stderr|tty|zero|urandom|random|full|fd/\d+)|/proc/self/fd/\d+")
 NET = re.compile(r"/dev/(tcp|udp)/")
 PROCESS = re.compile(
@@ -99,6 +77,7 @@ SENTINELS = sorted(
     """
     )
 )
+Asked = tuple[str, str | None, str, bool]
 MOST = 48
 LONGEST = 1024
 
@@ -114,6 +93,20 @@ class Place:
     @property
     def rank(self) -> int:
         return ORDER.index(self.kind)
+
+
+# What was looked up while one line is judged: the same words come again and again.
+_LOOKED: ContextVar["dict[Asked, Place] | None"] = ContextVar("looked", default=None)
+
+
+@contextmanager
+def one_line() -> Iterator[None]:
+    """While one line is judged each path is looked up once."""
+    token = _LOOKED.set({})
+    try:
+        yield
+    finally:
+        _LOOKED.reset(token)
 
 
 def place(word: Word, cwd: str | None, near: str, ground: Ground) -> Place:
@@ -147,6 +140,16 @@ def _half_known(text: str, near: str, ground: Ground) -> Place:
 
 
 def _spot(text: str, cwd: str | None, near: str, ground: Ground, looked: bool = True) -> Place:
+    known = _LOOKED.get()
+    if known is None:
+        return _look_up(text, cwd, near, ground, looked)
+    key = (text, cwd, near, looked)
+    if (spot := known.get(key)) is None:
+        spot = known[key] = _look_up(text, cwd, near, ground, looked)
+    return spot
+
+
+def _look_up(text: str, cwd: str | None, near: str, ground: Ground, looked: bool) -> Place:
     if NET.match(text):
         return Place(text, "socket", "it is a network connection")
     if text == "" or names.fault(text):

@@ -11,7 +11,7 @@ from cockpit.safety.bash.declared import assigned
 from cockpit.safety.bash.effects import effects, located, moved
 from cockpit.safety.bash.redirects import behind_target, herestring, names_descriptor, redirect, remember
 from cockpit.safety.bash.unwrap import Inner, unwrap
-from cockpit.safety.bash.words import ARGUMENT, Word
+from cockpit.safety.bash.words import ARGUMENT, UNKNOWN, Word
 from cockpit.workspace.words import words
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cockpit.safety.bash.walk import Walk
 
 WORDS = 200  # of one command that are looked at one by one
+MOST_WORDS = 2 * WORDS  # of one command that are folded at all
 STRINGS = 4  # scripts inside scripts
 SUBSCRIPTS = words(
     """
@@ -40,11 +41,17 @@ def command(
     given: list[tuple[str, Word]] = []
     words: list[Word] = []
     extra = list(redirects)
-    if not is_apart(node):
+    children = node.named_children
+    if len(children) > MOST_WORDS:
+        # It asks; the pass that only refuses looks over all of it.
+        walk.reading.note("parts", _text(node))
+        walk.reading.unread.append(_text(node))
+        children = children[:MOST_WORDS]
+    elif not is_apart(node):
         walk.reading.note("syntax", _text(node))
         walk.reading.unread.append(_text(node))
     walk.incoming = stdin
-    for child in node.named_children:
+    for child in children:
         if child.type == "variable_assignment":
             given.append(assigned(walk, child, scope))
         elif child.type == "command_name":
@@ -107,6 +114,9 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
         reading.unread.append(" ".join(word.guess for word in made.words))
         made = replace(made, words=made.words[:WORDS])
     name = made.program
+    if UNKNOWN in name and name.strip(UNKNOWN):
+        # `r${x}m`: a variable that is not set leaves what stands around it.
+        reading.unread.append(" ".join(word.guess.replace(UNKNOWN, "") for word in made.words))
     if name in SUBSCRIPTS and any(
         "[" in word.guess and re.search(r"\$\(|`", word.guess) for word in made.words
     ):

@@ -64,7 +64,9 @@ def _script_options(name: str, words: tuple[Word, ...]) -> list[Word]:
     found = []
     for at, word in enumerate(words):
         text = word.guess
-        if text in names and at + 1 < len(words):
+        # `script -qc`, `su -lc`: the last letter of a bundle takes the script.
+        bundled = "-c" in names and re.fullmatch(r"-[a-zA-Z]+c", text) is not None
+        if (text in names or bundled) and at + 1 < len(words):
             found.append(words[at + 1])
         elif any(one.startswith("--") and text.startswith(one + "=") for one in names):
             found.append(Word(text.partition("=")[2], word.sure, word.taints))

@@ -6,6 +6,7 @@ from cockpit.plugin.tools import Capability
 from cockpit.safety.bash import crude, hardening
 from cockpit.safety.bash.commands import Flow
 from cockpit.safety.bash.judging import Seen, Setting, judge
+from cockpit.safety.bash.places import one_line
 from cockpit.safety.bash.signs import Strange, strange
 from cockpit.safety.bash.walk import Reading, Walk
 from cockpit.safety.rules import RuleSet
@@ -33,6 +34,11 @@ NETWORK: frozenset[Capability] = frozenset({"net.egress", "pkg.install", "vcs.re
 
 def judge_bash(text: str, ground: Ground, rules: RuleSet) -> Line:
     """The verdict on `text` as bash reads it."""
+    with one_line():
+        return _judged(text, ground, rules)
+
+
+def _judged(text: str, ground: Ground, rules: RuleSet) -> Line:
     odd = strange(text)
     if odd is not None and odd.fatal:
         reason = f"it holds {odd.names}, which ends the text for some readers and not for others"

@@ -180,12 +180,18 @@ class Walk:
         return flow
 
     def _list(self, node: "Node", scope: Scope, stdin: Flow) -> Flow:
-        children = node.named_children
-        flow = self.statement(children[0], scope, stdin)
-        sign = next((child.type for child in node.children if child.type in ("&&", "||")), "&&")
-        for child in children[1:]:
+        # `a && b && c` is a list in a list to the grammar: walked as one row, it is not deep.
+        row: list[tuple[str, Node]] = []
+        while node.type == "list" and node.named_child_count:
+            sign = next((child.type for child in node.children if child.type in ("&&", "||")), "&&")
+            row += [(sign, child) for child in reversed(node.named_children[1:])]
+            node = node.named_children[0]
+        flow = self.statement(node, scope, stdin)
+        for sign, child in reversed(row):
             before = scope.cwd
             flow = flow.joined(self.statement(child, scope, stdin))
+            if self.reading.left <= 0:
+                break
             if scope.cwd != before:
                 # It may not have run: whoever comes after the list does not know where it is.
                 scope.doubtful = True

@@ -60,7 +60,8 @@ class Word:
     @property
     def literal(self) -> str | None:
         """The text where all of it is known, a glob counting as not."""
-        return self.text if self.sure and not SIGNS.search(self.text) else None
+        # No sign is plain ASCII, and whether a text is ASCII costs nothing to ask.
+        return self.text if self.sure and (self.text.isascii() or not SIGNS.search(self.text)) else None
 
     @property
     def guess(self) -> str:
@@ -70,7 +71,7 @@ class Word:
 
 def shown(text: str) -> str:
     """Signs of globs and braces back as letters."""
-    if not SIGNS.search(text):
+    if text.isascii() or not SIGNS.search(text):
         return text
     return "".join(PLAIN.get(sign, " " if sign == SPLIT else sign) for sign in text)
 
