@@ -141,10 +141,7 @@ def _has_folder(paths: Sequence[str]) -> bool:
 
 def _folders(root: str) -> tuple[list[str], bool]:
     """What to watch, and whether with all below it."""
-    for count, _ in enumerate(os.walk(root)):
-        if count > MOST_FOLDERS:
-            break
-    else:
+    if not _has_more(root, MOST_FOLDERS):
         return [root], True
     kept = [root]
     for folder in _kept(root, levels_above(root, root)):
@@ -152,6 +149,16 @@ def _folders(root: str) -> tuple[list[str], bool]:
         if len(kept) >= MOST_FOLDERS:
             break
     return kept, False
+
+
+def _has_more(root: str, most: int) -> bool:
+    """Whether there are more than `most` folders, however deep they lie."""
+    waiting, count = [root], 0
+    while waiting and count <= most:
+        count += 1
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            waiting += [one.path for one in entries if one.is_dir(follow_symlinks=False)]
+    return count > most
 
 
 def _kept(folder: str, above: Levels) -> Iterator[str]:

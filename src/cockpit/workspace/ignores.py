@@ -74,6 +74,10 @@ def _any(regexes: list[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(regexes)) if regexes else None
 
 
+# Nothing of a person's lies deeper; a program can make folders until every look at them fails.
+DEEPEST = 200
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """A folder on the way down: its rules and how much of a path is its own."""
@@ -107,7 +111,7 @@ def _is_left_out(entry: os.DirEntry[str], levels: Levels, hidden: bool) -> bool:
     if name in NEVER or (name[0] == "." and not hidden):
         return True
     is_folder = entry.is_dir(follow_symlinks=False)
-    if is_folder and name in CACHES:
+    if is_folder and (name in CACHES or entry.path.count(os.sep) > DEEPEST):
         return True
     if not levels:
         return False
