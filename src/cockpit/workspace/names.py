@@ -7,7 +7,7 @@ own folder in the same way (git's path.c, is_ntfs_dotgit and is_hfs_dotgit).
 
 import re
 import unicodedata
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 
 from cockpit.workspace.words import words
@@ -46,6 +46,7 @@ SECRET_PATTERNS = (
     "id_ecdsa*",
     "id_ed25519*",
 )
+SECRET_NAMES = re.compile("|".join(map(translate, SECRET_PATTERNS)))
 SECRET_FOLDERS = words(
     """
     .ssh .aws .azure .gnupg .kube .password-store .1password .putty keyrings keychains .mozilla
@@ -145,9 +146,8 @@ def sensitive(parts: tuple[str, ...], in_home: bool = False) -> str:
     for name in names:
         if name in SECRET_FOLDERS:
             return f"{name} holds credentials"
-    for tail in SECRET_TAILS:
-        if _contains(names, tail):
-            return f"{'/'.join(tail)} holds credentials"
+    if tail := _contained(names, SECRET_BY_FIRST):
+        return f"{'/'.join(tail)} holds credentials"
     if in_home and names[-1] == ".npmrc":
         return "~/.npmrc holds credentials"
     for name in names:
@@ -161,7 +161,7 @@ def _is_secret_file(name: str) -> bool:
         return True
     if (name.startswith(".env") and name.endswith(SAMPLES)) or name in SAMPLE_FILES:
         return False
-    return any(fnmatchcase(name, pattern) for pattern in SECRET_PATTERNS)
+    return bool(SECRET_NAMES.match(name))
 
 
 def protected(parts: tuple[str, ...]) -> str:
@@ -172,9 +172,8 @@ def protected(parts: tuple[str, ...]) -> str:
             return f"{name} steers programs that run later"
     if names and names[-1] in RUN_LATER_FILES:
         return f"{names[-1]} steers programs that run later"
-    for tail in RUN_LATER_TAILS:
-        if _contains(names, tail):
-            return f"{'/'.join(tail)} steers programs that run later"
+    if tail := _contained(names, RUN_LATER_BY_FIRST):
+        return f"{'/'.join(tail)} steers programs that run later"
     return ""
 
 
@@ -206,8 +205,21 @@ def own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
     )
 
 
-def _contains(names: tuple[str, ...], run: tuple[str, ...]) -> bool:
-    return any(names[at : at + len(run)] == run for at in range(len(names) - len(run) + 1))
+def _by_first(tails: tuple[tuple[str, ...], ...]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """The tails by the name they begin with."""
+    return {first: tuple(one for one in tails if one[0] == first) for first in {one[0] for one in tails}}
+
+
+SECRET_BY_FIRST, RUN_LATER_BY_FIRST = _by_first(SECRET_TAILS), _by_first(RUN_LATER_TAILS)
+
+
+def _contained(names: tuple[str, ...], tails: dict[str, tuple[tuple[str, ...], ...]]) -> tuple[str, ...]:
+    """The tail that stands somewhere in `names`, or ()."""
+    for at, name in enumerate(names):
+        for tail in tails.get(name, ()):
+            if names[at : at + len(tail)] == tail:
+                return tail
+    return ()
 
 
 def fault(path: str) -> str:

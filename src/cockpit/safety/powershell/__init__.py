@@ -78,6 +78,8 @@ def _together(text: str, seen: Seen) -> list[CommandPart]:
         found.append(_whole(text, "deny", 95, "ps-shadow", "it removes backups"))
     if {"get-credential", "export-clixml"} <= set(seen.names):
         found.append(_whole(text, "deny", 90, "ps-credentials", "it keeps a password in a file"))
+    if seen.overlong:
+        found.append(_whole(text, "ask", 60, "ps-long", "it holds more commands than are read one by one"))
     if seen.overdeep:
         found.append(_whole(text, "deny", 90, "ps-deep", "it is nested too deep to be read"))
     return found

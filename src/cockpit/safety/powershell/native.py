@@ -168,7 +168,7 @@ def shared(argv: tuple[str, ...], scope: Scope) -> tuple[list[Finding], tuple[st
         found.append(
             ask("windows-path", "it is given a path of Windows that its rules cannot judge", "fs.read")
         )
-    added = _added(argv, line.script)
+    added = _added(words, line.script) if line.environment else ()
     if verdict.level == "allow":
         scope.seen.environment = line.environment
     return found, added

@@ -151,6 +151,8 @@ def _posix_tree(real: str, scope: Scope) -> str:
         return "workspace"
     if root.startswith(real + "/"):
         return "above"
+    if real.startswith(root + "/"):
+        return ""
     is_system = real.count("/") == 1 or classify(real, "write", scope.ground).sort == "system"
     return "system" if is_system and not TEMP.match(real + "/") else ""
 

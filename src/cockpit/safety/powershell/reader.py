@@ -18,6 +18,11 @@ from cockpit.safety.powershell.values import (
 from cockpit.safety.powershell.words import MEMBER, TYPE, members, piece, word
 from cockpit.workspace.words import words as names
 
+# A word of plain letters with a blank behind it; `--%` and what could be a number's redirection is none.
+PLAIN = re.compile(r"[A-Za-z_./\\][\w./\\:=-]*(?=[ \t])", re.ASCII)
+MANY = 400
+# Of what opens its words as code each word counts where it stands.
+OPENED = re.compile(r"sh|cmd|wsl|start|saps|ps$|iex|invoke|icm|for|env|sudo|xargs|%", re.IGNORECASE)
 COMMENT = re.compile(r"#[^\n]*")
 REDIRECT = re.compile(r"[*1-6]?>>?(?:&[12])?|<")
 NUMBER = re.compile(r"[0-9][0-9_.]*(?:[kmgtp]b|[dl])?(?=[\s;|)}+*/%,.-]|$)", re.IGNORECASE)
@@ -123,7 +128,18 @@ def command(at: Cursor, start: int, invoked: str) -> Command:
     words: list[Word] = []
     redirects: list[Redirect] = []
     joined = False
-    while not _is_over(at, words):
+    told: set[str] = set()
+    while True:
+        if not joined and (plain := _plain(at, words)):
+            if len(words) > MANY and plain in told and not OPENED.search(words[0].text):
+                # Said already: what it means is the same, and the command is asked about.
+                at.fault("it repeats its words more often than is read")
+                continue
+            told.add(plain)
+            words.append(Word((Piece("text", plain),), plain))
+            continue
+        if _is_over(at, words):
+            break
         sign = at.look()
         if sign == "#":
             at.eat(COMMENT)
@@ -140,6 +156,15 @@ def command(at: Cursor, start: int, invoked: str) -> Command:
             words.append(word(at, joined))
             joined = False
     return Command(tuple(words), tuple(redirects), at.text[start : at.at].strip(), start, invoked)
+
+
+def _plain(at: Cursor, words: list[Word]) -> str:
+    """The next word where it has nothing but plain letters, which most have; "" otherwise."""
+    if not words or words[0].text.lower() in BLOCKS:
+        return ""
+    at.eat(BLANK)
+    found = at.eat(PLAIN)
+    return found[0] if found else ""
 
 
 def _is_over(at: Cursor, words: list[Word]) -> bool:

@@ -38,6 +38,8 @@ class Seen:
     runs_computed: str = ""
     reads_secret: bool = False
     overdeep: bool = False
+    overlong: bool = False
+    told: set[tuple[object, ...]] = field(default_factory=set)
     hardened: tuple[tuple[int, tuple[str, ...]], ...] = ()
     marks: set[str] = field(default_factory=set)
     environment: tuple[tuple[str, str], ...] = ()

@@ -11,6 +11,8 @@ from cockpit.safety.powershell.scope import Scope, Values, fold_expression, fold
 from cockpit.safety.powershell.values import Command, Element, Expression, Piece, Script, pieces_of
 from cockpit.workspace.resolver import Access
 
+# So many commands are judged each by itself.
+MANY = 300
 GIVES_PATHS = frozenset({"get-childitem", "get-item", "resolve-path", "convert-path"})
 PASSES_ON = frozenset(
     [
@@ -36,12 +38,29 @@ def walk(script: Script, scope: Scope) -> None:
     for pipeline in script.pipelines:
         fed: Values | None = ()
         for at, element in enumerate(pipeline.elements):
+            if len(scope.seen.parts) > MANY and _is_told(element, fed, at > 0, scope):
+                continue
             before = len(scope.seen.touched)
             name, findings = _judge(element, scope, fed, at > 0)
             if pipeline.background:
                 findings.append(ask("ps-background", "it goes on in the background", "code.exec", risk=40))
             scope.seen.parts.append(_part(name, element, findings, scope, scope.seen.touched[before:]))
             fed = _passed(name, element, fed, scope)
+
+
+def _is_told(element: Element, fed: Values | None, is_fed: bool, scope: Scope) -> bool:
+    """Whether the same plain words were judged before, in the same place: of a very long line those are
+    not judged again, and the line is asked about."""
+    if not isinstance(element, Command) or fed:
+        return False
+    if any(piece.kind != "text" for piece in pieces_of(element)):
+        return False
+    key = (element.text, is_fed, scope.cwd, scope.depth, tuple(scope.aliases.items()))
+    if key in scope.seen.told:
+        scope.seen.overlong = True
+        return True
+    scope.seen.told.add(key)
+    return False
 
 
 def _judge(element: Element, scope: Scope, fed: Values | None, is_fed: bool) -> tuple[str, list[Finding]]:
