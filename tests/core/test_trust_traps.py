@@ -117,7 +117,7 @@ def test_g1_the_screen_opened_used_and_left_springs_no_trap(trap: Trapped) -> No
         os.chdir(before)
     try:
         terminal.until_text("trust it")
-        terminal.send(b"n")
+        terminal.send(b"\x1b")
         terminal.until(
             lambda: "Ask anything" in terminal.text and "trust it" not in terminal.text, "a session"
         )

@@ -82,7 +82,7 @@ def test_g22_the_screen_draws_hostile_content_as_harmless_signs(root: Path, tmp_
 
     def drive(terminal: Terminal) -> None:
         terminal.until_text("trust it")
-        terminal.send(b"n")
+        terminal.send(b"\x1b")
         terminal.until(
             lambda: "trust it" not in terminal.text and "Ask anything" in terminal.text, "a session"
         )

@@ -33,6 +33,14 @@ async def test_an_untrusted_folder_is_asked_about_once() -> None:
         assert "Do you trust" not in s.screen and "not trusted" in s.screen
 
 
+async def test_a_prompt_that_is_being_typed_trusts_no_folder() -> None:
+    async with seat(idle(trusted=False), quiet=60.0) as s:
+        assert "Do you trust" in s.screen
+        await s.type("you may look")
+        assert s.app.editor.text == "you may look"
+        assert not [op for op in s.ops if isinstance(op, ops.Trust)]
+
+
 async def test_trusting_is_an_op_and_forgets_a_refusal() -> None:
     memory.Memory(refused=["/home/ada/shop"]).save()
     async with seat(idle(False)) as s:

@@ -1,6 +1,7 @@
 """A question with a key for each answer."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,18 +14,29 @@ from cockpit.tui.trace.layout import Line, Piece, paragraph
 
 
 class Confirm(ModalScreen[str]):
-    """Gives the key that was pressed, or an empty string for Esc."""
+    """Gives the key that was pressed, or an empty string for Esc. A screen that opens by itself takes no
+    answer while hands are on the keys: for `quiet` seconds, and as long again after each key in them; what
+    is typed then goes to `early`."""
 
     CSS = "Confirm {" + SHEET_CSS + "} Confirm > #sheet { width: 72; }"
 
     def __init__(
-        self, palette: Palette, title: str, lines: Sequence[str], keys: Sequence[tuple[str, str]]
+        self,
+        palette: Palette,
+        title: str,
+        lines: Sequence[str],
+        keys: Sequence[tuple[str, str]],
+        *,
+        quiet: float = 0.0,
+        early: Callable[[str], object] | None = None,
     ) -> None:
         super().__init__()
         self._palette = palette
         self._title_text = title
         self._lines = lines
         self._keys = keys
+        self._quiet, self._early = quiet, early
+        self._from = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
@@ -47,5 +59,9 @@ class Confirm(ModalScreen[str]):
             return
         if event.key == "escape":
             self.dismiss("")
+        elif time.monotonic() < self._from:
+            self._from = time.monotonic() + self._quiet
+            if self._early is not None and event.is_printable and event.character:
+                self._early(event.character)
         elif event.character in [key for key, _ in self._keys]:
             self.dismiss(event.character or "")

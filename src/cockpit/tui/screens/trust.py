@@ -20,15 +20,16 @@ _LINES = (
 async def ask_once(desk: "Desk") -> None:
     """Ask unless this folder was refused before."""
     if _real(desk) not in desk.memory.refused:
-        await show(desk)
+        await show(desk, desk.app.options.quiet)
 
 
-async def show(desk: "Desk") -> None:
+async def show(desk: "Desk", quiet: float = 0.0) -> None:
     link, app = desk.link, desk.app
     if link is None:
         return
     title = f"Do you trust {app.root}?"
-    screen = Confirm(app.palette, title, _LINES, (("y", "trust it"), ("n", "not now, work without")))
+    keys = (("y", "trust it"), ("n", "not now, work without"))
+    screen = Confirm(app.palette, title, _LINES, keys, quiet=quiet, early=app.editor.insert)
     answer = await app.push_screen_wait(screen)
     real = _real(desk)
     if answer == "y":
