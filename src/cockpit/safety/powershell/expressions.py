@@ -2,7 +2,7 @@
 
 import re
 
-from cockpit.safety.powershell.computed import computed_place, mentioned
+from cockpit.safety.powershell.computed import computed_place, inside, mentioned
 from cockpit.safety.powershell.findings import Finding, ask, deny
 from cockpit.safety.powershell.nested import base_name, reread
 from cockpit.safety.powershell.places import TREES, place
@@ -53,6 +53,8 @@ def judge_pieces(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
     values = mentioned(pieces, scope)
+    if "foreach" in members:
+        members += [piece.text for piece in inside(pieces) if piece.kind == "member"]
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
     if HIDDEN.search(re.sub(r"['\"+ ]", "", flat)):
         found.append(deny("ps-hidden-code", "it works around protection or into other programs", "code.exec"))

@@ -28,6 +28,7 @@ SWITCHED_OFF = re.compile(
 # Per program: a pattern over its arguments, the id, what it is.
 GUARDS = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
 REFUSED: tuple[tuple[str, str, str, str], ...] = (
+    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb", "it starts copies without end"),
     ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it plants or changes a task that runs later"),
     ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes"),
     ("robocopy", r"(?=.*/(mir|purge)).*\s\"?[a-z]:\\(windows|users|program files|programdata)?[\\\"\s]",
