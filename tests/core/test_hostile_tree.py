@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from tests.support.decks import call, driving, script
 from cockpit.core.options import Options
 from cockpit.navigation.watching import _has_more
 from cockpit.protocol.events import ToolCallFinished, Warned
+from cockpit.protocol.messages import Json
 
 
 def deep(folder: Path, levels: int) -> None:
@@ -59,7 +60,7 @@ async def test_what_a_program_leaves_stops_no_other(
         call("search", pattern="plainly"),
         call("list", path="."),
     ]
-    steps = [{"calls": [one]} for one in calls]
+    steps: list[Mapping[str, Json]] = [{"calls": [dict(one)]} for one in calls]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, *steps, {"text": "done"})))
     options = Options(model="scripted:script", mode="full", trust=True)
     async with driving(root, options=options) as driver:

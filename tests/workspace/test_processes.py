@@ -119,6 +119,16 @@ async def test_a_job_is_written_to_read_from_a_cursor_and_cancelled(processes: L
         await processes.write(job, "late")
 
 
+@pytest.mark.parametrize("head", [100, 6])
+def test_a_reader_cannot_have_a_word_of_the_output_in_two_halves(head: int) -> None:
+    output = Output(head=head, tail=100)
+    output.feed(b"key sk-abc")
+    assert output.since(7) == ("sk-abc", 10)
+    output.feed(b"def\n>>> ")
+    assert [output.since(at)[0] for at in (10, 13)] == ["sk-abcdef\n>>> ", "sk-abcdef\n>>> "]
+    assert [output.since(at)[0] for at in (14, 18, 99)] == [">>> ", "", ""]
+
+
 async def grown(processes: LocalProcesses, job: str, cursor: int) -> tuple[str, int]:
     for _ in range(STEPS):
         found = await processes.output(job, cursor)
@@ -223,7 +233,24 @@ def test_groups_are_made_and_ended_in_each_platforms_way() -> None:
     [
         ("git status -s", ("git", "status", "-s"), "git status *"),
         ("ls -la 'my dir'", ("ls", "-la", "my dir"), "ls *"),
-        ("npm run build", ("npm", "run", "build"), "npm run *"),
+        ("npm run build", ("npm", "run", "build"), "npm run build *"),
+        ("python -m pytest -q x", ("python", "-m", "pytest", "-q", "x"), "python -m pytest *"),
+        ("python3 -m pdb x.py", ("python3", "-m", "pdb", "x.py"), "python3 -m pdb x.py"),
+        ("npx tsc --noEmit", ("npx", "tsc", "--noEmit"), "npx tsc *"),
+        ("npx tsx a.ts", ("npx", "tsx", "a.ts"), "npx tsx a.ts"),
+        ("uv run pytest -q", ("uv", "run", "pytest", "-q"), "uv run pytest *"),
+        ("uv run python a.py", ("uv", "run", "python", "a.py"), "uv run python a.py"),
+        (
+            "poetry run python -m mypy .",
+            ("poetry", "run", "python", "-m", "mypy", "."),
+            "poetry run python -m mypy *",
+        ),
+        ("make test", ("make", "test"), "make test"),
+        ("go test ./...", ("go", "test", "./..."), "go test *"),
+        ("go run x.go", ("go", "run", "x.go"), "go run x.go"),
+        ("cargo test", ("cargo", "test"), "cargo test *"),
+        ("gh pr view 1", ("gh", "pr", "view", "1"), "gh pr view *"),
+        ("docker run -it x", ("docker", "run", "-it", "x"), "docker run -it x"),
         ("rm -rf build", ("rm", "-rf", "build"), "rm -rf build"),
         ("python3 -c pass", ("python3", "-c", "pass"), "python3 -c pass"),
         ("git -C x status", ("git", "-C", "x", "status"), "git -C x status"),
@@ -284,7 +311,7 @@ def test_output_keeps_head_and_tail_and_its_positions() -> None:
     text, end = output.since(0)
     assert text == "0abcd1abcd\n[... 30 bytes dropped ...]\n8abcd9abcd"
     assert (end, output.total, output.dropped) == (50, 50, 30)
-    assert output.since(45) == ("9abcd", 50)
+    assert output.since(45) == ("8abcd9abcd", 50)  # a word from its start
     assert output.since(50) == ("", 50)
 
 

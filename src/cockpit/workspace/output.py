@@ -6,6 +6,7 @@ from collections import deque
 
 HEAD = 256_000
 TAIL = 768_000
+BLANKS = " \n\r\t"
 
 
 class Output:
@@ -58,11 +59,25 @@ class Output:
         return self.since(0)[0]
 
     def since(self, cursor: int) -> tuple[str, int]:
-        """What was written from position `cursor` on, and the position after it."""
+        """What was written from position `cursor` on, and the position after it. A word is begun at its
+        start: a reader who chooses where to cut would get a secret in two halves that nobody knows."""
         head, tail = "".join(self._head), "".join(self._tail)
+        cursor = self._word_start(cursor, head, tail)
         parts = [head[cursor:]] if cursor < len(head) else []
         start = len(head) + self._dropped_characters
         if cursor < start and self._dropped_characters:
             parts.append(f"\n[... {self.dropped:,} bytes dropped ...]\n")
         parts.append(tail[max(cursor - start, 0) :])
         return "".join(parts), self.total
+
+    def _word_start(self, cursor: int, head: str, tail: str) -> int:
+        """Where the word begins that `cursor` is in."""
+        if not 0 < cursor < self.total:
+            return cursor
+        if cursor <= len(head) or not self._dropped_characters:
+            text, before = head + tail, 0
+        else:
+            text, before = tail, len(head) + self._dropped_characters
+        if cursor <= before:
+            return cursor
+        return before + max(text.rfind(one, 0, cursor - before) for one in BLANKS) + 1

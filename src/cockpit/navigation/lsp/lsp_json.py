@@ -46,7 +46,8 @@ def read(file: Path, named_by: str = "") -> Read:
     person's yes. Blocking; raises nothing."""
     try:
         content = plain.read_bytes(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
+        # A folder of this name is a place that is kept while a held program runs (workspace/sandbox/stubs).
         return Read()
     except OSError as error:
         return Read((), (f"{file}: cannot be read: {error.strerror}",))
