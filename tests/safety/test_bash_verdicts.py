@@ -101,9 +101,18 @@ def test_nothing_may_be_remembered_of_what_is_dangerous() -> None:
 
 
 def test_what_may_be_remembered_is_a_program_with_its_subcommand() -> None:
-    shapes = {"npm run build": "npm run *", "git commit -m x": "git commit *", "make test": "make test *"}
+    shapes = {
+        "npm run build": "npm run build *",
+        "git commit -m x": "git commit *",
+        "make test": "make test",
+        "pytest -q 2>&1 | tail -5": "pytest *",
+    }
     for line, shape in shapes.items():
         assert judged(line).verdict.parts[0].shape == shape
+    for line in ("uv run pytest -q", "timeout 60 pytest -q"):
+        assert judged(line).verdict.may_remember, line
+    for line in ("bash -c 'pytest -q'", "sudo pytest", "find . -exec pytest {} ;"):
+        assert not judged(line).verdict.may_remember, line
 
 
 def test_words_that_are_only_known_later_are_none() -> None:

@@ -31,3 +31,25 @@ def test_g20_a_proxy_with_a_password_stays_outside_of_a_sandbox() -> None:
     assert "HTTPS_PROXY" not in inside and not doors.keys() & inside.keys()
     assert (inside["HTTP_PROXY"], inside["GIVEN"]) == (proxy["HTTP_PROXY"], "1")
     assert (inside["HOME"], inside["USER"], inside["TMPDIR"]) == ("/home/ada", "ada", "/tmp")
+
+
+def test_a_child_is_not_led_to_another_repository_by_gits_variables() -> None:
+    led = {
+        name: "x"
+        for name in (
+            "GIT_DIR",
+            "GIT_INDEX_FILE",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_CONFIG_PARAMETERS",
+            "GIT_EXEC_PATH",
+        )
+    }
+    kept = scrubbed(
+        {**led, "GIT_AUTHOR_NAME": "Ada", "GIT_SSH_COMMAND": "ssh -i k"}, {"GIT_CONFIG_COUNT": "1"}
+    )
+    assert not set(led) & set(kept)
+    assert (kept["GIT_AUTHOR_NAME"], kept["GIT_SSH_COMMAND"], kept["GIT_CONFIG_COUNT"]) == (
+        "Ada",
+        "ssh -i k",
+        "1",
+    )

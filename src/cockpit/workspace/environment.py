@@ -20,6 +20,12 @@ SECRET = re.compile(
 )
 # Each makes a shell or a loader run a file before the command that was shown.
 STARTERS = words("BASH_ENV ENV PROMPT_COMMAND PS4 SHELLOPTS BASHOPTS LD_AUDIT")
+# Of git's variables these say who a person is and how it connects; every other one leads it to another
+# repository, other configuration or a program (cockpit may itself be run by a hook).
+GIT_KEPT = re.compile(
+    r"GIT_(AUTHOR_\w+|COMMITTER_\w+|SSL_\w+|SSH|SSH_COMMAND|SSH_VARIANT|CEILING_DIRECTORIES|"
+    r"CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|TERMINAL_PROMPT)"
+)
 # Each leads to a service of the person's, or to a folder that a held program does not have.
 DOORS = words(
     """
@@ -51,6 +57,7 @@ def scrubbed(ours: Mapping[str, str], given: Mapping[str, str] | None = None) ->
         if not is_secret(name)
         and name not in STARTERS
         and not name.startswith("BASH_FUNC_")
+        and (not name.startswith("GIT_") or GIT_KEPT.fullmatch(name))
         and (KEYS.search(value) is None or name.lower().endswith("_proxy"))
     }
     if "PATH" in kept:
@@ -63,9 +70,7 @@ def held_in(scrubbed: Mapping[str, str], given: Mapping[str, str], home: str) ->
     kept = {
         name: value
         for name, value in scrubbed.items()
-        if name not in DOORS
-        and not name.startswith(("XDG_", "VSCODE_"))
-        and not KEYS.search(value)
+        if name not in DOORS and not name.startswith(("XDG_", "VSCODE_")) and not KEYS.search(value)
     }
     person = kept.get("USER") or kept.get("LOGNAME") or os.path.basename(home)
     names = {"HOME": home, "USER": person, "LOGNAME": person, "TMPDIR": "/tmp"}

@@ -54,28 +54,67 @@ RESERVED = words(
 
 WITH_SUBCOMMANDS = words(
     """
-    git gh npm pnpm yarn bun npx cargo go docker podman kubectl helm uv pip pip3 poetry hatch pdm conda
-    brew apt dotnet mvn gradle terraform aws gcloud az systemctl make just rustup deno flutter rails
-    bundle composer
+    git gh glab npm pnpm yarn bun cargo go docker podman kubectl helm uv pip pip3 poetry hatch pdm conda
+    brew apt dotnet mvn gradle terraform aws gcloud az systemctl rustup deno flutter rails bundle composer
     """
 )
+# What these do hangs on the word behind them: `npm run build`, `gh pr view`, `docker compose up`.
+WITH_MORE = words(
+    """
+    npm:run pnpm:run yarn:run bun:run npm:exec gh:pr gh:issue gh:repo gh:run gh:release gh:workflow glab:mr
+    docker:compose docker:image docker:container docker:volume podman:compose uv:pip uv:tool uv:python
+    git:stash git:remote git:worktree git:submodule git:bisect git:notes aws:s3 cargo:xtask poetry:env
+    """
+)
+# These run whatever is named behind them: the shape is theirs and that of what they run.
+RUNNERS = words("uv:run poetry:run pipenv:run hatch:run pdm:run rye:run bundle:exec pnpm:exec")
+# What runs any code or image: nothing less than the whole command.
+OPEN_ENDED = words(
+    """
+    npm:exec pnpm:dlx pnpm:exec docker:run docker:exec podman:run podman:exec kubectl:exec kubectl:run go:run
+    gh:api gh:alias gh:extension deno:run deno:eval bun:x cargo:install
+    """
+)
+# Modules of Python that do one thing whatever they are given.
+MODULES = words(
+    """
+    pytest unittest mypy ruff black isort flake8 pylint coverage tox nox build compileall py_compile doctest
+    pyright bandit pycodestyle pydocstyle json.tool
+    """
+)
+FETCHED = words("npx bunx uvx pipx")
+# Of what is fetched and run, these run any code they are given.
+ANY_CODE = words("ts-node tsx zx node sh bash env esno vite-node babel-node jiti python ipython")
 # What these do hangs on their arguments alone: nothing less than the whole command can be remembered.
 ANYTHING = words(
     """
     rm mv dd chmod chown ln kill pkill killall sudo doas su env nice nohup setsid timeout xargs time
     watch ssh scp rsync curl wget sh bash dash zsh fish ksh python python3 node deno ruby perl php lua
     osascript pwsh powershell awk gawk sed find tee npx bunx uvx pipx busybox tar parallel strace gdb
+    make just task rake pipenv rye
     """
 )
+WORD = re.compile(r"[a-z][a-z0-9:._-]*")
 
 
 def shape(argv: tuple[str, ...]) -> str:
     """What may be remembered for a plain command: `git status *`, `ls *`, or the whole command."""
     if not argv or "/" in argv[0]:
         return ""
-    if argv[0] not in ANYTHING and argv[0] not in WITH_SUBCOMMANDS:
-        return f"{argv[0]} *"
-    if argv[0] in WITH_SUBCOMMANDS and len(argv) > 1 and re.fullmatch(r"[a-z][a-z0-9:-]*", argv[1]):
-        return f"{argv[0]} {argv[1]} *"
+    first, second, third = (*argv[:3], "", "")[:3]
+    if first not in ANYTHING and first not in WITH_SUBCOMMANDS:
+        return f"{first} *"
+    if re.fullmatch(r"python3?(\.\d+)?", first) and second == "-m" and third in MODULES:
+        return f"{first} -m {third} *"
+    if first in FETCHED and WORD.fullmatch(second) and second not in ANY_CODE:
+        return f"{first} {second} *"
+    pair = f"{first}:{second}"
+    if pair in RUNNERS and (inner := shape(argv[2:])).endswith(" *"):
+        return f"{first} {second} {inner}"
+    if pair in WITH_MORE and WORD.fullmatch(third) and pair not in OPEN_ENDED:
+        return f"{first} {second} {third} *"
+    sub = first in WITH_SUBCOMMANDS and WORD.fullmatch(second) is not None
+    if sub and not {pair} & (WITH_MORE | OPEN_ENDED | RUNNERS):
+        return f"{first} {second} *"
     # A rule is matched against the words with single spaces between: one with a space would fit others.
     return "" if any(" " in word or not word for word in argv) else " ".join(argv)

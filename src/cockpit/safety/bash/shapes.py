@@ -3,6 +3,7 @@
 from cockpit.plugin.safety import Level
 from cockpit.safety.bash.commands import Command
 from cockpit.safety.bash.findings import Finding
+from cockpit.safety.bash.wrappers import RUNNERS, TRANSPARENT
 from cockpit.workspace.shells import shape
 from cockpit.workspace.words import words
 
@@ -25,10 +26,13 @@ NEVER_RULES = words(
     """
 )
 
+# Under these a command is remembered as it is by itself.
+PASSING = TRANSPARENT | {name for name, _ in RUNNERS}
+
 
 def of(command: Command, found: list[Finding], level: Level) -> str:
     """`pytest *`, `git commit *`, the whole command; "" for what is asked about each time."""
-    if level == "deny" or command.under:
+    if level == "deny" or not PASSING.issuperset(command.under):
         return ""
     if any(one.capabilities & NEVER or one.rule in NEVER_RULES for one in found):
         return ""
@@ -37,6 +41,7 @@ def of(command: Command, found: list[Finding], level: Level) -> str:
     if not known or argv[0] is None:
         return ""
     if len(known) < len(argv):
-        made = shape(known[:2]) if argv[1:2] != (None,) else ""
+        sure = next(at for at, one in enumerate(argv) if one is None)
+        made = shape(known[:sure]) if sure > 1 else ""
         return made if made.endswith(" *") else ""
     return shape(known)
