@@ -34,16 +34,9 @@ def test_g20_a_proxy_with_a_password_stays_outside_of_a_sandbox() -> None:
 
 
 def test_a_child_is_not_led_to_another_repository_by_gits_variables() -> None:
-    led = {
-        name: "x"
-        for name in (
-            "GIT_DIR",
-            "GIT_INDEX_FILE",
-            "GIT_EXTERNAL_DIFF",
-            "GIT_CONFIG_PARAMETERS",
-            "GIT_EXEC_PATH",
-        )
-    }
+    led = dict.fromkeys(
+        ("GIT_DIR", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS", "GIT_EXEC_PATH"), "x"
+    )
     kept = scrubbed(
         {**led, "GIT_AUTHOR_NAME": "Ada", "GIT_SSH_COMMAND": "ssh -i k"}, {"GIT_CONFIG_COUNT": "1"}
     )
