@@ -161,3 +161,12 @@ def test_g9_a_reason_names_one_command_that_mends_it() -> None:
 
         assert "sysctl" in probing.reason_for("/usr/bin/bwrap", "x", apt, seen)
     assert "its words" in probing.reason_for("/usr/bin/bwrap", "its words", apt, nothing)
+
+
+def test_g1_a_bubblewrap_of_the_folder_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake, mark = tmp_path / "bwrap", tmp_path / "ran"
+    fake.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", ".:")
+    assert probing.probe().isolation.level != "full" and not mark.exists()

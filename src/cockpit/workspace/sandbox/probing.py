@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.plugin.launching import Isolation
+from cockpit.workspace.environment import search_path
 from cockpit.workspace.sandbox import landlock
 from cockpit.workspace.sandbox.bubblewrap import Features
 from cockpit.workspace.sandbox.filters import program as refusals
@@ -44,7 +45,10 @@ def probe(platform: str = sys.platform, machine: str = "") -> Probed:
     """Try it. Takes some ten milliseconds, and starts programs: call it in a thread."""
     if platform != "linux":
         return Probed(Isolation("none", "none", unsupported(platform)))
-    program = SYSTEM if os.access(SYSTEM, os.X_OK) and _is_in_path(SYSTEM) else shutil.which("bwrap")
+    # With `.` in PATH a folder that nobody trusts would say what the sandbox is.
+    where = search_path(os.environ.get("PATH", os.defpath))
+    is_there = os.access(SYSTEM, os.X_OK) and _is_in_path(SYSTEM)
+    program = SYSTEM if is_there else shutil.which("bwrap", path=where)
     features, said = _features(program) if program else (None, "")
     filtered = bool(refusals(machine or os.uname().machine, unix=True))
     if features is not None and filtered:
