@@ -26,6 +26,10 @@ FATAL = re.compile(
     r">>?\s*/etc/(passwd|shadow|sudoers|cron)"
     r"|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
 )
+TAKERS = frozenset({"rm", "chmod", "chown", "shred"})
+TREE = re.compile(
+    r"/|/\*|~/?\*?|\$\{?HOME\}?/?\*?|/(etc|usr|bin|lib|boot|home|var|root|sbin|opt)/?\*?|/home/\w+/?"
+)
 MOST = 60
 LETTERS = 4_000  # of all pieces together that are judged one by one
 
@@ -43,6 +47,8 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
         if found := FATAL.search(_plain(text, False)):
             return [_part(found[0], "it holds what must not run, whatever stands around it")]
         for piece in (*plain.split("\n"), *SPLIT.split(plain)):
+            if found := _takes_a_tree(piece.split()):
+                return [_part(found, "it removes or opens up a tree that must stay")]
             if len(piece) < 2_000 and DANGEROUS.search(piece):
                 segments[piece.strip()] = None
     left = LETTERS
@@ -53,6 +59,15 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
         if part := _judged(segment, ground, rules):
             return [part]
     return []
+
+
+def _takes_a_tree(words: list[str]) -> str:
+    """The words of a command that takes a whole tree with it, however many stand between, or ""."""
+    at = next((at for at, word in enumerate(words[:8]) if word.rpartition("/")[2] in TAKERS), None)
+    if at is None or not any(word.startswith("-") and "r" in word.lower() for word in words[at + 1 :]):
+        return ""
+    tree = next((word for word in words[at + 1 :] if TREE.fullmatch(word)), "")
+    return f"{words[at]} … {tree}" if tree else ""
 
 
 def _plain(text: str, spaced: bool = True) -> str:

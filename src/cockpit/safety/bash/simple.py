@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cockpit.safety.bash.walk import Walk
 
 WORDS = 200  # of one command that are looked at one by one
+FAR = ("/", "~", "-", "..", ".git", ".cockpit")
 MOST_WORDS = 2 * WORDS  # of one command that are folded at all
 STRINGS = 4  # scripts inside scripts
 SUBSCRIPTS = words(
@@ -112,7 +113,9 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
     if len(made.words) > WORDS:
         reading.note("parts", made.text)
         reading.unread.append(" ".join(word.guess for word in made.words))
-        made = replace(made, words=made.words[:WORDS])
+        # What could name more than a file of the workspace is judged wherever it stands.
+        far = [word for word in made.words[WORDS:] if word.guess.startswith(FAR) or UNKNOWN in word.guess]
+        made = replace(made, words=(*made.words[:WORDS], *far[: 10 * WORDS]))
     name = made.program
     if UNKNOWN in name and name.strip(UNKNOWN):
         # `r${x}m`: a variable that is not set leaves what stands around it.

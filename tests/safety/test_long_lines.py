@@ -1,0 +1,31 @@
+"""What must not run is refused however many words stand between its parts (G3)."""
+
+import pytest
+
+from cockpit.safety.engine import judge_line
+from cockpit.safety.rules import load
+from cockpit.safety.values import Ground
+
+GROUND = Ground("/proj/ws", "/home/dev")
+
+
+@pytest.mark.parametrize("count", [10, 250, 500, 20_000])
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ("rm", "-rf /"),
+        ("rm -rf", "/"),
+        ("rm -rf", "$HOME"),
+        ("chmod -R 777", "/"),
+        ("cat", "/home/dev/.ssh/id_rsa"),
+        ("cp x", ".git/hooks/x"),
+    ],
+)
+def test_g3_words_in_between_hide_nothing(head: str, tail: str, count: int) -> None:
+    text = f"{head} {'a ' * count}{tail}"
+    assert judge_line(text, "bash", GROUND, load()).verdict.level == "deny"
+
+
+@pytest.mark.parametrize("count", [10, 250, 500, 20_000])
+def test_g4_many_files_of_the_workspace_are_asked_about_and_not_refused(count: int) -> None:
+    assert judge_line(f"rm -rf {'a ' * count}", "bash", GROUND, load()).verdict.level == "ask"
