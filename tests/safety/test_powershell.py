@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def _cased(command: str, number: random.Random) -> str:
     return "".join(number.choice((one.upper(), one.lower())) for one in command[:end]) + command[end:]
 
 
-TRANSFORMS = {
+TRANSFORMS: dict[str, Callable[[str, random.Random], str]] = {
     "case": _cased,
     "newline": lambda command, number: f"Get-Date\n{command}",
     "semicolon": lambda command, number: f"{command}; Get-Date",

@@ -110,6 +110,7 @@ def _variable(name: str, scope: Scope) -> Values | None:
         return scope.upstream or None
     if local in ("pwd", "env:pwd"):
         return None if scope.cwd is None else (scope.cwd or scope.ground.root,)
+    temp = f"{home}\\AppData\\Local\\Temp" if scope.ground.platform == "windows" else "/tmp"
     known = {
         "null": "", "true": "true", "false": "false", "home": home, "env:home": home,
         "env:userprofile": home, "env:homepath": home, "env:homedrive": "C:", "env:systemdrive": "C:",
@@ -117,8 +118,8 @@ def _variable(name: str, scope: Scope) -> Values | None:
         "env:programfiles": "C:\\Program Files", "env:programfiles(x86)": "C:\\Program Files (x86)",
         "env:programdata": "C:\\ProgramData", "env:allusersprofile": "C:\\ProgramData",
         "env:public": "C:\\Users\\Public", "env:appdata": f"{home}/AppData/Roaming",
-        "env:localappdata": f"{home}/AppData/Local", "env:temp": "/tmp",
-        "env:tmp": "/tmp", "env:tmpdir": "/tmp",
+        "env:localappdata": f"{home}/AppData/Local", "env:temp": temp,
+        "env:tmp": temp, "env:tmpdir": temp,
         "profile": f"{home}/Documents/PowerShell/profile.ps1", "env:onedrive": f"{home}/OneDrive",
         "pshome": "C:\\Windows\\System32\\WindowsPowerShell",
     }  # fmt: skip
