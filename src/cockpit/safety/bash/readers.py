@@ -160,6 +160,13 @@ def _options(command: Command, rule: Rule, at: int, ground: Ground) -> str:
             return f"{word.guess} is only known when it runs"
         elif fault := _option(word, words, rule, given, command, ground):
             return fault
+        elif plain and not rule.whole and command.program != "git":
+            # awk, and all of them on a Mac, take what stands behind an operand for operands.
+            behind = command.words[len(command.words) - len(words) - 1]
+            if behind is not word and not is_open(
+                places.place(behind, command.cwd, command.near, ground), ground
+            ):
+                return f"{behind.guess} may be read as a file"
     if rule.options_any and not given & set(rule.options_any):
         return "without an option that only reads it changes something"
     return _operands(plain, rule, given, command, ground)

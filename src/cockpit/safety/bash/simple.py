@@ -42,15 +42,7 @@ def command(
     given: list[tuple[str, Word]] = []
     words: list[Word] = []
     extra = list(redirects)
-    children = node.named_children
-    if len(children) > MOST_WORDS:
-        # It asks; the pass that only refuses looks over all of it.
-        walk.reading.note("parts", _text(node))
-        walk.reading.unread.append(_text(node))
-        children = children[:MOST_WORDS]
-    elif not is_apart(node):
-        walk.reading.note("syntax", _text(node))
-        walk.reading.unread.append(_text(node))
+    children = _looked_at(walk, node)
     walk.incoming = stdin
     for child in children:
         if child.type == "variable_assignment":
@@ -86,6 +78,16 @@ def command(
     return Flow(flow.taints, None, flow.piped) if away else flow
 
 
+def _looked_at(walk: "Walk", node: "Node") -> "list[Node]":
+    """The children that are folded: not all of a giant, which asks, and the pass that only refuses looks
+    over all of it."""
+    children = node.named_children
+    if len(children) > MOST_WORDS or not is_apart(node):
+        walk.reading.note("parts" if len(children) > MOST_WORDS else "syntax", _text(node))
+        walk.reading.unread.append(_text(node))
+    return children[:MOST_WORDS]
+
+
 def is_apart(node: "Node") -> bool:
     """Whether blanks stand between all words. Where they do not, the grammar cut a word in two: bash
     would read another one (`a$b-c$d/` did that)."""
@@ -105,6 +107,12 @@ def emit(walk: "Walk", made: Command) -> None:
     walk.reading.commands.append(made)
 
 
+def _far(made: Command) -> list[Word]:
+    """Of the words beyond the measure those that could name more than a file of the workspace."""
+    far = [word for word in made.words[WORDS:] if word.guess.startswith(FAR) or UNKNOWN in word.guess]
+    return far[: 10 * WORDS]
+
+
 def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
     """A command whose words are known: itself, then all that it runs in turn."""
     reading = walk.reading
@@ -113,9 +121,7 @@ def run(walk: "Walk", made: Command, scope: Scope) -> Flow:
     if len(made.words) > WORDS:
         reading.note("parts", made.text)
         reading.unread.append(" ".join(word.guess for word in made.words))
-        # What could name more than a file of the workspace is judged wherever it stands.
-        far = [word for word in made.words[WORDS:] if word.guess.startswith(FAR) or UNKNOWN in word.guess]
-        made = replace(made, words=(*made.words[:WORDS], *far[: 10 * WORDS]))
+        made = replace(made, words=(*made.words[:WORDS], *_far(made)))
     name = made.program
     if UNKNOWN in name and name.strip(UNKNOWN):
         # `r${x}m`: a variable that is not set leaves what stands around it.
