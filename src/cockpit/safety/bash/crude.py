@@ -47,8 +47,8 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
         if found := FATAL.search(_plain(text, False)):
             return [_part(found[0], "it holds what must not run, whatever stands around it")]
         for piece in (*plain.split("\n"), *SPLIT.split(plain)):
-            if found := _takes_a_tree(piece.split()):
-                return [_part(found, "it removes or opens up a tree that must stay")]
+            if taken := _takes_a_tree(piece.split()):
+                return [_part(taken, "it removes or opens up a tree that must stay")]
             if len(piece) < 2_000 and DANGEROUS.search(piece):
                 segments[piece.strip()] = None
     left = LETTERS
