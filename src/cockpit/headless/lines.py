@@ -226,9 +226,7 @@ def draw(screen: Screen, envelope: Envelope) -> None:
             _line(screen, f"< {result.name}: {result.outcome}")
             _lines(screen, plain(result.blocks) or result.text)
         case ApprovalRequested() as request:
-            screen.approval = request
-            for line in asked(request):
-                _line(screen, line)
+            _ask(screen, request)
         case ApprovalResolved(id=id):
             if screen.approval is not None and screen.approval.id == id:
                 screen.approval = None
@@ -252,6 +250,12 @@ def draw(screen: Screen, envelope: Envelope) -> None:
             screen.busy = False
         case _:
             pass
+
+
+def _ask(screen: Screen, request: ApprovalRequested) -> None:
+    screen.approval = request
+    for line in asked(request):
+        _line(screen, line)
 
 
 def _notice(screen: Screen, noticed: Noticed) -> None:

@@ -1,6 +1,7 @@
 """One frame: from the state to the widgets. Called by `Desk`, at most thirty times a second."""
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cockpit.tui import answering, doing, showing
@@ -113,12 +114,14 @@ def _purpose(desk: "Desk", state: State) -> None:
     elif editor.purpose == "answer" and not state.questions:
         answering.write_prompt(desk)
     if editor.purpose == "prompt":
-        editor.ask("prompt", _placeholder(state, editor.tries))
+        editor.ask("prompt", _placeholder(state, editor.answers, editor.tries))
 
 
-def _placeholder(state: State, tries: tuple[str, ...]) -> str:
+def _placeholder(state: State, answers: Iterable[str], tries: tuple[str, ...]) -> str:
     if state.approvals:
-        return "y, a, p or n answers; anything else is a word to the model"
+        *keys, last = [key for key in answers if key in "yapn"] or ["y"]
+        offered = f"{', '.join(keys)} or {last}" if keys else last
+        return f"{offered} answers; anything else is a word to the model"
     if state.busy:
         return "Enter steers, Tab queues, Esc interrupts"
     if state.closed:

@@ -98,7 +98,6 @@ def _standing(
             state.add(Remark("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
         case events.Rewound():
             rewinds.rewound(state, event, envelope)
-            files.rewound(state, event, envelope)
         case events.UsageChanged():
             state.usage, state.context, state.window = event.usage, event.context, event.window
         case events.Warned():

@@ -3,6 +3,7 @@
 from cockpit.protocol.events import Envelope, Rewound
 from cockpit.tui import figures
 from cockpit.tui.clean import clean, one_line
+from cockpit.tui.state import files
 from cockpit.tui.state.entries import Remark, Said
 from cockpit.tui.state.state import Request, State
 
@@ -11,6 +12,7 @@ NAMED = 3
 
 def rewound(state: State, event: Rewound, envelope: Envelope) -> None:
     """Take a rewind, or one that was undone, into `state`."""
+    files.rewound(state, event, envelope)
     if event.undoes:
         state.rewinds.pop(event.undoes, None)
     elif event.what != "files":
@@ -29,10 +31,10 @@ def rewound(state: State, event: Rewound, envelope: Envelope) -> None:
 
 
 def _said(event: Rewound) -> str:
-    files = f"{figures.count(event.files, 'file')} restored" if event.files else "no file had to change"
+    restored = f"{figures.count(event.files, 'file')} restored" if event.files else "no file had to change"
     if event.undoes:
-        return f"the rewind is undone: {files}" if event.what != "conversation" else "the rewind is undone"
-    parts = {"files": files, "both": f"{files}, the conversation is shorter"}
+        return f"the rewind is undone: {restored}" if event.what != "conversation" else "the rewind is undone"
+    parts = {"files": restored, "both": f"{restored}, the conversation is shorter"}
     return f"went back: {parts.get(event.what, 'the conversation is shorter')}"
 
 
