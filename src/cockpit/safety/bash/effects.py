@@ -28,7 +28,7 @@ def effects(walk: "Walk", made: Command, scope: Scope) -> None:
         for word in chosen:
             taints = made.stdin.taints
             text = (made.stdin.text or "").strip() if name in ("read", "mapfile", "readarray") else ""
-            if name == "printf":
+            if name == "printf" and words[2:]:
                 text = flows.printed([word.text for word in words[2:]]) or ""
             scope.names[word.guess] = Word(text or UNKNOWN, False, taints)
         if name == "shift" and scope.arguments is not None:
