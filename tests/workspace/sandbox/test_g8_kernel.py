@@ -118,6 +118,16 @@ async def test_g8_the_kernel_refuses_what_no_build_needs(box: Box, name: str) ->
     assert ended.output.split()[2] in ("1", "38", "97"), ended.output
 
 
+async def test_g8_no_file_of_the_workspace_becomes_setuid(box: Box) -> None:
+    tries = "chmod 4755 a; python3 -c 'import os; os.open(\"b\", os.O_CREAT | os.O_WRONLY, 0o4755)'"
+    ended = await box.run(f"touch a; {tries}; install -m 4755 a c; chmod 755 a; ls; true")
+    if not box.claimed:
+        assert box.is_labelled(ended, "build")
+        return
+    found = {path.name: path.stat().st_mode & 0o7000 for path in box.root.iterdir() if path.is_file()}
+    assert "a" in found and not any(found.values()), (found, ended.output)
+
+
 async def test_g8_unix_sockets_are_for_builds_only(box: Box) -> None:
     script = "import socket; socket.socketpair(); print('pair'); socket.socket(1); print('socket')"
     if not box.claimed:
@@ -207,6 +217,17 @@ def test_g8_the_filter_answers_as_it_reads(machine: str) -> None:
     assert run(program, known.audit, known.ioctl, 0, 0x5401, 0) == filters.ALLOW
     assert run(program, known.audit, known.clone, 0x10000011) == filters.FAIL | filters.EPERM
     assert run(program, known.audit, known.clone, 17) == filters.ALLOW
+    for number, bits in known.modes:
+        place = (bits - filters.FIRST) // 8
+        for mode, answer in ((0o4755, filters.FAIL | filters.EPERM), (0o2755, filters.ALLOW)):
+            assert run(program, known.audit, number, *[0] * place, mode) == answer, number
+    for number, flags, bits in known.opens:
+        first, second = (flags - filters.FIRST) // 8, (bits - filters.FIRST) // 8
+        held = [0] * (second + 1)
+        held[second] = 0o4644
+        assert run(program, known.audit, number, *held) == filters.ALLOW
+        held[first] = 0o102
+        assert run(program, known.audit, number, *held) == filters.FAIL | filters.EPERM
     assert run(program, 0x40000003, 11) == filters.KILL
     assert run(program, known.audit, 63) == filters.ALLOW
 

@@ -10,18 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LOAD, EQUAL, ATLEAST, ANY, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, MACHINE, FIRST, SECOND, THIRD = 0, 4, 16, 24, 32
+NUMBER, MACHINE, FIRST, SECOND, THIRD, FOURTH = 0, 4, 16, 24, 32, 40
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
 X32 = 0x40000000
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 NEW_USER = 0x10000000
+SETUID = 0o4000
+CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then does open(2) look at its mode
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One architecture: its AUDIT_ARCH number and its numbers of the calls named below."""
+    """One architecture: its AUDIT_ARCH number and its numbers of the calls named below. `modes` are calls
+    that set permission bits, each with the argument that holds them; `opens` those that do so where they
+    create, with the arguments of the flags and of the bits."""
 
     audit: int
     refused: tuple[int, ...]
@@ -29,14 +33,17 @@ class Machine:
     socket: int
     ioctl: int
     clone: int
+    modes: tuple[tuple[int, int], ...]
+    opens: tuple[tuple[int, int, int], ...]
 
 
 # The calls from 424 on have one number everywhere (asm-generic/unistd.h).
 # open_tree move_mount fsopen fsconfig fsmount fspick pidfd_getfd mount_setattr
 LATE_REFUSED = (428, 429, 430, 431, 432, 433, 438, 442)
-# clone3 hides its flags from a filter, io_uring does other calls: as if the kernel had none, so that
-# programs take the older way.
-LATE_UNKNOWN = (425, 426, 427, 435)
+# clone3 and openat2 hide their flags from a filter, io_uring does other calls: as if the kernel had none,
+# so that programs take the older way.
+LATE_UNKNOWN = (425, 426, 427, 435, 437)
+FCHMODAT2 = (452, THIRD)
 X86_64 = Machine(
     0xC000003E,
     (
@@ -85,6 +92,9 @@ X86_64 = Machine(
     socket=41,
     ioctl=16,
     clone=56,
+    # chmod fchmod fchmodat fchmodat2 creat mknod mknodat
+    modes=((90, SECOND), (91, SECOND), (268, THIRD), FCHMODAT2, (85, SECOND), (133, SECOND), (259, THIRD)),
+    opens=((2, SECOND, THIRD), (257, THIRD, FOURTH)),
 )
 AARCH64 = Machine(
     0xC00000B7,
@@ -130,6 +140,9 @@ AARCH64 = Machine(
     socket=198,
     ioctl=29,
     clone=220,
+    # fchmod fchmodat fchmodat2 mknodat
+    modes=((52, SECOND), (53, THIRD), FCHMODAT2, (33, THIRD)),
+    opens=((56, THIRD, FOURTH),),
 )
 MACHINES: Mapping[str, Machine] = {"x86_64": X86_64, "aarch64": AARCH64, "arm64": AARCH64}
 
@@ -159,6 +172,11 @@ def program(machine: str, *, unix: bool, internet: bool = True) -> bytes:
         steps += [(EQUAL, 0, 1, number), _fail(ENOSYS)]
     steps += _when(known.ioctl, _ioctl())
     steps += _when(known.clone, [(LOAD, 0, 0, FIRST), (ANY, 0, 1, NEW_USER), _fail(EPERM), _allow()])
+    for number, bits in known.modes:
+        steps += _when(number, _unless_setuid(bits))
+    for number, flags, bits in known.opens:
+        creating = [(LOAD, 0, 0, flags), (ANY, 1, 0, CREATES), _allow(), *_unless_setuid(bits)]
+        steps += _when(number, creating)
     families = ((AF_UNIX,) if unix else ()) + ((AF_INET, AF_INET6) if internet else ())
     steps += _when(known.socket, _socket(families))
     steps.append(_allow())
@@ -168,6 +186,11 @@ def program(machine: str, *, unix: bool, internet: bool = True) -> bytes:
 def _when(number: int, steps: list[Step]) -> list[Step]:
     """`steps`, which end in returns, for one call; all others go past them."""
     return [(EQUAL, 0, len(steps), number), *steps]
+
+
+def _unless_setuid(bits: int) -> list[Step]:
+    """Outside the sandbox a setuid file in the workspace would hand on the rights of whoever runs cockpit."""
+    return [(LOAD, 0, 0, bits), (ANY, 0, 1, SETUID), _fail(EPERM), _allow()]
 
 
 def _ioctl() -> list[Step]:
