@@ -144,3 +144,10 @@ def test_a_file_whose_name_is_an_option_makes_a_bare_pattern_ask(tmp_path: Path)
     (tmp_path / "--output=x").write_text("x")
     assert judged("sort *", ground).verdict.level == "ask"
     assert judged("sort ./*", ground).verdict.level == "allow"
+
+
+@pytest.mark.parametrize(
+    ("line", "shape"), [("pytest -q > src/a.py", ""), ("pytest -q > /dev/null", "pytest *")]
+)
+def test_leave_to_run_a_command_is_no_leave_to_write_where_its_output_goes(line: str, shape: str) -> None:
+    assert judged(line).verdict.parts[0].shape == shape

@@ -16,9 +16,7 @@ from cockpit.protocol.wire import VERSION
 class Log:
     """Where every event of a session passes. `see` is called with each before the readers are."""
 
-    def __init__(
-        self, session: str, transcript: Transcript, past: tuple[Envelope, ...], gate: Gate
-    ) -> None:
+    def __init__(self, session: str, transcript: Transcript, past: tuple[Envelope, ...], gate: Gate) -> None:
         self._session = session
         self._transcript = transcript
         self._gate = gate

@@ -12,9 +12,7 @@ LONGEST = 100_000  # bytes; a longer text is looked over, not parsed
 SHORT = 4_000
 SECONDS = 0.03  # for a text whose errors make the parser search
 # The grammar takes what follows it for words. Blanks in its place keep every position.
-COPROC = re.compile(
-    r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|(if|while|until|for|case|select)\s|\[\[))"
-)
+COPROC = re.compile(r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|(if|while|until|for|case|select)\s|\[\[))")
 
 
 @lru_cache(maxsize=1)
