@@ -13,11 +13,14 @@ FILES = {
     "src/shop/__init__.py": "",
     "src/shop/prices.py": "RATE = 0.19\n\n\ndef gross(net: float) -> float:\n    return net * (1 + RATE)\n",
     "src/shop/cart.py": "from shop.prices import gross\n\n\nclass Cart:\n    def __init__(self) -> None:\n"
-    "        self.lines: list[float] = []\n\n    def add(self, net: float) -> None:\n        self.lines.append(net)\n\n"
+    "        self.lines: list[float] = []\n\n"
+    "    def add(self, net: float) -> None:\n        self.lines.append(net)\n\n"
     "    def total(self) -> float:\n        return sum(gross(one) for one in self.lines)\n",
     "tests/conftest.py": "import sys\n\nsys.path.insert(0, 'src')\n",
-    "tests/test_prices.py": "from shop.prices import gross\n\n\ndef test_gross() -> None:\n    assert gross(100) == 119\n",
-    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total() -> None:\n    cart = Cart()\n    cart.add(100)\n"
+    "tests/test_prices.py": "from shop.prices import gross\n\n\n"
+    "def test_gross() -> None:\n    assert gross(100) == 119\n",
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\n"
+    "def test_total() -> None:\n    cart = Cart()\n    cart.add(100)\n"
     "    assert cart.total() == 119\n",
     "docs/notes.md": "notes\n",
     ".gitignore": "__pycache__/\nbuild/\n",

@@ -7,7 +7,8 @@ HEAVY = (
     "httpx2", "openai", "mcp", "keyring", "jsonschema", "pluggy", "pygments", "markdown_it", "rich.markdown",
     "textual.widgets._markdown", "watchfiles", "tomlkit",
     "cockpit.core", "cockpit.builtin", "cockpit.workspace", "cockpit.plugin",
-    "cockpit.protocol.events", "cockpit.protocol.wire", "cockpit.tui.desk", "cockpit.tui.state", "cockpit.tui.screens", "cockpit.tui.link",
+    "cockpit.protocol.events", "cockpit.protocol.wire",
+    "cockpit.tui.desk", "cockpit.tui.state", "cockpit.tui.screens", "cockpit.tui.link",
 )  # fmt: skip
 
 

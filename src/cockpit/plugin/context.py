@@ -91,7 +91,8 @@ class Plans(Protocol):
         ...
 
     async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
-        """Ask a person to approve `plan`, for the tool call `call`. Raises `PlanRefused` with what to do instead."""
+        """Ask a person to approve `plan`, for the tool call `call`. Raises `PlanRefused`, which says what to
+        do instead."""
         ...
 
     def reminder(self) -> str:

@@ -11,9 +11,9 @@ from cockpit.protocol.rows import ApprovalPart, PlanStep
 class ApprovalRequested:
     """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
     a change does to problems. `remembers` are the rules that `allow_session` would keep, `keeps` those of
-    `allow_always`, `shape` both in one line; empty when nothing can be remembered (`options` lacks them then).
-    `whole`: an answer with some parts only rejects. `rules` are the ids that led here, `alternative` what
-    the model could do instead, `held` what the program may touch if it runs."""
+    `allow_always`, `shape` both in one line; empty when nothing can be remembered (`options` lacks them
+    then). `whole`: an answer with some parts only rejects. `rules` are the ids that led here, `alternative`
+    what the model could do instead, `held` what the program may touch if it runs."""
 
     id: str
     agent: str
