@@ -151,3 +151,20 @@ def test_a_file_whose_name_is_an_option_makes_a_bare_pattern_ask(tmp_path: Path)
 )
 def test_leave_to_run_a_command_is_no_leave_to_write_where_its_output_goes(line: str, shape: str) -> None:
     assert judged(line).verdict.parts[0].shape == shape
+
+
+@pytest.mark.parametrize(
+    ("line", "shape"),
+    [
+        ("git push origin main", "git push origin main"),
+        ("git push --force origin main", ""),
+        ("git branch new", "git branch *"),
+        ("git branch -D main", ""),
+        ("git tag -d v1", ""),
+        ("npm install", "npm install"),
+        ("pip install flask", "pip install flask"),
+        ("rm -r dist", ""),
+    ],
+)
+def test_one_yes_covers_no_loss_and_nothing_that_was_not_named(line: str, shape: str) -> None:
+    assert judged(line).verdict.parts[0].shape == shape

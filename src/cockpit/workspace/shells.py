@@ -72,7 +72,10 @@ RUNNERS = words("uv:run poetry:run pipenv:run hatch:run pdm:run rye:run bundle:e
 OPEN_ENDED = words(
     """
     npm:exec pnpm:dlx pnpm:exec docker:run docker:exec podman:run podman:exec kubectl:exec kubectl:run go:run
-    gh:api gh:alias gh:extension deno:run deno:eval bun:x cargo:install
+    gh:api gh:alias gh:extension deno:run deno:eval bun:x
+    git:push npm:install npm:i npm:add pnpm:install pnpm:i pnpm:add yarn:add bun:add bun:install pip:install
+    pip3:install uv:add poetry:add cargo:install cargo:add go:install go:get gem:install brew:install
+    apt:install conda:install composer:require dotnet:add
     """
 )
 # Modules of Python that do one thing whatever they are given.
