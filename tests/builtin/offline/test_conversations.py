@@ -43,7 +43,8 @@ def running_on(root: Path, denied: frozenset[str] = frozenset()) -> Answer:
                 return ToolMessage(
                     call.id, call.name, "the person rejected this call; do not repeat it", True
                 )
-            running = replace(context, call=Running(call, shown, lambda text: None))
+            seal = shown.launch.seal() if shown is not None and shown.launch is not None else ""
+            running = replace(context, call=Running(call, shown, lambda text: None, seal))
             done = await tool.run(call.arguments, running)
         except CockpitError as error:
             return ToolMessage(call.id, call.name, str(error), True)

@@ -49,10 +49,15 @@ def function(walk: "Walk", node: "Node", scope: Scope, stdin: Flow) -> Flow:
         return SILENT
     scope.functions[name] = body
     inner = scope.copy()
-    inner.arguments, inner.calling = None, (*scope.calling, name)
+    inner.arguments, inner.calling = None, (*scope.calling, called(name, body))
     flow = walk.statement(body, inner, stdin)
     walk.reading.marks.append(f"function {name}")
     return Flow(flow.taints)
+
+
+def called(name: str, body: "Node") -> str:
+    """The function a call runs: one that defines its own name anew calls another one by it."""
+    return f"{name} {body.id} {body.start_byte}"
 
 
 def _text(node: "Node | None") -> str:

@@ -178,13 +178,15 @@ def _scripts(made: Command, scope: Scope) -> list[str]:
 
 
 def _call(walk: "Walk", made: Command, body: "Node", scope: Scope) -> Flow:
-    name = made.program
-    if name in scope.calling or len(scope.calling) >= STRINGS:
+    from cockpit.safety.bash.compound import called
+
+    name, own = made.program, called(made.program, body)
+    if own in scope.calling or len(scope.calling) >= STRINGS:
         forks = re.search(r"[|&]", _text(body))
-        walk.reading.note("fork bomb" if forks and name in scope.calling else "recursion", name)
+        walk.reading.note("fork bomb" if forks and own in scope.calling else "recursion", name)
         return Flow()
     kept, kept_calling = scope.arguments, scope.calling
-    scope.arguments, scope.calling = made.words[1:], (*scope.calling, name)
+    scope.arguments, scope.calling = made.words[1:], (*scope.calling, own)
     flow = walk.statement(body, scope, made.stdin)
     scope.arguments, scope.calling = kept, kept_calling
     return flow
