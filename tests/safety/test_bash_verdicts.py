@@ -168,3 +168,17 @@ def test_leave_to_run_a_command_is_no_leave_to_write_where_its_output_goes(line:
 )
 def test_one_yes_covers_no_loss_and_nothing_that_was_not_named(line: str, shape: str) -> None:
     assert judged(line).verdict.parts[0].shape == shape
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("git push", "the configured remote"),
+        ("git push -u origin main", "origin"),
+        ("ls && git clone https://example.org/x.git", "https://example.org/x.git"),
+        ("curl -s https://example.org/x", "example.org"),
+        ("git commit -m x", ""),
+    ],
+)
+def test_the_destination_is_named(line: str, where: str) -> None:
+    assert judged(line).verdict.destination == where

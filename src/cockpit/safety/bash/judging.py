@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from cockpit.plugin.safety import CommandPart, Level
 from cockpit.plugin.tools import Capability
-from cockpit.safety.bash import code, files, host, operands, origins, readers, shapes
+from cockpit.safety.bash import code, destinations, files, host, operands, origins, readers, shapes
 from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask
 from cockpit.safety.bash.operands import Operand
@@ -114,6 +114,7 @@ def _ruled(
             rule.capabilities,
             f"{command.program}: {rule.reason}",
             rule.alternative,
+            destinations.of(command) if "net.egress" in rule.capabilities else "",
         )
         for rule in held
     ]
