@@ -1,11 +1,18 @@
 """What every test gets: a home of its own, and only cockpit's own plugins unless it adds some."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.support import survivors
+
+# The suite tries the same examples each time; `make fuzz` tries others.
+settings.register_profile("suite", derandomize=True, database=None)
+if not os.environ.get("COCKPIT_FUZZ"):
+    settings.load_profile("suite")
 
 SECRETS = ("_API_KEY", "_BASE_URL")
 
@@ -20,8 +27,6 @@ def nothing_survives() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh `COCKPIT_HOME`, and no key of the machine's."""
-    import os
-
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("COCKPIT_HOME", str(folder))
     monkeypatch.setenv("COCKPIT_PLUGINS", "")

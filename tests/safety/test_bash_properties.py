@@ -6,6 +6,7 @@ import shlex
 import time
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,8 @@ AROUND = (
     "x=1; {}",
     "cat <({}\n)",
     "! {}",
+    "time {}",
+    "time {{ {}\n}}",
     "f() {{ {}\n}}; f",
     "while true; do {}\ndone",
     "echo a | {{ {}\n}}",
@@ -80,13 +83,12 @@ AROUND = (
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-@given(line=st.sampled_from(WHOLE), around=st.sampled_from(AROUND))
-def test_g2_nesting_a_line_never_lowers_its_verdict(line: str, around: str) -> None:
-    if "#" in line or line.rstrip().endswith(("\\", "&")):
-        line = "rm -rf /"
-    made = around.format(line)
-    assert rank(made) >= rank(line), made
+@pytest.mark.parametrize("around", AROUND)
+def test_g2_nesting_a_line_never_lowers_its_verdict(around: str) -> None:
+    for line in WHOLE:
+        if "#" not in line and not line.rstrip().endswith(("\\", "&")):
+            made = around.format(line)
+            assert rank(made) >= rank(line), made
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))

@@ -49,6 +49,8 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
         for piece in (*plain.split("\n"), *SPLIT.split(plain)):
             if taken := _takes_a_tree(piece.split()):
                 return [_part(taken, "it removes or opens up a tree that must stay")]
+            if "\n" in text and piece != text and (part := _whole(piece, ground, rules)):
+                return [part]
             if len(piece) < 2_000 and DANGEROUS.search(piece):
                 segments[piece.strip()] = None
     left = LETTERS
@@ -59,6 +61,16 @@ def refused(texts: list[str], ground: Ground, rules: RuleSet) -> list[CommandPar
         if part := _judged(segment, ground, rules):
             return [part]
     return []
+
+
+def _whole(line: str, ground: Ground, rules: RuleSet) -> CommandPart | None:
+    """What the verdict on one line of several refuses, also where it is its parts together."""
+    from cockpit.safety.bash.verdict import judge_bash
+
+    if "|" not in line or len(line) > 500 or "\n" in line or not DANGEROUS.search(line):
+        return None
+    verdict = judge_bash(line, ground, rules).verdict
+    return _part(line, verdict.reason, *verdict.rules) if verdict.level == "deny" else None
 
 
 def _takes_a_tree(words: list[str]) -> str:

@@ -13,6 +13,14 @@ SHORT = 4_000
 SECONDS = 0.03  # for a text whose errors make the parser search
 # The grammar takes what follows it for words. Blanks in its place keep every position.
 COPROC = re.compile(r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|(if|while|until|for|case|select)\s|\[\[))")
+# `!` turns only the status round, `time` measures; the grammar knows both before plain commands alone.
+NEGATED = re.compile(
+    r"(?<![^\s;&|({])(?:!|time(?:\s+-p)?)"
+    r"(?=\s+([{(]|(if|while|until|for|case|select|function|export|declare|local|readonly|typeset|unset)\s"
+    r"|\[\[|[\w-]+\s*\(\s*\)|\w+\+?=))"
+)
+# A substitution that begins with a subshell: arithmetic ends with both brackets side by side.
+SUBSHELL = re.compile(r"\$\(\(([^()]*)\)(\s+\))")
 
 
 @lru_cache(maxsize=1)
@@ -45,6 +53,11 @@ def parse(source: bytes) -> "Node | None":
     return tree.root_node
 
 
-def without_coproc(text: str) -> str:
-    """`text` with `coproc NAME` before a compound command blanked."""
-    return COPROC.sub(lambda found: " " * len(found[0]), text) if "coproc" in text else text
+def readable(text: str) -> str:
+    """`text` with what the grammar cannot read and no verdict hangs on blanked: `coproc NAME`, `!` and
+    `time` before a compound command, the inner brackets of `$((...) )`. Every position stays."""
+    if "coproc" in text:
+        text = COPROC.sub(lambda found: " " * len(found[0]), text)
+    if "!" in text or "time" in text:
+        text = NEGATED.sub(lambda found: " " * len(found[0]), text)
+    return SUBSHELL.sub(r"$( \1 \2", text) if "$((" in text else text

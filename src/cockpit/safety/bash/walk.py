@@ -71,7 +71,7 @@ class Walk:
 
     def script(self, text: str, scope: Scope, stdin: Flow) -> Flow:
         """A whole script: the line itself, or the string that a nested shell is given."""
-        plain = parsing.without_coproc(text)
+        plain = parsing.readable(text)
         if plain != text:
             self.reading.note("coproc", text)
         root = parsing.parse(plain.encode("utf-8", "replace"))
