@@ -71,10 +71,6 @@ def answer(
     return tuple(parts), written
 
 
-def piece_named(request: ApprovalRequested, name: str) -> Piece | None:
-    return next((one for one in pieces(request) if one.name == name), None)
-
-
 def as_edited(hunk: Hunk, text: str) -> Hunk:
     """The hunk as it looks with the person's text: the same old lines, other new ones."""
     old = [line[1:] for line in hunk.lines if line[:1] in (" ", "-")]
