@@ -44,12 +44,6 @@ def picture(
         for key in keys:
             await pilot.press(key)
             await settled(pilot.app, pilot)
-        if keys and size[0] < 100:
-            # Where Work covers the Trace, one layout in some dozens tells the Trace no new size (a known
-            # defect): a terminal that changes its size tells it to every widget.
-            for height in (size[1] + 1, size[1]):
-                await pilot.resize_terminal(size[0], height)
-                await settled(pilot.app, pilot)
 
     return compare(app, terminal_size=size, run_before=before)
 

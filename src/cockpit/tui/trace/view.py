@@ -56,6 +56,7 @@ class TraceView(ScrollView, can_focus=True):
         self.palette = palette
         self.document: Document | None = None
         self.following = True
+        self._placed_for = self.size
         self.found = ""  # what is searched for; its places are marked
         self._lead: Sequence[Line] = ()
         self._tail: Sequence[Line] = ()
@@ -178,6 +179,10 @@ class TraceView(ScrollView, can_focus=True):
         self._place(None)
 
     def on_resize(self, event: events.Resize) -> None:
+        self._resized()
+
+    def _resized(self) -> None:
+        self._placed_for = self.size
         if self.document is not None:
             self.document.resize(self._width)
         self._place(None)
@@ -192,6 +197,9 @@ class TraceView(ScrollView, can_focus=True):
             self.post_message(self.Opened(event.y + self.scroll_offset.y))
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        if self._placed_for != self.size:
+            # A layout in between may change the size and send no event of it.
+            self.call_next(self._resized)
         self._painting = True
         try:
             return super().render_lines(crop)
