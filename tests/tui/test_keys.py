@@ -36,6 +36,18 @@ async def until(condition: object, seat: Seat, seconds: float = 5.0) -> None:
             await seat.pilot.pause()
 
 
+async def test_enter_sends_although_the_list_went_while_the_key_was_under_way() -> None:
+    async with seat(idle()) as s:
+        await s.type("/statu")
+        assert s.app.editor.popup_open
+        editor = s.app.editor
+        editor.post_message(textual_events.Key("s", "s"))  # nothing can be added to it
+        await s.pilot.pause()
+        editor.post_message(editor.Chose("run"))
+        await settled(s.app, s.pilot)
+        assert editor.text == "" and [op.action for op in s.ops if isinstance(op, ops.Invoke)] == ["status"]
+
+
 async def test_enter_sends_what_is_typed() -> None:
     async with seat(idle()) as s:
         await s.type("hello there")

@@ -54,6 +54,8 @@ class Completing:
             self.put(self._popup.chosen)
             if what == "run" and self._whole(self._editor.text.strip()):
                 self._editor.send()
+        elif what == "run":
+            self._editor.send()  # the list went while the key was under way: there was nothing to add
         else:
             self._offer(())
 

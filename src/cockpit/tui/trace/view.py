@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -56,7 +56,7 @@ class TraceView(ScrollView, can_focus=True):
         self.palette = palette
         self.document: Document | None = None
         self.following = True
-        self._placed_for = self.size
+        self._placed_for = (Size(), Size())
         self.found = ""  # what is searched for; its places are marked
         self._lead: Sequence[Line] = ()
         self._tail: Sequence[Line] = ()
@@ -143,6 +143,9 @@ class TraceView(ScrollView, can_focus=True):
     def _place(self, first: int | None) -> None:
         """Settle what is in sight, set the size and the position; repaint from row `first` on."""
         rows, document = self.size.height, self.document
+        self._placed_for = (self.size, self.container_size)
+        if document is not None:
+            document.resize(self._width)
         if document is None or self._moment is None or not rows:
             self.refresh()
             return
@@ -179,12 +182,6 @@ class TraceView(ScrollView, can_focus=True):
         self._place(None)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._resized()
-
-    def _resized(self) -> None:
-        self._placed_for = self.size
-        if self.document is not None:
-            self.document.resize(self._width)
         self._place(None)
 
     def on_key(self, event: events.Key) -> None:
@@ -197,9 +194,9 @@ class TraceView(ScrollView, can_focus=True):
             self.post_message(self.Opened(event.y + self.scroll_offset.y))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        if self._placed_for != self.size:
-            # A layout in between may change the size and send no event of it.
-            self.call_next(self._resized)
+        if self._placed_for != (self.size, self.container_size):
+            # A layout of what is in sight changes first the one, then the other, and sends no event of it.
+            self._place(None)
         self._painting = True
         try:
             return super().render_lines(crop)
