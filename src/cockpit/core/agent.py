@@ -90,6 +90,18 @@ class Host:
         return (*self.forbidden, *self.rules, *self.session_rules)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an agent works in place of the session's folder: a worktree with all that is bound to it."""
+
+    root: str
+    workspace: Workspace
+    navigator: Navigator
+    branch: str = ""
+    checkpoints: Checkpointing | None = None
+    reads: ReadCache = field(default_factory=ReadCache)
+
+
 @dataclass(slots=True)
 class Agent:
     """One agent: its conversation, its tools, what it may spend. `path` is `main` or below it."""
@@ -112,6 +124,20 @@ class Agent:
     fixed_context: dict[str, str] = field(default_factory=dict)
     late_context: dict[str, str] = field(default_factory=dict)
     warned_context: set[str] = field(default_factory=set)
+    standing: Standing | None = None
+
+    @property
+    def root(self) -> str:
+        """The folder it works in."""
+        return self.standing.root if self.standing else self.host.root
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.standing.workspace if self.standing else self.host.workspace
+
+    @property
+    def navigator(self) -> Navigator:
+        return self.standing.navigator if self.standing else self.host.navigator
 
     @property
     def mode(self) -> Mode:

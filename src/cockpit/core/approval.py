@@ -47,7 +47,7 @@ class Approvals:
     seconds: float = 0.0
     _approvals: dict[str, "asyncio.Future[Answered]"] = field(default_factory=dict)
     _asked: dict[str, ApprovalRequested] = field(default_factory=dict)
-    _questions: dict[str, "asyncio.Future[str]"] = field(default_factory=dict)
+    _questions: dict[str, "asyncio.Future[Answer]"] = field(default_factory=dict)
 
     async def ask(self, request: ApprovalRequested, agent: str, call: str) -> Answered:
         """Put `request` to a person and wait. Nobody there, or too late, is a rejection."""
@@ -99,25 +99,25 @@ class Approvals:
         future = self._approvals.get(request)
         return future is not None and not future.done()
 
-    async def question(self, text: str, options: tuple[str, ...], agent: str, call: str) -> str:
-        """A person's words. Raises `NobodyThere`."""
+    async def question(self, asked: QuestionAsked, agent: str, call: str) -> Answer:
+        """A person's answer to `asked`, whose id is given here. Raises `NobodyThere`."""
         if not self.someone:
             raise NobodyThere("nobody is there to answer", "go on with what is most likely and say so")
-        id = self.new_id()
-        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._questions[id] = future
-        self.log.emit(QuestionAsked(id, text, options), agent, call)
+        asked = replace(asked, id=self.new_id())
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._questions[asked.id] = future
+        self.log.emit(asked, agent, call)
         try:
             return await future
         finally:
-            self._questions.pop(id, None)
+            self._questions.pop(asked.id, None)
 
     def answer(self, op: Answer) -> None:
         future = self._questions.get(op.request)
         if future is None or future.done():
             self.log.emit(Warned("nothing waits for that answer any more"))
             return
-        future.set_result(op.text)
+        future.set_result(op)
 
     def _resolve(self, id: str, answer: Answered, by: By, agent: str, call: str) -> Answered:
         parts = ledger.answered(self._asked[id], answer.decision, answer.parts, answer.edits)

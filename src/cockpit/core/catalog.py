@@ -15,17 +15,18 @@ import pluggy
 from cockpit import paths
 from cockpit.plugin.discovery import Found
 from cockpit.plugin.hookspecs import HOOKS
+from cockpit.plugin.origin import Layer, Origin, Unloaded
 from cockpit.plugin.tools import Tool
-from cockpit.plugin.values import Layer, Scope, Source, name_of
+from cockpit.plugin.values import Scope, Source, name_of
 from cockpit.settings.files import Settings
 
 T = TypeVar("T")
-LAYERS: tuple[Layer, ...] = ("built-in", "plugin", "user", "project")
+LAYERS: tuple[Layer, ...] = ("built-in", "plugin", "user", "project", "flags", "managed")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One registered value: who brought it, in which layer, and what it hides."""
+    """One registered value: who brought it, in which layer, and what it hides (`hides`: the files)."""
 
     hook: str
     name: str
@@ -33,6 +34,8 @@ class Entry:
     plugin: str
     layer: Layer
     shadows: str = ""
+    origin: Origin | None = None
+    hides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,16 @@ class PluginState:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Everything registered for a root. Built whole, never changed: a reload builds another."""
+    """Everything registered for a root. Built whole, never changed: a reload builds another.
+
+    `unloaded` are, by hook, the files that gave no value.
+    """
 
     entries: tuple[Entry, ...]
     plugins: tuple[PluginState, ...]
     warnings: tuple[str, ...]
     by_hook: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+    unloaded: Mapping[str, tuple[Unloaded, ...]] = field(default_factory=dict)
 
     def all(self, cls: type[T]) -> tuple[T, ...]:
         """Every value of a class that no higher layer hides, in the order of registration."""
@@ -81,11 +88,15 @@ class _Collector:
     scope: Scope
     on_change: Callable[[], None]
     entries: list[Entry]
+    unloaded: list[Unloaded] = field(default_factory=list)
 
     def __call__(self, value: object) -> None:
         if isinstance(value, Source):
             for one in cast("Iterable[object]", value.find(self.scope)):
-                self._take(one, value.layer)
+                if isinstance(one, Unloaded):
+                    self.unloaded.append(one)
+                else:
+                    self._take(one, value.layer)
             return
         self._take(value, self.layer)
 
@@ -98,7 +109,12 @@ class _Collector:
             raise TypeError(f"{self.hook} takes a {expected.__name__}, not a {type(value).__name__}")
         if isinstance(value, Tool) and not value.capabilities:
             raise ValueError(f"tool {value.name} names no capabilities, so it is not exposed")
-        self.entries.append(Entry(self.hook, name_of(value), value, self.plugin, layer))
+        origin = getattr(value, "origin", None)
+        if isinstance(origin, Origin):
+            layer = origin.layer
+        else:
+            origin = None
+        self.entries.append(Entry(self.hook, name_of(value), value, self.plugin, layer, origin=origin))
 
 
 def build(
@@ -114,6 +130,7 @@ def build(
     entries: list[Entry] = []
     states: list[PluginState] = []
     warnings: list[str] = []
+    unloaded: dict[str, tuple[Unloaded, ...]] = {}
     for plugin in found:
         if plugin.state != "loaded":
             states.append(PluginState(plugin, (), plugin.seconds))
@@ -123,7 +140,7 @@ def build(
         scope = scope_of(plugin.name, root, settings, environment, trusted)
         mine: list[Entry] = []
         started = time.perf_counter()
-        failures = _ask(manager, plugin, scope, on_change, mine)
+        failures = _ask(manager, plugin, scope, on_change, mine, unloaded)
         warnings += [f"plugin {plugin.name} ({plugin.distribution}): {one}" for one in failures]
         state = replace(plugin, state="failed", reason="; ".join(failures)) if failures else plugin
         names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in mine)
@@ -133,7 +150,15 @@ def build(
     by_hook: dict[str, dict[str, Entry]] = {hook: {} for hook in HOOKS}
     for entry in kept:
         by_hook[entry.hook][entry.name] = entry
-    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook)
+    warnings += _faults(kept, unloaded)
+    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded)
+
+
+def _faults(kept: list[Entry], unloaded: Mapping[str, tuple[Unloaded, ...]]) -> list[str]:
+    """What files were refused, each once, with file, line and remedy."""
+    origins = [entry.origin for entry in kept if entry.origin is not None]
+    origins += [one.origin for ones in unloaded.values() for one in ones]
+    return list(dict.fromkeys(str(fault) for origin in origins for fault in origin.refused))
 
 
 def scope_of(
@@ -157,6 +182,7 @@ def _ask(
     scope: Scope,
     on_change: Callable[[], None],
     entries: list[Entry],
+    unloaded: dict[str, tuple[Unloaded, ...]],
 ) -> list[str]:
     module = manager.get_plugin(plugin.name)
     layer: Layer = "built-in" if plugin.is_ours else "plugin"
@@ -173,6 +199,8 @@ def _ask(
             # Foreign code: one hook that raises leaves the plugin's others and everybody else's.
             except Exception as error:
                 failures.append(f"{hook}: {type(error).__name__}: {error}")
+            if register.unloaded:
+                unloaded[hook] = (*unloaded.get(hook, ()), *register.unloaded)
     return failures
 
 
@@ -190,5 +218,8 @@ def _layered(entries: list[Entry], warnings: list[str]) -> list[Entry]:
             )
             continue
         shadows = f"{below.layer} ({below.plugin})" if below else ""
-        kept[key] = replace(entry, shadows=shadows)
+        hides = entry.origin.shadows if entry.origin else ()
+        if below is not None:
+            hides = (*hides, *((below.origin.file,) if below.origin else ()), *below.hides)
+        kept[key] = replace(entry, shadows=shadows, hides=hides)
     return list(kept.values())

@@ -7,7 +7,6 @@ parent's log with the child's path.
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
 
 from cockpit.core.agent import Agent, stricter_mode
 from cockpit.core.budget import Limits
@@ -16,8 +15,8 @@ from cockpit.core.toolbox import Toolbox
 from cockpit.core.turn import run_turn
 from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
-from cockpit.plugin.context import AgentHandle, Report
-from cockpit.plugin.values import AgentTask, Role, Runner
+from cockpit.plugin.agents import AgentHandle, AgentState, Isolation, Quota, Report, Role
+from cockpit.plugin.values import AgentTask, Runner
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage
@@ -38,12 +37,13 @@ class OpenedAgents:
 
     async def open(
         self,
-        role: str,
+        role: str | Role,
         task: str,
         *,
         background: bool = False,
-        isolation: Literal["none", "worktree"] = "none",
+        isolation: Isolation = "none",
         runner: str = "",
+        quota: Quota | None = None,
     ) -> AgentHandle:
         """Start an agent. Raises `CockpitError` for an unknown role or runner, and below the depth."""
         parent = self._of()
@@ -51,7 +51,10 @@ class OpenedAgents:
             raise CockpitError("a subagent cannot open agents", "do the task yourself")
         if isolation == "worktree":
             raise CockpitError("worktrees are not there yet", "open the agent without isolation")
-        meant = parent.host.catalog.get(Role, role) or (GENERAL if role in ("", GENERAL.name) else None)
+        if isinstance(role, Role):
+            meant: Role | None = role
+        else:
+            meant = parent.host.catalog.get(Role, role) or (GENERAL if role in ("", GENERAL.name) else None)
         if meant is None:
             names = ", ".join(sorted([GENERAL.name, *(one.name for one in parent.host.catalog.all(Role))]))
             raise CockpitError(f"there is no role called {role}", f"roles: {names}")
@@ -62,6 +65,12 @@ class OpenedAgents:
         if not background:
             await handle.wait()
         return handle
+
+    def all(self) -> tuple[AgentState, ...]:
+        return ()
+
+    def find(self, id: str) -> AgentHandle:
+        raise CockpitError(f"there is no agent {id}", "`agents` lists them")
 
     async def _start(self, parent: Agent, path: str, role: Role, task: str, name: str) -> AgentHandle:
         if name == "in-process":

@@ -15,6 +15,7 @@ from cockpit.core.transcript import Draft
 from cockpit.core.veil import hiding, veiled
 from cockpit.plugin.context import (
     Context,
+    FormAnswer,
     Models,
     PlanApproved,
     Plans,
@@ -25,7 +26,8 @@ from cockpit.plugin.context import (
     Toolbox,
 )
 from cockpit.plugin.models import Completed, ModelRequest
-from cockpit.protocol.events import Event, PlanChanged
+from cockpit.protocol.asking import FormField
+from cockpit.protocol.events import Event, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, Usage
 from cockpit.protocol.queries import Query, Refused, Reply
 from cockpit.settings.atomic import write_atomically
@@ -97,8 +99,16 @@ class View:
         self._agent.host.log.emit(event, self._agent.path, self._call)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
+        approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options)
+        return (await approvals.question(asked, self._agent.path, self._call)).text
+
+    async def ask_form(
+        self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
+    ) -> FormAnswer:
         approvals = self._agent.host.approvals
-        return await approvals.question(question, options, self._agent.path, self._call)
+        asked = QuestionAsked("", question, fields=fields, url=url, source=source)
+        answer = await approvals.question(asked, self._agent.path, self._call)
+        return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
 
     async def ask(self, query: Query) -> Reply:
         answer = self._agent.host.answer

@@ -4,10 +4,13 @@ A new field needs an ADR. Whatever implements a Protocol here lives in a lower o
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
+from cockpit.plugin.agents import AgentHandle as AgentHandle
+from cockpit.plugin.agents import Agents as Agents
+from cockpit.plugin.agents import Report as Report
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
 from cockpit.plugin.tools import Preview, Tool
@@ -21,8 +24,9 @@ from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
 from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
+from cockpit.protocol.asking import FormField
 from cockpit.protocol.events import Event, PlanChanged
-from cockpit.protocol.messages import Json, Mode, StopReason, ToolCall, Usage
+from cockpit.protocol.messages import Json, Mode, ToolCall
 from cockpit.protocol.queries import Query, Reply
 
 
@@ -104,6 +108,14 @@ class Plans(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class FormAnswer:
+    """How a person answered a form; `values` by the names of its fields, empty unless they accepted."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: Mapping[str, Json] = field(default_factory=dict)
+
+
 class SessionView(Protocol):
     """The session, as far as a plugin may see and touch it."""
 
@@ -130,6 +142,15 @@ class SessionView(Protocol):
         """A person's answer. Raises `NobodyThere` when nobody can be asked."""
         ...
 
+    async def ask_form(
+        self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
+    ) -> FormAnswer:
+        """A person's answers to a form, or their yes to opening `url`. `source` says who wants to know.
+
+        Raises `NobodyThere` when nobody can be asked.
+        """
+        ...
+
     async def ask(self, query: Query) -> Reply:
         """What a frontend would be told."""
         ...
@@ -137,47 +158,6 @@ class SessionView(Protocol):
 
 class NobodyThere(CockpitError):
     """A question without a person to answer it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What an agent brings back from its task."""
-
-    text: str
-    stop_reason: StopReason
-    usage: Usage
-    steps: int
-
-
-class AgentHandle(Protocol):
-    """A running agent."""
-
-    @property
-    def id(self) -> str:
-        """Its path: `main/review-2`."""
-        ...
-
-    async def send(self, text: str) -> None: ...
-    async def wait(self, seconds: float | None = None) -> Report:
-        """Its report. Raises TimeoutError; the agent goes on."""
-        ...
-
-    async def cancel(self) -> None: ...
-    def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]: ...
-
-
-class Agents(Protocol):
-    """Opening agents, on the caller's budget and with at most the caller's rights."""
-
-    async def open(
-        self,
-        role: str,
-        task: str,
-        *,
-        background: bool = False,
-        isolation: Literal["none", "worktree"] = "none",
-        runner: str = "",
-    ) -> AgentHandle: ...
 
 
 class Models(Protocol):

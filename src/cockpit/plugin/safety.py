@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from cockpit.plugin.context import Context
 from cockpit.plugin.launching import Profile
+from cockpit.plugin.origin import Origin
 from cockpit.plugin.tools import Capability, Preview, Tool
 from cockpit.protocol.messages import Json, ToolCall
 
@@ -146,3 +147,4 @@ class Guard:
     point: Point
     check: Callable[[Guarded, Context], Awaitable[Ruling]]
     timeout_s: float = 10.0
+    origin: Origin | None = None

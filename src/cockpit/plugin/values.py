@@ -5,9 +5,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from cockpit.plugin.context import AgentHandle, Context
+from cockpit.plugin.agents import AgentHandle
+from cockpit.plugin.agents import Role as Role
+from cockpit.plugin.context import Context
 from cockpit.plugin.languages import Language as Language
 from cockpit.plugin.languages import LanguageServer as LanguageServer
+from cockpit.plugin.origin import Layer as Layer
+from cockpit.plugin.origin import Origin, Unloaded
 from cockpit.protocol.channel import Deck
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import Envelope
@@ -15,7 +19,6 @@ from cockpit.protocol.messages import Json, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Completion
 
 T = TypeVar("T")
-Layer = Literal["built-in", "plugin", "user", "project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +52,26 @@ class Register(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source(Generic[T]):
-    """Values that live in files: `find(scope)` reads them anew each time the catalog is built."""
+    """Values that live in files: `find(scope)` reads them anew each time the catalog is built.
+
+    A value with an `origin` is of that layer, any other of `layer`. Of one name and layer it yields one
+    value, whose origin tells which files that hides; a file that gave none it yields as `Unloaded`.
+    """
 
     name: str
-    find: Callable[[Scope], Iterable[T]]
+    find: Callable[[Scope], Iterable[T | Unloaded]]
     layer: Layer = "project"
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """Guidance that is listed always and read (`body()`) only when it is used."""
+    """Guidance that is listed always and read (`body()`) only when it is used.
+
+    `allowed_tools` None leaves all; otherwise only these are run while the skill is in force, and never
+    one of `denied_tools`. `arguments` are the names of its arguments, `hint` shows them to a person.
+    `paths` are globs: it is listed once such a file was touched. A `fork` runs in a subagent of `role`.
+    `dialect` says how its body counts `$1`: from 0 as Claude does, from 1 as opencode does.
+    """
 
     name: str
     description: str
@@ -67,20 +80,19 @@ class Skill:
     allowed_tools: tuple[str, ...] | None = None
     for_model: bool = True
     for_person: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """Who a subagent is. `tools` None means all of the parent's; `max_steps` at most 30."""
-
-    name: str
-    description: str
-    instructions: str
-    tools: tuple[str, ...] | None = None
+    denied_tools: tuple[str, ...] = ()
+    when: str = ""
+    hint: str = ""
+    arguments: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    fork: bool = False
+    role: str = ""
+    background: bool = False
     model: str = ""
-    max_steps: int = 15
-    mode: Mode | None = None
-    runner: str = "in-process"
+    effort: str = ""
+    shell: str = ""
+    dialect: Literal["claude", "opencode"] = "claude"
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +142,28 @@ class Command:
     hint: str = ""
     aliases: tuple[str, ...] = ()
     hidden: bool = False
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """Another program's tools: `command` (stdio) or `url` (HTTP)."""
+    """Another program's tools: `command` (stdio) or `url` (HTTP).
+
+    One whose origin is a project's file starts only after a person's yes for exactly this `command` or
+    `url`. `seconds` bounds a call, None leaves it to settings. `oauth` are a client's own settings.
+    """
 
     name: str
     command: tuple[str, ...] = ()
     url: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    transport: Literal["stdio", "http", "sse"] = "stdio"
+    cwd: str = ""
+    seconds: float | None = None
+    disabled: bool = False
+    oauth: Mapping[str, Json] = field(default_factory=dict)
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from cockpit.protocol.messages import Decision, Mode
+from cockpit.protocol.messages import Decision, Json, Mode
 from cockpit.protocol.rows import ApprovalPart, PlanStep
 
 
@@ -49,13 +49,35 @@ class ApprovalResolved:
 
 
 @dataclass(frozen=True, slots=True)
+class FormField:
+    """One thing a form asks for. A `choice` is one of `options`, `choices` are some of them; `labels` are
+    their words for people where they differ. `default` is used where nothing is entered."""
+
+    name: str
+    label: str
+    kind: Literal["text", "number", "integer", "yes_no", "choice", "choices"] = "text"
+    required: bool = False
+    options: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    default: Json = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """The model (or a plugin) wants a word; free text unless `options` is not empty."""
+    """The model (or a plugin) wants a word; free text unless `options` is not empty.
+
+    With `fields` it is a form and with `url` a page to open: both are answered by an `Answer` with an
+    `action`. `source` says who asks, where it is not the model: `MCP server github`.
+    """
 
     id: str
     question: str
     options: tuple[str, ...] = ()
     expires: float = 0.0
+    fields: tuple[FormField, ...] = ()
+    url: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

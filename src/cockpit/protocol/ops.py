@@ -5,7 +5,7 @@ A repeated id is dropped and that is said (a `Warned` event). `origin` is `tui`,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from cockpit.protocol.content import Block
@@ -85,12 +85,15 @@ class DecidePlan:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer a `QuestionAsked`."""
+    """Answer a `QuestionAsked`: `text`, or for a form `values` by field. Declining says no to this
+    question, cancelling to what it is part of."""
 
     id: str
     origin: str
     request: str
     text: str
+    action: Literal["accept", "decline", "cancel"] = "accept"
+    values: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

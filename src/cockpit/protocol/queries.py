@@ -210,7 +210,7 @@ class ListingRow:
     name: str
     description: str
     plugin: str
-    layer: Literal["built-in", "plugin", "user", "project"]
+    layer: Literal["built-in", "plugin", "user", "project", "flags", "managed"]
     shadows: str = ""
     state: str = ""
 

@@ -63,6 +63,21 @@ SHAPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "permissions.deny": ((list,), "a list of rules"),
     "plugins": ((dict,), "a table"),
     "plugins.disabled": ((list,), "a list of names"),
+    "agents": ((dict,), "a table"),
+    **{
+        f"agents.{name}": ((int,), "a whole number")
+        for name in ("limit", "depth", "steps", "tokens", "output")
+    },
+    "agents.seconds": ((int, float), "a number of seconds"),
+    "skills": ((dict,), "a table"),
+    "skills.disabled": ((list,), "a list of names"),
+    "hooks": ((dict,), "a table"),
+    "hooks.disabled": ((list,), "a list of names"),
+    "mcp": ((dict,), "a table"),
+    "mcp.disabled": ((list,), "a list of names"),
+    "mcp.connect_seconds": ((int, float), "a number of seconds"),
+    "mcp.call_seconds": ((int, float), "a number of seconds"),
+    "mcp.expose_tools": ((list,), "a list of names of tools"),
     "projects": ((dict,), "a table"),
     "sandbox": ((dict,), "a table"),
     "sandbox.use": ((str,), "`auto`, `required` or `off`, in quotes"),

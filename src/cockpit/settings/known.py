@@ -14,6 +14,10 @@ KNOWN: Mapping[str, frozenset[str] | None] = {
     "redaction": frozenset({"file_reads"}),
     "sandbox": frozenset({"use", "hosts"}),
     "projects": None,
+    "agents": frozenset({"limit", "depth", "steps", "tokens", "output", "seconds"}),
+    "skills": frozenset({"disabled"}),
+    "hooks": frozenset({"disabled"}),
+    "mcp": frozenset({"disabled", "connect_seconds", "call_seconds", "expose_tools"}),
 }
 
 

@@ -1,0 +1,127 @@
+"""Reading one field after another of a file, each with its shape, and noting what does not fit.
+
+fields = Fields(document)
+name = fields.text("name")
+tools = fields.words("allowed-tools")
+origin = fields.origin("project")
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from cockpit.formats.frontmatter import Document
+from cockpit.plugin.origin import Fault, Layer, Origin
+from cockpit.protocol.messages import Json
+
+T = TypeVar("T")
+TRUE = frozenset({"yes", "on", "1", "true"})
+FALSE = frozenset({"no", "off", "0", "false"})
+
+
+class Fields:
+    """The fields of one document. What was asked for is noted as understood; what does not fit is a fault
+    and its default is used. Fields that nobody asks for are ignored, as the skills' standard says."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.understood: dict[str, Json] = {}
+        self.faults: list[Fault] = list(document.faults)
+
+    def text(self, key: str, default: str = "") -> str:
+        """One line or block of text; numbers are text too."""
+        value = self.document.fields.get(key)
+        if value is None:
+            return default
+        if isinstance(value, bool | list | dict):
+            return self._refuse(key, "text", default)
+        return self._note(key, str(value).strip())
+
+    def words(self, key: str) -> tuple[str, ...] | None:
+        """A YAML list, or words between commas or spaces; None where the key is missing.
+
+        Parentheses hold a word together: `Bash(git add *), Read` are two.
+        """
+        value = self.document.fields.get(key)
+        if value is None:
+            return None if key not in self.document.fields else self._note(key, ())
+        if isinstance(value, str):
+            return self._note(key, tuple(split(value)))
+        if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+            return self._note(key, tuple(str(one).strip() for one in value))
+        return self._refuse(key, "a list of words", None)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """true, yes, on, 1 and their opposites."""
+        value = self.document.fields.get(key)
+        if value is None:
+            return default
+        word = str(value).strip().lower()
+        if word in TRUE or word in FALSE:
+            return self._note(key, word in TRUE)
+        return self._refuse(key, "true or false", default)
+
+    def number(self, key: str, least: float = 0.0) -> float | None:
+        """A number of at least `least`, None where the key is missing."""
+        value = self.document.fields.get(key)
+        if value is None:
+            return None
+        try:
+            number = float(value) if isinstance(value, int | float | str) else float("nan")
+        except ValueError:
+            number = float("nan")
+        if isinstance(value, bool) or not number >= least:
+            return self._refuse(key, f"a number of at least {least:g}", None)
+        return self._note(key, number)
+
+    def choice(self, key: str, among: tuple[str, ...], default: str = "") -> str:
+        """One of `among`."""
+        value = self.document.fields.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or value.strip() not in among:
+            return self._refuse(key, f"one of {', '.join(among)}", default)
+        return self._note(key, value.strip())
+
+    def table(self, key: str) -> Mapping[str, Json]:
+        """A table, empty where the key is missing."""
+        value = self.document.fields.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            return self._refuse(key, "a table", {})
+        return self._note(key, value)
+
+    def refuse(self, key: str, reason: str, remedy: str) -> None:
+        """Note that the field was read and is not taken over."""
+        self.understood.pop(key, None)
+        self.faults.append(self.document.fault(key, reason, remedy))
+
+    def origin(self, layer: Layer, shadows: tuple[str, ...] = ()) -> Origin:
+        """Where the value came from, after all its fields were read."""
+        return Origin(self.document.file, layer, dict(self.understood), shadows, tuple(self.faults))
+
+    def _note(self, key: str, value: T) -> T:
+        plain: object = value
+        if isinstance(value, tuple):
+            plain = list(value)
+        elif isinstance(value, Mapping):
+            plain = dict(value)
+        self.understood[key] = cast("Json", plain)
+        return value
+
+    def _refuse(self, key: str, wanted: str, default: T) -> T:
+        value = self.document.fields[key]
+        self.faults.append(self.document.fault(key, f"`{key}` is {value!r}", f"write {wanted}"))
+        return default
+
+
+def hiding(origin: Origin, hidden: Origin) -> Origin:
+    """`origin`, which hides the file of the same name in `hidden` and all that one hides."""
+    return replace(origin, shadows=(*origin.shadows, hidden.file, *hidden.shadows))
+
+
+def split(text: str) -> list[str]:
+    """Words between commas or blanks, parentheses kept whole."""
+    return [word for word in re.findall(r"[^\s,()]*\([^)]*\)|[^\s,]+", text) if word]
