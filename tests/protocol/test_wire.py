@@ -33,6 +33,8 @@ def _of(hint: Any) -> st.SearchStrategy[Any]:
     arguments = get_args(hint)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return st.dictionaries(st.text(), JSON, max_size=3)
+    if isinstance(hint, typing.ForwardRef):
+        return JSON
     if hint is float:
         return st.floats(allow_nan=False)
     if origin is tuple and arguments[-1] is Ellipsis:

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ForwardRef, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from cockpit.errors import DecodeFailed
 from cockpit.protocol import asking, code, content, events, messages, ops, queries, rewinding, rows
@@ -100,7 +100,10 @@ def _encode_fields(value: object) -> dict[str, Any]:
 @cache
 def _decoders(cls: type) -> tuple[tuple[str, bool, Decoder], ...]:
     hints = get_type_hints(cls)
-    return tuple((field.name, field.default is MISSING, _decoder(hints[field.name])) for field in fields(cls))
+    return tuple(
+        (one.name, one.default is MISSING and one.default_factory is MISSING, _decoder(hints[one.name]))
+        for one in fields(cls)
+    )
 
 
 def _decode_fields(cls: type, raw: Mapping[str, Any]) -> Any:
@@ -130,6 +133,8 @@ def _decoder(hint: Any) -> Decoder:
         return decode
     if hint is float:
         return _number
+    if isinstance(hint, ForwardRef):  # `Json`, which is defined by itself
+        return _as_it_is
     return _expect(cast("type", hint))
 
 
@@ -140,6 +145,10 @@ def _expect(cls: type) -> Decoder:
         return raw
 
     return check
+
+
+def _as_it_is(raw: Any) -> Any:
+    return raw
 
 
 def _number(raw: Any) -> float:
