@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, ForwardRef, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from cockpit.errors import DecodeFailed
 from cockpit.protocol import asking, code, content, events, messages, ops, queries, rewinding, rows
@@ -129,12 +129,12 @@ def _decoder(hint: Any) -> Decoder:
         return _row(tuple(_decoder(one) for one in arguments))
     if origin is not None and issubclass(origin, Mapping):
         return _expect(dict)
+    if origin is list:  # only `Json` has lists
+        return _expect(list)
     if is_dataclass(hint):
         return decode
     if hint is float:
         return _number
-    if isinstance(hint, ForwardRef):  # `Json`, which is defined by itself
-        return _as_it_is
     return _expect(cast("type", hint))
 
 
@@ -145,10 +145,6 @@ def _expect(cls: type) -> Decoder:
         return raw
 
     return check
-
-
-def _as_it_is(raw: Any) -> Any:
-    return raw
 
 
 def _number(raw: Any) -> float:
