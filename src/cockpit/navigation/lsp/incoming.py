@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cockpit.navigation.lsp.logs import Log
 from cockpit.navigation.lsp.shapes import Misshapen, Record, inner, text
 from cockpit.navigation.lsp.uris import path_of
 from cockpit.protocol.messages import Json
+from cockpit.workspace.logs import Log
 
 MOST_PROBLEM_FILES = 5000
 MOST_PROGRESS = 200

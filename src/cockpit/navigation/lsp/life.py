@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from cockpit.navigation.lsp.bells import Bell
 from cockpit.navigation.lsp.faults import ServerFault, Unable
 from cockpit.navigation.lsp.limits import Limits
-from cockpit.navigation.lsp.logs import Log
 from cockpit.navigation.lsp.shapes import Misshapen
 from cockpit.navigation.lsp.texts import Texts
 from cockpit.plugin.languages import LanguageServer
 from cockpit.protocol.code import ServerRow
+from cockpit.workspace.logs import Log
 
 if TYPE_CHECKING:
     from cockpit.navigation.lsp.server import Server

@@ -8,10 +8,10 @@ from cockpit.navigation.languages import languages_of
 from cockpit.navigation.lsp import approvals, programs, status
 from cockpit.navigation.lsp.life import House, Life
 from cockpit.navigation.lsp.limits import Limits
-from cockpit.navigation.lsp.logs import Log
 from cockpit.navigation.lsp.texts import Texts
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.protocol.code import ServerRow
+from cockpit.workspace.logs import Log
 
 Key = tuple[str, tuple[str, ...], str]
 

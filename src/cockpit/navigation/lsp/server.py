@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 
 from cockpit.navigation.lsp import offers
 from cockpit.navigation.lsp.bells import Bell
-from cockpit.navigation.lsp.child import Child, spawn
 from cockpit.navigation.lsp.connection import Connection
 from cockpit.navigation.lsp.documents import Documents, Sync
 from cockpit.navigation.lsp.faults import AGAIN, Gone, Refused, Unable
@@ -17,7 +16,6 @@ from cockpit.navigation.lsp.freshness import Freshness
 from cockpit.navigation.lsp.incoming import Incoming
 from cockpit.navigation.lsp.lease import Lease
 from cockpit.navigation.lsp.limits import Limits
-from cockpit.navigation.lsp.logs import Log
 from cockpit.navigation.lsp.positions import Encoding
 from cockpit.navigation.lsp.problems import ProblemStore
 from cockpit.navigation.lsp.settling import Settling
@@ -25,6 +23,8 @@ from cockpit.navigation.lsp.shapes import record
 from cockpit.navigation.lsp.texts import Texts
 from cockpit.navigation.lsp.uris import uri_of
 from cockpit.plugin.languages import LanguageServer
+from cockpit.workspace.logs import Log
+from cockpit.workspace.piped import Child, spawn
 
 PAUSE = 0.05
 

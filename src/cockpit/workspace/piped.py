@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO
 
-from cockpit.navigation.lsp.logs import Log
 from cockpit.workspace import environment, groups
+from cockpit.workspace.logs import Log
 
 CHUNK = 65_536
 
@@ -54,7 +54,7 @@ def spawn(argv: tuple[str, ...], folder: str, given: Mapping[str, str], log: Log
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     if stdin is None or stdout is None or stderr is None:
         raise OSError("the process has no pipes")
-    threading.Thread(target=_drain, args=(stderr, log), name="lsp-log", daemon=True).start()
+    threading.Thread(target=_drain, args=(stderr, log), name="server-log", daemon=True).start()
     return Child(process, groups.Family(process.pid, mark, born), (stdin, stdout))
 
 
