@@ -17,7 +17,7 @@ from bench.navigation import asked, questions
 from bench.navigation.bare import BareClient, parse_seconds
 from bench.navigation.uses import Use, sampled
 
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli.catalogs import catalog_of
 from cockpit.core.code import PATIENCE
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.navigation.open import Root, open_navigator

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli.catalogs import catalog_of
 from cockpit.core.catalog import Catalog, Entry
 from cockpit.core.toolbox import Toolbox
 from cockpit.plugin.context import Context

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from cockpit import __version__, paths
+from cockpit.cli.catalogs import catalog_of
 from cockpit.cli.checks_of_code import Check, State, checks_of_code
-from cockpit.cli.plugins import catalog_of
 from cockpit.core.catalog import Catalog
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.models import Model

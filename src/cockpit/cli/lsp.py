@@ -12,8 +12,8 @@ from typing import cast
 
 from cockpit import paths
 from cockpit.cli import servers
+from cockpit.cli.catalogs import catalog_of
 from cockpit.cli.nav_asking import root_of, warn
-from cockpit.cli.plugins import catalog_of
 from cockpit.errors import CockpitError
 from cockpit.navigation.lsp import approvals, lsp_json, status
 from cockpit.plugin.languages import Language

@@ -5,9 +5,16 @@ from collections.abc import Callable, Sequence
 
 COMMANDS = {
     "audit": "cockpit.cli.audit",
+    "commands": "cockpit.cli.commands",
+    "config": "cockpit.cli.config",
     "connect": "cockpit.cli.connect",
     "doctor": "cockpit.cli.doctor",
+    "hooks": "cockpit.cli.hooks",
+    "import": "cockpit.cli.importing",
+    "instructions": "cockpit.cli.instructions",
     "lsp": "cockpit.cli.lsp",
+    "mcp": "cockpit.cli.mcp",
+    "mcp-serve": "cockpit.cli.mcp_serve",
     "models": "cockpit.cli.models",
     "nav": "cockpit.cli.nav",
     "patch": "cockpit.cli.patch",
@@ -16,8 +23,11 @@ COMMANDS = {
     "policy": "cockpit.cli.policy",
     "replay": "cockpit.cli.replay",
     "rewind": "cockpit.cli.checkpoints",
+    "roles": "cockpit.cli.roles",
     "serve": "cockpit.cli.serve",
     "sessions": "cockpit.cli.sessions",
+    "skills": "cockpit.cli.skills",
+    "worktrees": "cockpit.cli.worktrees",
 }
 
 

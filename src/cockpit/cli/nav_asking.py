@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli.catalogs import catalog_of
 from cockpit.errors import CockpitError
 from cockpit.navigation.asking import is_ready
 from cockpit.navigation.navigator import LiveNavigator

@@ -3,17 +3,16 @@ call and which it shadows, and taking them back."""
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli import listing
+from cockpit.cli.catalogs import catalog_of, folder_of, is_trusted
 from cockpit.core.assembly import rules_of
 from cockpit.core.rules import Asked, Covered, covering
 from cockpit.errors import CockpitError
 from cockpit.plugin.tools import CommandLine, Preview, Tool
-from cockpit.settings import permissions, trust
+from cockpit.settings import permissions
 from cockpit.settings.permissions import LEVELS, Entry
 
 VERDICTS: dict[str, str] = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
@@ -22,8 +21,8 @@ SAYS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(list(argv))
-    root = os.path.realpath(Path.cwd())
-    trusted = trust.is_trusted(root) is True
+    root = folder_of(getattr(given, "cwd", ""))
+    trusted = getattr(given, "trust", False) or is_trusted(root)
     match given.what:
         case "explain":
             return _explain(given, root, trusted)
@@ -42,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true")
     what = parser.add_subparsers(dest="what", metavar="WHAT")
     listed = what.add_parser("list", help="every rule, where it stands, whether it applies")
+    listed.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    listed.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
     explain = what.add_parser("explain", help="which rule decides about a call, and which it shadows")
     explain.add_argument("call", help="a command line, or a path with --tool")
     explain.add_argument("--tool", default="shell", help="the tool that is called (default: shell)")
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 def _list(as_json: bool, root: str, trusted: bool) -> int:
     rows = permissions.entries(root, trusted)
     if as_json:
-        print(json.dumps([_row(one) for one in rows], ensure_ascii=False))
+        print(json.dumps([listing.permission(one).json() | _row(one) for one in rows], ensure_ascii=False))
         return 0
     if not rows:
         print("no rules: what the policy asks about is asked. An answer of `always` makes one.")

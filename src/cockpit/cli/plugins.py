@@ -5,9 +5,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.core.catalog import Catalog, PluginState, build
-from cockpit.plugin.discovery import load
-from cockpit.settings import files, trust
+from cockpit.cli.catalogs import catalog_of
+from cockpit.core.catalog import PluginState
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,12 +37,3 @@ def _row(one: PluginState) -> dict[str, object]:
         "reason": one.found.reason,
         "milliseconds": round(one.seconds * 1000, 1),
     }
-
-
-def catalog_of(root: str, trusted: bool | None = None) -> Catalog:
-    """What is registered for `root` now; `trusted` None: as the person has said."""
-    trusted = trust.is_trusted(root) is True if trusted is None else trusted
-    settings = files.load(root, trusted)
-    manager, found = load(settings.words("plugins.disabled"))
-    environment = files.environment(root, trusted)
-    return build(manager, found, root, settings, environment, trusted, lambda: None)

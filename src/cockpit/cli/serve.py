@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli.catalogs import catalog_of
 from cockpit.core.deck import LocalDeck
 from cockpit.core.options import Options
 from cockpit.errors import CockpitError

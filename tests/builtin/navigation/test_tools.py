@@ -288,7 +288,7 @@ async def test_a_cold_server_lets_an_edit_through_unchecked(project: Path) -> No
 def test_lilbots_names_are_understood(
     name: str, given: dict[str, Any], meant: tuple[str, dict[str, Any]]
 ) -> None:
-    from cockpit.cli.plugins import catalog_of
+    from cockpit.cli.catalogs import catalog_of
 
     found = Toolbox(catalog_of(".")).find(name, given)
     assert found is not None and (found[0].name, dict(found[1])) == meant
