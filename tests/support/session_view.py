@@ -10,7 +10,7 @@ from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.context import Applied, Context, NobodyThere, Running
 from cockpit.plugin.tools import Done, Tool
 from cockpit.plugin.values import Scope
-from cockpit.protocol.messages import Json, ToolCall
+from cockpit.protocol.messages import Json, ToolCall, ToolResult
 from cockpit.workspace.files import LocalFiles
 from cockpit.workspace.processes import LocalProcesses
 from cockpit.workspace.resolver import Resolver
@@ -55,6 +55,9 @@ class View:
     answers: list[str] = field(default_factory=list)
     asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
+    called: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+
     def emit(self, event: Any) -> None:
         self.emitted.append(event)
 
@@ -66,6 +69,10 @@ class View:
         if not self.answers:
             raise NobodyThere("nobody is there")
         return self.answers.pop(0)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        self.called.append((name, dict(arguments)))
+        return ToolResult("c2", name, "ok", self.outputs.pop(0) if self.outputs else "")
 
     async def ask(self, query: Any) -> Any:
         raise NotImplementedError("these tools ask no query")

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,7 +23,7 @@ from cockpit.plugin.models import ModelFacts
 from cockpit.plugin.values import Role
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import PlanChanged
-from cockpit.protocol.messages import Mode, Usage
+from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
 from cockpit.protocol.ops import DecidePlan
 from cockpit.protocol.queries import Query, Reply
 from cockpit.safety.audit import Audit
@@ -71,6 +71,7 @@ class Host:
     carrying: Carrying | None = None
     settled: Mode = "ask"
     change_mode: Callable[[Mode], None] | None = None
+    call_tool: "Callable[[Agent, str, Mapping[str, Json], str], Awaitable[ToolResult]] | None" = None
 
     def use_mode(self, mode: Mode) -> None:
         """Another mode, and everybody hears of it."""

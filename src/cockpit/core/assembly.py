@@ -12,6 +12,7 @@ from cockpit.core.budget import Budget, Limits
 from cockpit.core.carrying import TOOL, carried
 from cockpit.core.catalog import Catalog
 from cockpit.core.gate import Gate
+from cockpit.core.inner_calls import call_tool
 from cockpit.core.log import Log
 from cockpit.core.observers import Observers
 from cockpit.core.opening import Past
@@ -70,6 +71,7 @@ def assemble(ground: Ground, past: Past, reload: Reload, on_close: Callable[[], 
     session = Session(host, main, turns, residents, Observers(warn), reload, on_close)
     session.seen.extend(past.ids)
     host.answer = session.ask
+    host.call_tool = call_tool
     host.change_mode = session.changed
     log.watch(lambda envelope: planning.see(host, envelope))
     if host.mode == "plan":

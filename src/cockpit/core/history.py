@@ -49,6 +49,8 @@ class History:
     entries: list[Entry] = field(default_factory=list)
     summary: str = ""
     _asked: dict[str, ToolCall] = field(default_factory=dict)
+    # Calls that plugins made for themselves: nothing of them is said here.
+    _inner: set[str] = field(default_factory=set)
     _pruned_before: int = 0
     # All that was folded in, so that it can be folded again without what was rewound.
     _seen: list[Envelope | Edited] = field(default_factory=list)
@@ -70,6 +72,7 @@ class History:
         hidden = rewound_ranges(one for one in self._seen if isinstance(one, Envelope))
         self.entries, self.summary, self._pruned_before, self._sent = [], "", 0, None
         self._asked.clear()
+        self._inner.clear()
         for one in self._seen:
             if not isinstance(one, Envelope):
                 self._edit(*one)
@@ -84,6 +87,8 @@ class History:
                 self._add(envelope.seq, message)
             case ToolCallStarted(call=call, asked_by="person"):
                 self._asked[call.id] = call
+            case ToolCallStarted(call=call, asked_by="plugin"):
+                self._inner.add(call.id)
             case ToolCallFinished(result=result):
                 self._take_result(envelope.seq, result)
             case ContextCompacted(summary=summary, kept_from=kept_from):
@@ -158,6 +163,9 @@ class History:
         return self._sent
 
     def _take_result(self, seq: int, result: ToolResult) -> None:
+        if result.call in self._inner:
+            self._inner.discard(result.call)
+            return
         call = self._asked.pop(result.call, None)
         if call is None:
             message = ToolMessage(result.call, result.name, result.text, result.is_error)

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 from cockpit.core.agent import Agent
 from cockpit.core.arguments import check
@@ -30,12 +29,11 @@ from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Too
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
-from cockpit.protocol.messages import Outcome, ToolCall, ToolResult
+from cockpit.protocol.messages import AskedBy, Outcome, ToolCall, ToolResult
 from cockpit.safety.audit import AuditFailed
 
 Finish = Callable[[ToolResult], None]
 Say = Callable[[str], None]
-AskedBy = Literal["model", "person"]
 SEEN = 8
 CANCELLED = "cancelled by the person; what it had done by then stays done"
 
@@ -152,7 +150,9 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
 async def _in_order(
     agent: Agent, tool: Tool, call: ToolCall, guard: LoopGuard, asked_by: AskedBy
 ) -> ToolResult:
-    context = context_of(agent, agent.host.catalog.owner(Tool, tool.name))
+    running = Running(call, None, _progress(agent, call))
+    owner = agent.host.catalog.owner(Tool, tool.name)
+    context = replace(context_of(agent, owner, running), call=None)
     guards = agent.host.catalog.all(Guard)
     warn = _warner(agent)
     passed = await pass_through(guards, Guarded("tool_call", call=call, tool=tool.name), context, warn)
@@ -162,7 +162,7 @@ async def _in_order(
     check(tool, call.arguments)
     if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
         return _result(call, "repeated", repeated)
-    running = Running(call, None, _progress(agent, call))
+    running = replace(running, call=call)
     # Rules judge what is named, hidden or not; what a change would hold is seen through the veil.
     bare = replace(context, workspace=agent.host.workspace, navigator=agent.host.navigator)
     looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
@@ -13,6 +14,7 @@ from cockpit.core.router import Choice, candidates
 from cockpit.core.step import Streaming, ask
 from cockpit.core.transcript import Draft
 from cockpit.core.veil import hiding, veiled
+from cockpit.errors import CockpitError
 from cockpit.plugin.context import (
     Context,
     FormAnswer,
@@ -28,7 +30,7 @@ from cockpit.plugin.context import (
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.events import Event, PlanChanged, QuestionAsked
-from cockpit.protocol.messages import Json, Mode, Usage
+from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
 from cockpit.protocol.queries import Query, Refused, Reply
 from cockpit.settings.atomic import write_atomically
 
@@ -109,6 +111,12 @@ class View:
         asked = QuestionAsked("", question, fields=fields, url=url, source=source)
         answer = await approvals.question(asked, self._agent.path, self._call)
         return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        call = self._agent.host.call_tool
+        if call is None:
+            raise CockpitError("this session runs no tools for plugins")
+        return await call(self._agent, name, arguments, self._call)
 
     async def ask(self, query: Query) -> Reply:
         answer = self._agent.host.answer

@@ -26,7 +26,7 @@ from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.events import Event, PlanChanged
-from cockpit.protocol.messages import Json, Mode, ToolCall
+from cockpit.protocol.messages import Json, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply
 
 
@@ -148,6 +148,15 @@ class SessionView(Protocol):
         """A person's answers to a form, or their yes to opening `url`. `source` says who wants to know.
 
         Raises `NobodyThere` when nobody can be asked.
+        """
+        ...
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        """Run a tool through the whole order of a model's call: guards, verdict, approval, audit, redaction.
+
+        It is shown like any call, and its result is in no conversation: it is returned. What was not
+        allowed has the outcome `denied`, what failed `error`. Raises `CockpitError` where calls make
+        calls more than four deep.
         """
         ...
 

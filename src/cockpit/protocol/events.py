@@ -14,6 +14,7 @@ from cockpit.protocol.asking import PlanChanged as PlanChanged
 from cockpit.protocol.asking import QuestionAsked as QuestionAsked
 from cockpit.protocol.content import Block
 from cockpit.protocol.messages import (
+    AskedBy,
     Json,
     Kind,
     Limit,
@@ -96,12 +97,16 @@ class MessageFinished:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStarted:
-    """A call was taken up. `title` is one line for people: `read src/app.py`."""
+    """A call was taken up. `title` is one line for people: `read src/app.py`.
+
+    One of `plugin` was made by a plugin's function for its own work (a skill's `` !`git diff` ``): its
+    result goes to that function and not into the conversation.
+    """
 
     call: ToolCall
     kind: Kind
     title: str
-    asked_by: Literal["model", "person"] = "model"
+    asked_by: AskedBy = "model"
 
 
 @dataclass(frozen=True, slots=True)

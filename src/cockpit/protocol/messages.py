@@ -16,6 +16,8 @@ Decision = Literal["allow_once", "allow_session", "allow_always", "reject_once",
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"]
 Limit = Literal["steps", "tool_calls", "seconds", "tokens", "money", "stop_file", "loop"]
 Finish = Literal["stop", "tool_calls", "length", "content_filter", "interrupted"]
+# `plugin`: a plugin's function made the call for its own work.
+AskedBy = Literal["model", "person", "plugin"]
 Outcome = Literal["ok", "error", "denied", "cancelled", "interrupted", "repeated"]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from cockpit.protocol.content import Block
-from cockpit.protocol.messages import Kind, Limit, StopReason, Usage
+from cockpit.protocol.messages import AskedBy, Kind, Limit, StopReason, Usage
 
 CallStatus = Literal["running", "waiting", "ok", "error", "denied", "cancelled", "interrupted", "repeated"]
 TAIL_LINES = 200
@@ -76,7 +76,7 @@ class Called:
     name: str
     kind: Kind
     title: str
-    asked_by: Literal["model", "person"] = "model"
+    asked_by: AskedBy = "model"
     status: CallStatus = "running"
     began: float = 0.0
     seconds: float = 0.0
