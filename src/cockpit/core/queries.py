@@ -13,6 +13,7 @@ from cockpit.core.rewinding import gone_turns
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
 from cockpit.plugin.hookspecs import HOOKS
+from cockpit.errors import CockpitError
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Command, Mention
 from cockpit.protocol.code import FileText, Navigate, Place, Problems, Servers, Symbols
@@ -21,6 +22,8 @@ from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import (
     ChangeRows,
+    AgentEventRows,
+    AgentEvents,
     Changes,
     Checkpoints,
     CommandRow,
@@ -75,6 +78,8 @@ async def answer(agent: Agent, query: Query) -> Reply:
         case Output(handle, cursor):
             return _output(agent, handle, cursor)
         case Plugins():
+        case AgentEvents():
+            return _events_of(agent, query)
             return _plugins(agent)
         case Settings():
             return _settings(agent)
@@ -85,6 +90,15 @@ async def answer(agent: Agent, query: Query) -> Reply:
 
 
 async def _complete(agent: Agent, query: Complete) -> Reply:
+def _events_of(agent: Agent, query: AgentEvents) -> Reply:
+    try:
+        path = agent.agents.find(query.agent).id
+    except CockpitError as error:
+        return Refused(str(error))
+    rows = tuple(one for one in agent.host.log.durable() if one.agent == path and one.seq > query.cursor)
+    return AgentEventRows(rows, rows[-1].seq if rows else query.cursor)
+
+
     typed = query.text[: query.cursor]
     start = max(typed.rfind(query.trigger), 0)
     word = typed[start + 1 :]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from cockpit.protocol.agents import AgentChanged as AgentChanged
 from cockpit.protocol.asking import ApprovalRequested as ApprovalRequested
 from cockpit.protocol.asking import ApprovalResolved as ApprovalResolved
 from cockpit.protocol.asking import PlanChanged as PlanChanged
@@ -231,6 +232,7 @@ Event: TypeAlias = (
     | QuestionAsked
     | TodoChanged
     | PlanChanged
+    | AgentChanged
     | FileChanged
     | ContextCompacted
     | Rewound

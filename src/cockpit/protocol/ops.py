@@ -24,11 +24,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """Say something to the running turn; it is taken at the next step."""
+    """Say something to the running turn; it is taken at the next step. `agent` names a subagent instead:
+    one that has ended goes on with it."""
 
     id: str
     origin: str
     content: tuple[Block, ...]
+    agent: str = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,12 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """Stop the running turn and the children of its tools."""
+    """Stop the running turn, the children of its tools and the subagents it waits for; where no turn runs,
+    the ones in the background. `agent` names one subagent (with those below it), or `*` for all of them."""
 
     id: str
     origin: str
+    agent: str = "main"
 
 
 @dataclass(frozen=True, slots=True)

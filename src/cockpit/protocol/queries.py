@@ -17,6 +17,7 @@ from cockpit.protocol.code import (
     TextPage,
 )
 from cockpit.protocol.content import Diff
+from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import Json
 from cockpit.protocol.rewinding import CheckpointRow as CheckpointRow
 from cockpit.protocol.rewinding import CheckpointRows as CheckpointRows
@@ -160,6 +161,22 @@ class OutputPage:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentEvents:
+    """What a subagent (its path, or a part that names one) has done, from `cursor` on."""
+
+    agent: str
+    cursor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEventRows:
+    """Durable envelopes in order; `cursor` is where the next ones begin."""
+
+    rows: tuple[Envelope, ...]
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plugins:
     """Every plugin, loaded or not."""
 
@@ -247,6 +264,7 @@ Query: TypeAlias = (
     | Listing
 )
 Reply: TypeAlias = (
+    | AgentEvents
     Completions
     | CommandRows
     | SymbolRows
@@ -264,3 +282,4 @@ Reply: TypeAlias = (
     | ListingRows
     | Refused
 )
+    | AgentEventRows

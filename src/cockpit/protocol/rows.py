@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from cockpit.protocol.agents import AgentRow
 from cockpit.protocol.content import Diff
 
 
@@ -65,8 +66,10 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class PanelRow:
-    """A row of a panel: its text, a state word, and what Enter does (`plugin/action`)."""
+    """A row of a panel: its text, a state word, and what Enter does (`plugin/action`). The rows of the panel
+    `agents` say all of their subagent in `agent`."""
 
     text: str
     state: str = ""
     action: str = ""
+    agent: AgentRow | None = None

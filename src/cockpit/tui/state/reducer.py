@@ -69,6 +69,7 @@ def _standing(
     | events.SessionClosed
     | events.TodoChanged
     | events.PlanChanged
+    | events.AgentChanged
     | events.FileChanged
     | events.ContextCompacted
     | events.Rewound
@@ -104,6 +105,8 @@ def _standing(
             state.add(Remark("warning", clean(event.text), clean(event.hint), one_line(event.source)))
         case events.Noticed():
             _noticed(state, event, envelope.time)
+        case events.AgentChanged():
+            pass  # the panel `agents` and the subagent's own events tell of it
         case events.PanelChanged():
             state.panels[event.panel] = event.rows
             code.panel(state.code, event)
