@@ -71,6 +71,7 @@ class Host:
     carrying: Carrying | None = None
     settled: Mode = "ask"
     change_mode: Callable[[Mode], None] | None = None
+    beginning: Callable[[], Awaitable[tuple[str, ...]]] | None = None
     call_tool: "Callable[[Agent, str, Mapping[str, Json], str], Awaitable[ToolResult]] | None" = None
 
     def use_mode(self, mode: Mode) -> None:
@@ -126,6 +127,7 @@ class Agent:
     late_context: dict[str, str] = field(default_factory=dict)
     warned_context: set[str] = field(default_factory=set)
     standing: Standing | None = None
+    halt: str = ""
 
     @property
     def root(self) -> str:
@@ -139,6 +141,14 @@ class Agent:
     @property
     def navigator(self) -> Navigator:
         return self.standing.navigator if self.standing else self.host.navigator
+
+    @property
+    def checkpoints(self) -> Checkpointing | None:
+        return self.standing.checkpoints if self.standing else self.host.checkpoints
+
+    @property
+    def reads(self) -> ReadCache:
+        return self.standing.reads if self.standing else self.host.reads
 
     @property
     def mode(self) -> Mode:

@@ -21,7 +21,7 @@ NAMED = 20
 
 async def checkpoints(agent: Agent, query: Checkpoints) -> Reply:
     """The rows, and for `query.turn` what going back would change."""
-    kept = agent.host.checkpoints
+    kept = agent.checkpoints
     if kept is None:
         return Refused("this session keeps no checkpoints")
     try:

@@ -2,7 +2,7 @@
 
 from typing import TypeAlias, assert_never
 
-from cockpit.core.agent import Host
+from cockpit.core.agent import Agent
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import PathRefused
 from cockpit.protocol.code import (
@@ -24,16 +24,16 @@ PATIENCE = 0.2
 AboutCode: TypeAlias = Symbols | Place | Navigate | Problems | Servers | FileText
 
 
-async def about_code(host: Host, query: AboutCode) -> Reply:
+async def about_code(agent: Agent, query: AboutCode) -> Reply:
     """The reply, or `Refused` with what is wrong with the place."""
     try:
-        return await _answer(host, query)
+        return await _answer(agent, query)
     except (CockpitError, OSError) as error:
         return Refused(str(error))
 
 
-async def _answer(host: Host, query: AboutCode) -> Reply:
-    navigator = host.navigator
+async def _answer(agent: Agent, query: AboutCode) -> Reply:
+    navigator = agent.navigator
     match query:
         case Symbols(text, ""):
             return await navigator.symbols(text, patience=PATIENCE)
@@ -50,13 +50,13 @@ async def _answer(host: Host, query: AboutCode) -> Reply:
         case Servers():
             return ServerRows(navigator.servers())
         case FileText():
-            return await _text(host, query)
+            return await _text(agent, query)
         case _:
             assert_never(query)
 
 
-async def _text(host: Host, query: FileText) -> Reply:
-    raw = await host.workspace.files.read(query.path)
+async def _text(agent: Agent, query: FileText) -> Reply:
+    raw = await agent.workspace.files.read(query.path)
     if b"\0" in raw[:8192]:
         raise PathRefused(f"{query.path} is a binary file of {len(raw):,} bytes")
     lines = raw.decode("utf-8", "replace").split("\n")

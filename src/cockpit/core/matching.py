@@ -5,6 +5,8 @@ import re
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from cockpit.workspace.worktrees.names import origin_of
+
 OPERATORS = re.compile(r"[;&|\n(){}`<>]+|\$\(|\b(?:do|then|else|exec|sudo|env|command|nohup|time|xargs)\b")
 ASSIGNED = re.compile(r"^(?:\w+=\S*\s+)+")
 BLANK = " \t\r\"'"
@@ -61,6 +63,14 @@ def path_fits(pattern: str, path: str, root: str) -> bool:
     elif not pattern.startswith("/"):
         pattern = f"{root}/{pattern.removeprefix('./')}"
     return _glob(pattern).match(str(PurePosixPath(path))) is not None
+
+
+def path_bites(pattern: str, path: str, root: str) -> bool:
+    """The same for what forbids: a worktree is the tree it was made from. So a pattern holds for the file in
+    either of them, seen from either of them (docs/adr/0023)."""
+    paths = dict.fromkeys((path, origin_of(path)))
+    roots = dict.fromkeys((root, origin_of(root)))
+    return any(path_fits(pattern, one, base) for one in paths for base in roots)
 
 
 @cache

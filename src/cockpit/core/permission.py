@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from cockpit.core.agent import Agent, Host
+from cockpit.core.agent import Agent
 from cockpit.core.approval import Answered
 from cockpit.core.decisions import Deciding
 from cockpit.core.judgement import SENDING, Circumstances, judge
@@ -57,13 +57,13 @@ async def permit(
     # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
     typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
     deciders = host.catalog.all(Decider)
-    isolation = await host.workspace.processes.isolation()
+    isolation = await agent.workspace.processes.isolation()
     held = isolation.level == "full"
     now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
     verdict = await judge(judged, deciders, host.all_rules(), now)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
-    preview = _profiled(preview, verdict, host)
+    preview = _profiled(preview, verdict, agent)
     deciding = Deciding(agent, call, verdict, preview, isolation)
     match verdict.level:
         case "allow":
@@ -90,14 +90,14 @@ async def permit(
     return Permitted(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
 
 
-def _profiled(preview: Preview | None, verdict: Verdict, host: Host) -> Preview | None:
+def _profiled(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:
     """The preview with the profile that the verdict asks for: from here on it is sealed. A folder outside
     of the root is not there in any profile."""
     if preview is None or preview.launch is None:
         return preview
-    inside = host.workspace.is_inside(preview.launch.cwd)
+    inside = agent.workspace.is_inside(preview.launch.cwd)
     profile = (verdict.sandbox or "build") if inside else "none"
-    hosts = host.settings.words("sandbox.hosts") if profile == "net" else ()
+    hosts = agent.host.settings.words("sandbox.hosts") if profile == "net" else ()
     return replace(preview, launch=replace(preview.launch, profile=profile, hosts=hosts))
 
 

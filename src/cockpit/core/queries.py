@@ -64,7 +64,7 @@ async def answer(agent: Agent, query: Query) -> Reply:
         case Commands():
             return _commands(agent)
         case Symbols() | Place() | Navigate() | Problems() | Servers() | FileText():
-            return await about_code(agent.host, query)
+            return await about_code(agent, query)
         case Sessions():
             return SessionRows(sessions_of(agent.host.root))
         case ContextRows():

@@ -41,7 +41,7 @@ async def around(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, run: Callable[[], Awaitable[Done]]
 ) -> Done:
     """`run` the call between two looks at the files, so that what it changes can be taken back."""
-    kept = agent.host.checkpoints
+    kept = agent.checkpoints
     if kept is None or not await _may_write(agent, tool, call, permitted.preview):
         return await run()
     log, preview = agent.host.log, permitted.preview
@@ -51,7 +51,7 @@ async def around(
     def say(text: str, hint: str) -> None:
         log.emit(Warned(text, hint, "checkpoints"), agent.path, call.id)
 
-    jobs = any(job.running for job in agent.host.workspace.processes.jobs())
+    jobs = any(job.running for job in agent.workspace.processes.jobs())
     await kept.begin(facts, _paths(preview), jobs, say)
     try:
         return await run()
@@ -61,8 +61,8 @@ async def around(
 
 def warm(agent: Agent, tool: Tool) -> None:
     """A call was taken up that may write, or is a sign of more: look the files over beside it."""
-    if agent.host.checkpoints is not None and tool.kind not in LOOKING:
-        agent.host.checkpoints.warm()
+    if agent.checkpoints is not None and tool.kind not in LOOKING:
+        agent.checkpoints.warm()
 
 
 async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None) -> bool:
@@ -72,7 +72,7 @@ async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview 
     if launch is None or launch.profile != "read":
         return True
     # Only what is really held in can change nothing.
-    return (await agent.host.workspace.processes.isolation()).level == "none"
+    return (await agent.workspace.processes.isolation()).level == "none"
 
 
 def _paths(preview: Preview | None) -> tuple[str, ...] | None:
@@ -101,7 +101,7 @@ async def _rewind(agent: Agent, op: Rewind) -> None:
         way = await asyncio.to_thread(_way, shadow, agent, asked)
         steps = way.of("agent") + (way.of("person") if op.persons == "overwrite" else ())
         persons = tuple(step.path for step in way.of("person") if op.persons == "keep")
-        restored = await restore(agent.host.workspace, shadow.objects, way, steps)
+        restored = await restore(agent.workspace, shadow.objects, way, steps)
         await asyncio.to_thread(_record, shadow, agent, op.id, asked, way, restored)
         await _announce(agent, restored)
     left = (*((step.path, step.reason) for step in way.blocked), *restored.left)
@@ -154,9 +154,9 @@ def way_to(agent: Agent, turn: str) -> Way:
 
 
 def _shadow(agent: Agent) -> Shadow:
-    if agent.host.checkpoints is None:
+    if agent.checkpoints is None:
         raise CockpitError("this session keeps no checkpoints", "git can take files back")
-    return agent.host.checkpoints.shadow
+    return agent.checkpoints.shadow
 
 
 def _to_turn(agent: Agent, op: Rewind) -> Rewound:
@@ -199,5 +199,5 @@ async def _announce(agent: Agent, restored: Restored) -> None:
     """Tell frontends and language servers which files are different now."""
     diffs = await asyncio.to_thread(lambda: [diff_of(change) for change in restored.changes])
     for change, diff in zip(restored.changes, diffs, strict=True):
-        agent.host.navigator.changed(change.path, change.before, ())
+        agent.navigator.changed(change.path, change.before, ())
         agent.host.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))

@@ -12,7 +12,14 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from cockpit.core.matching import command_fits, destination_fits, path_fits, pieces, words_fit
+from cockpit.core.matching import (
+    command_fits,
+    destination_fits,
+    path_bites,
+    path_fits,
+    pieces,
+    words_fit,
+)
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.safety import CommandPart
 from cockpit.plugin.tools import Preview, Tool
@@ -111,7 +118,7 @@ def _bites(rule: Rule, asked: Asked) -> bool:
         known = any(words_fit(rule.pattern, part.argv, bare=False) for part in asked.parts)
         return known or any(command_fits(rule.pattern, line) for line in lines)
     if preview.paths:
-        return any(path_fits(rule.pattern, path, asked.root) for path in preview.paths)
+        return any(path_bites(rule.pattern, path, asked.root) for path in preview.paths)
     return destination_fits(rule.pattern, preview.destination)
 
 

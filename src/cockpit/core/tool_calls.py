@@ -16,7 +16,7 @@ from functools import partial
 from cockpit.core.agent import Agent
 from cockpit.core.arguments import check
 from cockpit.core.budget import LimitReached
-from cockpit.core.guards import pass_through
+from cockpit.core.guards import ask_guards
 from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.permission import Permitted, permit
 from cockpit.core.results import capped
@@ -24,7 +24,7 @@ from cockpit.core.rewinding import around, warm
 from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, PlanRefused, Running
-from cockpit.plugin.safety import Guard, Guarded
+from cockpit.plugin.safety import Guarded
 from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Tool
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
@@ -144,7 +144,15 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
         agent.host.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
         result = _result(call, "error", text)
-    return replace(result, seconds=round(time.monotonic() - started, 3))
+    result = replace(result, seconds=round(time.monotonic() - started, 3))
+    return await _failed(agent, call, result) if result.outcome == "error" else result
+
+
+async def _failed(agent: Agent, call: ToolCall, result: ToolResult) -> ToolResult:
+    """A failure with what guards have to say to it."""
+    guarded = Guarded("tool_failure", result.text, call, call.name)
+    passed = await ask_guards(agent, guarded, call=call.id)
+    return replace(result, text="\n\n".join((result.text, *passed.added))) if passed.added else result
 
 
 async def _in_order(
@@ -153,18 +161,18 @@ async def _in_order(
     running = Running(call, None, _progress(agent, call))
     owner = agent.host.catalog.owner(Tool, tool.name)
     context = replace(context_of(agent, owner, running), call=None)
-    guards = agent.host.catalog.all(Guard)
-    warn = _warner(agent)
-    passed = await pass_through(guards, Guarded("tool_call", call=call, tool=tool.name), context, warn)
-    if passed.refusal:
-        return _result(call, "denied", f"refused by {passed.refusal}")
+    if agent.halt and asked_by == "model":
+        return _result(call, "denied", f"not run: the turn was ended by {agent.halt}")
+    passed = await ask_guards(agent, Guarded("tool_call", call=call, tool=tool.name), call=call.id)
+    if said := passed.refusal or passed.halt:
+        return _result(call, "denied", f"refused by {said}")
     call = passed.guarded.call or call
     check(tool, call.arguments)
     if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
         return _result(call, "repeated", repeated)
     running = replace(running, call=call)
     # Rules judge what is named, hidden or not; what a change would hold is seen through the veil.
-    bare = replace(context, workspace=agent.host.workspace, navigator=agent.host.navigator)
+    bare = replace(context, workspace=agent.workspace, navigator=agent.navigator)
     looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)
     preview = await tool.preview(call.arguments, looking) if tool.preview else None
     if spoilt := _spoilt(agent, preview):
@@ -190,7 +198,7 @@ async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, c
     if not tool.is_concurrent(call.arguments):
         agent.host.log.mark(call.id)
         await agent.host.log.sync()
-    reads = agent.host.reads
+    reads = agent.reads
     stamp = await reads.stamp(tool, permitted.preview, context)
     if (kept := reads.find(call, stamp)) is not None:
         return kept
@@ -229,8 +237,8 @@ async def _guarded_result(
 ) -> ToolResult:
     host = agent.host
     text, handle = capped(done.text, tool.cap, agent.window(), host.results)
-    guarded = Guarded("tool_result", text, call, tool.name)
-    passed = await pass_through(host.catalog.all(Guard), guarded, context_of(agent), _warner(agent))
+    guarded = Guarded("tool_result", text, call, tool.name, facts={"is_error": done.is_error})
+    passed = await ask_guards(agent, guarded, call=call.id)
     text = "\n\n".join((passed.guarded.text, *passed.added)) + guard.nudge(tool)
     if passed.refusal:
         return _result(call, "denied", f"the result is held back by {passed.refusal}")
@@ -280,10 +288,3 @@ def _progress(agent: Agent, call: ToolCall) -> Say:
         agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
 
     return progress
-
-
-def _warner(agent: Agent) -> Say:
-    def warn(text: str) -> None:
-        agent.host.log.emit(Warned(text), agent.path)
-
-    return warn

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Literal, cast
 
-from cockpit.core.matching import path_fits
+from cockpit.core.matching import path_bites
 from cockpit.core.rules import Rule
 from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.context import (
@@ -38,7 +38,7 @@ def hiding(rules: tuple[Rule, ...], root: str) -> Hidden | None:
         return None
 
     def hidden(path: str) -> str:
-        return next((str(one) for one in denied if path_fits(one.pattern, path, root)), "")
+        return next((str(one) for one in denied if path_bites(one.pattern, path, root)), "")
 
     return hidden
 

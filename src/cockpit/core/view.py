@@ -41,8 +41,8 @@ def context_of(agent: Agent, plugin: str = "", running: Running | None = None) -
     session: SessionView = View(agent, running.call.id if running else "", plugin)
     models: Models = CompletingModels(agent)
     table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
-    context = Context(host.workspace, host.navigator, session, agent.agents, models, table, running)
-    return veiled(context, hiding(host.all_rules(), host.root))
+    context = Context(agent.workspace, agent.navigator, session, agent.agents, models, table, running)
+    return veiled(context, hiding(host.all_rules(), agent.root))
 
 
 class View:
@@ -59,7 +59,7 @@ class View:
 
     @property
     def root(self) -> str:
-        return self._agent.host.root
+        return self._agent.root
 
     @property
     def agent(self) -> str:
