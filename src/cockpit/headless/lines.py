@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from cockpit.headless import forms
 from cockpit.headless.approving import asked, decision_of
 from cockpit.headless.signals import INTERRUPTED, on_signals
 from cockpit.headless.slash import op_of
@@ -124,7 +125,10 @@ async def _serve(screen: Screen, channel: Channel, source: TextIO) -> None:
             break
         if line.strip():
             screen.interrupted = False
-            await channel.submit(_op(screen, line.rstrip("\n")))
+            try:
+                await channel.submit(_op(screen, line.rstrip("\n")))
+            except forms.Unfit as error:
+                _line(screen, f"! {error}")
     await _finish(screen, channel)
 
 
@@ -145,7 +149,8 @@ async def _finish(screen: Screen, channel: Channel) -> None:
         if screen.approval is not None:
             await channel.submit(_decide(screen, "n"))
         elif screen.question is not None:
-            await channel.submit(_answer(screen, "nobody is there to answer; go on with what is most likely"))
+            nobody = "nobody is there to answer; go on with what is most likely"
+            await channel.submit(_answer(screen, "cancel" if forms.is_form(screen.question) else nobody))
         else:
             return
 
@@ -177,10 +182,13 @@ def _op(screen: Screen, line: str) -> Op:
 
 
 def _answer(screen: Screen, line: str) -> Op:
-    question, screen.question = screen.question, None
+    question, id = screen.question, uuid.uuid4().hex[:12]
     if question is None:
         raise RuntimeError("no question waits")
-    return Answer(uuid.uuid4().hex[:12], ORIGIN, question.id, line)
+    is_form = forms.is_form(question)
+    op = forms.answer_of(question, line, id, ORIGIN) if is_form else Answer(id, ORIGIN, question.id, line)
+    screen.question = None
+    return op
 
 
 def _decide(screen: Screen, line: str) -> Op:
@@ -233,6 +241,8 @@ def draw(screen: Screen, envelope: Envelope) -> None:
         case QuestionAsked() as question:
             screen.question = question
             _line(screen, f"? {question.question} {' | '.join(question.options)}")
+            for line in forms.shown(question) if forms.is_form(question) else ():
+                _line(screen, line)
         case PlanChanged(state=state):
             _line(screen, f"* plan mode: {state}")
         case Noticed() as noticed:

@@ -100,8 +100,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("connect", (), "connect a model provider", "session", "screen", ("connect",)),
     Action("trust", (), "trust this folder, or stop trusting it", "session", "screen", ("trust",)),
     Action(
-        "review_plan", ("f9",), "review the plan that waits for you", "session", "screen", everywhere=True
+        "review_plan",
+        ("f9",),
+        "review the plan, or fill in the form, that waits for you",
+        "session",
+        "screen",
+        everywhere=True,
     ),
+    Action("form", (), "fill in the form that waits for you", "session", "screen", listed=False),
     Action("carry_out", (), "approve the plan and leave plan mode", "session", "op", ("do",)),
     Action("compact", (), "summarise the older part of the context", "session", "op"),
     Action("rewind", (), "go back to before a turn", "session", "screen", ("rewind",)),

@@ -57,7 +57,7 @@ class Desk:
         self.ready = False
         self.learned = False
         self.trust_asked = False
-        self.plan_offered = ""  # the request whose review was opened by itself
+        self.offered = ""  # the plan or form whose screen was opened by itself
         self.choice = Choice()  # what of the shown approval is left out, and what the person wrote
         self.laid = Laid()
         self.chosen_for = ""  # the approval it belongs to

@@ -218,6 +218,8 @@ async def choose(desk: "Desk", does: str) -> None:
     elif what == "panel":
         plugin, _, action = value.partition("/")
         await link.invoke(action, {}, plugin)
+    elif what == "form":
+        await do(desk, "form")
     elif what == "option":
         await answering.option(desk, int(value))
     elif what in ("part", "hunk"):

@@ -46,20 +46,22 @@ def frame(desk: "Desk", moment: Moment) -> None:
     if state.requests:
         doing.take_requests(desk)
     if state.plan.request and state.plan.request in state.approvals:
-        _offer_plan(desk, state)
+        _offer(desk, state.plan.request, showing.offer_plan)
+    elif form := next((one.id for one in state.questions.values() if one.fields or one.url), ""):
+        _offer(desk, form, showing.offer_form)
     if desk.learned and state.started and not state.trusted and not desk.trust_asked:
         desk.trust_asked = True
         app.run_worker(showing.ask_trust(desk))
 
 
-def _offer_plan(desk: "Desk", state: State) -> None:
-    """Open the review of a new plan once, unless a hand is on the keys or something else is open."""
-    app, request = desk.app, state.plan.request
-    if desk.plan_offered == request or len(app.screen_stack) > 1:
+def _offer(desk: "Desk", request: str, screen: showing.Doing) -> None:
+    """Open the screen of a new plan or form once, unless a hand is on the keys or something else is open."""
+    app = desk.app
+    if desk.offered == request or len(app.screen_stack) > 1:
         return
     if not app.editor.text and time.monotonic() - app.typed_at > _CALM:
-        desk.plan_offered = request
-        app.run_worker(showing.offer_plan(desk))
+        desk.offered = request
+        app.run_worker(screen(desk))
 
 
 def _tail(waiting: list[Waiting], width: int) -> list[Line]:
@@ -108,10 +110,11 @@ def _purpose(desk: "Desk", state: State) -> None:
     editor = desk.app.editor
     if editor.purpose == "note" and desk.noting_for not in state.approvals:
         answering.write_prompt(desk)
-    if state.questions and not state.approvals and editor.purpose == "prompt":
-        question = next(iter(state.questions.values()))
+    question = next(iter(state.questions.values()), None)
+    is_form = question is not None and bool(question.fields or question.url)
+    if question is not None and not is_form and not state.approvals and editor.purpose == "prompt":
         answering.write_for(desk, "answer", f"answer: {one_line(question.question, 60)}")
-    elif editor.purpose == "answer" and not state.questions:
+    elif editor.purpose == "answer" and (question is None or is_form):
         answering.write_prompt(desk)
     if editor.purpose == "prompt":
         editor.ask("prompt", _placeholder(state, editor.answers, editor.tries))

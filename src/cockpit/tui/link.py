@@ -142,10 +142,16 @@ class Link:
         op = ops.DecidePlan(self.fresh(), ORIGIN, request, decision, text, note, mode)
         await self.submit(op)
 
-    async def answer(self, request: str, text: str) -> None:
+    async def answer(
+        self,
+        request: str,
+        text: str,
+        action: Literal["accept", "decline", "cancel"] = "accept",
+        values: Mapping[str, Json] | None = None,
+    ) -> None:
         self.state.questions.pop(request, None)
         self.state.aspects |= {"work", "bar"}
-        await self.submit(ops.Answer(self.fresh(), ORIGIN, request, text))
+        await self.submit(ops.Answer(self.fresh(), ORIGIN, request, text, action, values or {}))
         self._changed()
 
     async def shell(self, command: str) -> None:

@@ -178,6 +178,18 @@ async def offer_plan(desk: "Desk") -> None:
     await _screen("plan", "offer")(desk)
 
 
+async def review(desk: "Desk") -> None:
+    """What waits to be looked at: the plan, else a form."""
+    state = desk.link.state if desk.link is not None else None
+    forms = [one for one in state.questions.values() if one.fields or one.url] if state is not None else []
+    is_plan = state is not None and state.plan.state == "pending"
+    await _screen("form" if forms and not is_plan else "plan")(desk)
+
+
+async def offer_form(desk: "Desk") -> None:
+    await _screen("form", "offer")(desk)
+
+
 async def view_approval(desk: "Desk") -> None:
     """All of what is asked: a plan has a review of its own."""
     link = desk.link
@@ -229,8 +241,9 @@ SHOWING: dict[str, Doing] = {
     "connect": _screen("connect"),
     "trust": _screen("trust"),
     "rewind": _screen("rewind"),
+    "form": _screen("form"),
     "view_approval": view_approval,
-    "review_plan": _screen("plan"),
+    "review_plan": review,
     "find": _screen("find"),
     **{name: _screen("code", name) for name in _CODE},
     "find_next": find_next,

@@ -1,6 +1,5 @@
 """The rows of Work, from the state: pure. A row may carry what Enter does on it."""
 
-from cockpit.protocol.events import QuestionAsked
 from cockpit.protocol.rows import PanelRow
 from cockpit.tui import figures
 from cockpit.tui.clean import clean_output, one_line
@@ -13,6 +12,7 @@ from cockpit.tui.work.approval_parts import Choice, parts_below
 from cockpit.tui.work.code import outline_rows, problem_rows
 from cockpit.tui.work.lines import Row, blank, row, shade, title
 from cockpit.tui.work.plan import plan_card, plan_rows
+from cockpit.tui.work.questions import question_rows
 
 _TAIL = 5
 NOTHING = Choice()
@@ -59,7 +59,7 @@ def _asked(state: State, width: int, choice: Choice, waited: float, below: Below
         lines = approval_rows(request, 1, len(state.approvals), width, choice, left, below)
         return [*(Row(line, does) for line, does in lines), blank()]
     if state.questions:
-        return [*_question(next(iter(state.questions.values())), width), blank()]
+        return [*question_rows(next(iter(state.questions.values())), width), blank()]
     return []
 
 
@@ -159,26 +159,6 @@ def _panel(panel: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row
         key = _STATES.get(state, "muted") if panel == "servers" else "muted"
         line = row((f"   {text}", "body"), right=[(f"{state} ", key)] if state else [])
         found.append(Row(line, f"panel:{one.action}" if one.action else ""))
-    return found
-
-
-def _question(question: QuestionAsked, width: int) -> list[Row]:
-    bar: list[Piece] = [(" ▌ ", "function/surface")]
-    found = [Row(title("QUESTION", "", "function"))]
-    text = clean_output(question.question)
-    lines = paragraph(text, width - 1, key="body/surface+b", first=bar, rest=bar, fill="body/surface")
-    found += [Row(line) for line in lines]
-    if question.options:
-        found.append(blank())
-    for number, option in enumerate(question.options, 1):
-        first: list[Piece] = [(f"  {number}  ", "person/surface+b")]
-        rest: list[Piece] = [("     ", "body/surface")]
-        lines = paragraph(
-            one_line(option), width - 1, key="body/surface", first=first, rest=rest, fill="body/surface"
-        )
-        found += [Row(line, f"option:{number - 1}") for line in lines]
-    words = "press its number, or write" if question.options else "write the answer, Enter sends it"
-    found += [blank(), Row(row((f" {words}", "muted")))]
     return found
 
 

@@ -1,0 +1,51 @@
+"""A form on a screen of lines: every field is shown, and one line answers it."""
+
+import pytest
+
+from cockpit.headless.forms import answer_of, shown
+from cockpit.protocol.asking import FormField
+from cockpit.protocol.events import QuestionAsked
+from cockpit.protocol.forms import Unfit
+
+FIELDS = (FormField("title", "Title", required=True), FormField("draft", "Draft?", "yes_no"))
+ASKED = QuestionAsked("q1", "Which issue?", fields=FIELDS, source="MCP server github")
+ONE = QuestionAsked("q2", "Name?", fields=FIELDS[:1])
+PAGE = QuestionAsked("q3", "Sign in", url="https://login.example/x")
+
+
+def test_the_fields_are_shown_with_what_they_take() -> None:
+    assert shown(ASKED) == [
+        "MCP server github asks:",
+        "  title: Title [text], needed",
+        "  draft: Draft? [yes/no]",
+        "  (answer: title=... for each, or one JSON object; `decline`, or `cancel`)",
+    ]
+    assert "https://login.example/x" in shown(PAGE)[1]
+
+
+@pytest.mark.parametrize("line", ['title="a bug" draft=yes', '{"title": "a bug", "draft": true}'])
+def test_a_line_or_json_gives_the_values(line: str) -> None:
+    answer = answer_of(ASKED, line, "op", "lines")
+    assert (answer.action, answer.values) == ("accept", {"title": "a bug", "draft": True})
+
+
+def test_one_field_needs_no_name() -> None:
+    assert answer_of(ONE, "Ada Lovelace", "op", "lines").values == {"title": "Ada Lovelace"}
+
+
+@pytest.mark.parametrize("word", ["decline", "cancel"])
+def test_a_form_can_be_declined_and_cancelled(word: str) -> None:
+    assert answer_of(ASKED, word, "op", "lines").action == word
+    assert answer_of(PAGE, word, "op", "lines").action == word
+
+
+@pytest.mark.parametrize("line", ["a bug", 'title="a', "{title}", "title= draft=yes"])
+def test_what_is_no_answer_says_what_to_write(line: str) -> None:
+    with pytest.raises(Unfit):
+        answer_of(ASKED, line, "op", "lines")
+
+
+def test_a_page_wants_a_yes_once_it_is_open() -> None:
+    assert answer_of(PAGE, "yes", "op", "lines").action == "accept"
+    with pytest.raises(Unfit, match="yes once the page is open"):
+        answer_of(PAGE, "what?", "op", "lines")

@@ -1,0 +1,54 @@
+"""What a person enters becomes a value of the field's kind, or a word on what would."""
+
+import pytest
+
+from cockpit.protocol.asking import FormField
+from cockpit.protocol.forms import Unfit, value_of, values_of
+from cockpit.protocol.messages import Json
+
+SIZES = FormField("size", "Size", "choice", options=("s", "m"), labels=("small", "medium"))
+TAGS = FormField("tags", "Tags", "choices", options=("red", "blue"))
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [
+        (FormField("a", ""), "  words  ", "words"),
+        (FormField("a", ""), "", None),
+        (FormField("a", "", default="x"), " ", "x"),
+        (FormField("a", "", "integer"), "42", 42),
+        (FormField("a", "", "number"), "1.5", 1.5),
+        (FormField("a", "", "yes_no"), "No", False),
+        (FormField("a", "", "yes_no"), "yes", True),
+        (SIZES, "m", "m"),
+        (SIZES, "small", "s"),
+        (SIZES, "2", "m"),
+        (TAGS, "red, 2", ["red", "blue"]),
+    ],
+)
+def test_what_fits_is_a_value(field: FormField, text: str, value: Json) -> None:
+    assert value_of(field, text) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "says"),
+    [
+        (FormField("a", "", required=True), "", "must be filled in"),
+        (FormField("a", "", "integer"), "1.5", "whole number"),
+        (FormField("a", "", "integer"), "nan", "number"),
+        (FormField("a", "", "number"), "much", "number"),
+        (FormField("a", "", "yes_no"), "perhaps", "yes or no"),
+        (SIZES, "large", "s, m"),
+        (TAGS, "red, green", "red, blue"),
+    ],
+)
+def test_what_does_not_fit_says_what_would(field: FormField, text: str, says: str) -> None:
+    with pytest.raises(Unfit, match=says):
+        value_of(field, text)
+
+
+def test_values_name_the_field_that_does_not_fit_and_leave_out_what_is_empty() -> None:
+    fields = (FormField("name", "Name", required=True), FormField("age", "Age", "integer"))
+    assert values_of(fields, {"name": "Ada"}) == {"name": "Ada"}
+    with pytest.raises(Unfit, match="age: write a whole number"):
+        values_of(fields, {"name": "Ada", "age": "1.5"})
