@@ -34,6 +34,12 @@ def known() -> Mapping[str, str]:
     return _known
 
 
+def know(secret: str, whose: str) -> None:
+    """Let redaction look for `secret`, which is `whose`: a login's token is no key, and as secret."""
+    if secret:
+        _known[secret] = whose
+
+
 def tidy(text: str) -> str:
     """The key in `text` as it was pasted: without blanks, quotes and `Bearer ` around it.
 
@@ -65,7 +71,7 @@ def find_key(provider: str) -> tuple[str, str] | None:
     place = key_place(provider)
     if not place:
         return None
-    key = _ask_keyring(provider) if place == KEYRING else _entries()[provider].get("key")
+    key = ask_keyring(provider) if place == KEYRING else _entries()[provider].get("key")
     if not isinstance(key, str) or not key:
         return None
     _known[key] = provider
@@ -77,7 +83,7 @@ def save_key(provider: str, key: str) -> str:
     key = tidy(key)
     _known[key] = provider
     entries = _entries()
-    in_keyring = _give_keyring(provider, key)
+    in_keyring = give_keyring(provider, key)
     entries[provider] = {KEYRING: True} if in_keyring else {"key": key}
     _write(entries)
     return KEYRING if in_keyring else str(file())
@@ -90,7 +96,7 @@ def forget_key(provider: str) -> bool:
     if entry is None:
         return False
     if KEYRING in entry:
-        _clear_keyring(provider)
+        clear_keyring(provider)
     _write(entries)
     return True
 
@@ -115,7 +121,8 @@ def _uses_keyring() -> bool:
 
 # A keyring backend is foreign code behind a system service (a locked wallet, no session bus, a
 # broken plugin): whatever it raises, the answer is the file. Hence the broad excepts below.
-def _ask_keyring(provider: str) -> str | None:
+def ask_keyring(provider: str) -> str | None:
+    """What the keyring keeps for `provider`; None without a keyring. May take half a second."""
     if not _uses_keyring():
         return None
     try:
@@ -126,7 +133,8 @@ def _ask_keyring(provider: str) -> str | None:
         return None
 
 
-def _give_keyring(provider: str, key: str) -> bool:
+def give_keyring(provider: str, key: str) -> bool:
+    """Whether the keyring took `key` and gives it back."""
     if not _uses_keyring():
         return False
     try:
@@ -141,7 +149,8 @@ def _give_keyring(provider: str, key: str) -> bool:
         return False
 
 
-def _clear_keyring(provider: str) -> None:
+def clear_keyring(provider: str) -> None:
+    """Take what `provider` has out of the keyring."""
     try:
         import keyring
 

@@ -1,0 +1,140 @@
+"""The browser's way back from a login: one page on the loopback that takes one answer.
+
+An answer is an address with `code` and `state`, whether the browser calls it or a person pastes it. What
+does not carry the state of this login is turned away and changes nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from cockpit.mcp.oauth.wanted import LoginFailed
+from cockpit.protocol.clean import clean
+
+PATH = "/callback"
+LONGEST = 16_384
+SECONDS_OF_A_REQUEST = 10.0
+PAGE = "<!doctype html><meta charset=utf-8><title>cockpit</title><p>{}</p>"
+DONE = "You are logged in. This page can be closed; cockpit goes on."
+REFUSED = "The login was refused. This page can be closed; cockpit says more."
+STRANGE = "This is no answer to the login that cockpit waits for."
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What an authorization server sent back: a `code`, or an `error` in words."""
+
+    code: str
+    state: str
+    issuer: str | None = None
+    error: str = ""
+
+
+def answer_in(address: str, state: str) -> Answered | None:
+    """What `address` says to the login with `state`; None where it belongs to another, or to none."""
+    try:
+        query = parse_qs(urlsplit(address).query)
+    except ValueError:
+        return None
+    found = {name: values[0] for name, values in query.items()}
+    if found.get("state") != state or not ("code" in found or "error" in found):
+        return None
+    said = clean(found.get("error_description") or found.get("error", ""))[:200]
+    return Answered(found.get("code", ""), state, found.get("iss"), said)
+
+
+class Callback:
+    """The page that waits. `port` is what it listens on, `address` where the browser is sent."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._state = ""
+        self._answered: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+
+    @property
+    def address(self) -> str:
+        return f"http://localhost:{self.port}{PATH}"
+
+    def expect(self, state: str) -> None:
+        """Take answers to the login with `state` from now on, and to no other."""
+        self._state = state
+        self._answered = asyncio.get_running_loop().create_future()
+
+    async def answer(self) -> Answered:
+        """What the browser came back with."""
+        return await asyncio.shield(self._answered)
+
+    def take(self, address: str) -> Answered | None:
+        """The answer in `address`, if it is this login's."""
+        found = answer_in(address, self._state) if self._state else None
+        if found is not None and not self._answered.done():
+            self._answered.set_result(found)
+        return found
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request of a browser."""
+        try:
+            async with asyncio.timeout(SECONDS_OF_A_REQUEST):
+                head = await reader.readuntil(b"\r\n\r\n")
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+            writer.close()
+            return
+        status, text = self._reply(head.decode("latin-1"))
+        body = PAGE.format(text).encode()
+        lines = (
+            f"HTTP/1.1 {status}",
+            "Content-Type: text/html; charset=utf-8",
+            f"Content-Length: {len(body)}",
+            "Cache-Control: no-store",
+            "Referrer-Policy: no-referrer",
+            "Connection: close",
+        )
+        writer.write("\r\n".join((*lines, "", "")).encode() + body)
+        try:
+            await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    def _reply(self, head: str) -> tuple[str, str]:
+        first, *fields = head.split("\r\n")
+        host = next((one.partition(":")[2].strip() for one in fields if one.lower().startswith("host:")), "")
+        # A page of the web that was led here by a name of its own is told nothing.
+        if host not in (f"localhost:{self.port}", f"127.0.0.1:{self.port}", f"[::1]:{self.port}"):
+            return "421 Misdirected Request", STRANGE
+        method, _, rest = first.partition(" ")
+        target = rest.partition(" ")[0]
+        if method != "GET" or urlsplit(target).path != PATH:
+            return "404 Not Found", STRANGE
+        found = self.take(target)
+        if found is None:
+            return "400 Bad Request", STRANGE
+        return "200 OK", REFUSED if found.error or not found.code else DONE
+
+
+@asynccontextmanager
+async def listening(port: int) -> AsyncIterator[Callback]:
+    """The page, on `port` (0 takes any that is free). Raises `LoginFailed` where it is taken."""
+    callback = Callback(port)
+    servers: list[asyncio.Server] = []
+    try:
+        first = await asyncio.start_server(callback.serve, "127.0.0.1", port, limit=LONGEST)
+        servers.append(first)
+        callback.port = first.sockets[0].getsockname()[1]
+        # Without IPv6 `localhost` is 127.0.0.1.
+        with suppress(OSError):
+            servers.append(await asyncio.start_server(callback.serve, "::1", callback.port, limit=LONGEST))
+        yield callback
+    except OSError as error:
+        if servers:
+            raise
+        raise LoginFailed(
+            f"port {port}, on which the browser would come back, is taken: {error.strerror}",
+            "end what listens there, or change `oauth.callbackPort`",
+        ) from error
+    finally:
+        for server in servers:
+            server.close()
