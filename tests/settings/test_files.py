@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from cockpit.errors import SettingsInvalid
 from cockpit.settings import files
 from cockpit.settings.atomic import write_atomically
-from cockpit.settings.files import MODES, add_user_word, environment, load, set_user_value, user_file
+from cockpit.settings.files import add_user_word, environment, load, set_user_value, user_file
+from cockpit.settings.schema import MODES
 
 
 def user(text: str) -> Path:
@@ -51,7 +52,7 @@ def test_each_layer_goes_over_the_one_below(root: Path, managed: Path) -> None:
     shared = project(root, 'mode = "ask"\n[limits]\nsteps = 40\n')
     local = project(root, 'mode = "plan"\n', "settings.local.toml")
     managed.write_text('[models]\ndefault = "c:d"\n', encoding="utf-8")
-    settings = load(str(root), trusted=True, flags={"limits": {"steps": 3}})
+    settings = load(str(root), trusted=True, flags={("limits", "steps"): ("--max-steps", 3)})
     assert settings.text("mode") == "plan"
     assert settings.number("limits.steps") == 3 and settings.number("limits.tokens") == 9
     assert settings.text("models.default") == "c:d"

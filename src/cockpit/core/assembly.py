@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cockpit.core import planning
-from cockpit.core.agent import Agent, Host
+from cockpit.core.agent import Agent, Host, stricter_mode
 from cockpit.core.approval import Approvals
 from cockpit.core.budget import Budget, Limits
 from cockpit.core.carrying import TOOL, carried
@@ -98,8 +98,8 @@ def _host(ground: Ground, past: Past, log: Log, redactor: Redactor) -> Host:
         results=StoredResults(ground.file.with_suffix("") / "results", redactor.exact),
         breaker=ground.breaker,
         state=str(ground.file.with_suffix("")),
-        model=options.model or past.model or settings.text("models.default"),
-        mode=options.mode or past.mode or _mode(settings),
+        model=_chosen_model(settings, options.model or past.model),
+        mode=_chosen_mode(settings, options.mode or past.mode),
         trusted=ground.trusted,
         limits=_limits(options.limits, settings),
         rules=rules_of(ground.root, ground.trusted),
@@ -174,6 +174,18 @@ def _given(options: Options) -> tuple[Rule, ...]:
     return (*denied, *(parse("allow", text, "--allow") for text in options.allow))
 
 
+def _chosen_model(settings: Settings, wanted: str) -> str:
+    """The model that was asked for, unless the machine's settings name one."""
+    own = settings.text("models.default")
+    return own if own and settings.is_managed("models.default") else wanted or own
+
+
+def _chosen_mode(settings: Settings, wanted: Mode | None) -> Mode:
+    """The mode that was asked for; where the machine's settings name one, the stricter of both."""
+    own = _mode(settings)
+    return stricter_mode(own, wanted) if settings.is_managed("mode") else wanted or own
+
+
 def _mode(settings: Settings) -> Mode:
     name = settings.text("mode", "ask")
     for mode in MODES:
@@ -183,22 +195,19 @@ def _mode(settings: Settings) -> Mode:
 
 
 def _limits(given: Limits, settings: Settings) -> Limits:
-    """The command line's limits, with the settings' where it says nothing."""
-    table = settings.table("limits")
-    default = Limits()
+    """The limits in force; those of the command line are a layer of the settings."""
+    stop_file = given.stop_file or settings.text("limits.stop_file")
 
-    def number(name: str) -> float | None:
-        value = table.get(name)
-        return float(value) if isinstance(value, int | float) else None
+    def whole(name: str) -> int | None:
+        value = settings.number(f"limits.{name}")
+        return None if value is None else int(value)
 
-    steps = number("steps")
-    calls, tokens = number("tool_calls"), number("tokens")
     return replace(
         given,
-        steps=given.steps if given.steps != default.steps else int(steps) if steps else given.steps,
-        tool_calls=given.tool_calls or (int(calls) if calls else None),
-        seconds=given.seconds or number("seconds"),
-        tokens=given.tokens or (int(tokens) if tokens else None),
-        money=given.money if given.money is not None else number("money"),
-        stop_file=given.stop_file or str(table.get("stop_file") or ""),
+        steps=given.steps and (whole("steps") or given.steps),
+        tool_calls=whole("tool_calls"),
+        seconds=settings.number("limits.seconds"),
+        tokens=whole("tokens"),
+        money=settings.number("limits.money"),
+        stop_file=stop_file,
     )

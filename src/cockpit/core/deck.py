@@ -16,7 +16,7 @@ from cockpit.core.catalog import Catalog, build
 from cockpit.core.checkpointing import Checkpointing
 from cockpit.core.code_panels import CodePanels
 from cockpit.core.opening import Past, begin, read
-from cockpit.core.options import Options
+from cockpit.core.options import Options, flags_of
 from cockpit.core.router import Breaker
 from cockpit.core.session import Session
 from cockpit.core.transcript import Header, Loaded, Transcript, load
@@ -174,7 +174,7 @@ class LocalDeck:
             return await asyncio.to_thread(self._build, root, trusted)
 
     def _build(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
-        settings = settings_files.load(root, trusted)
+        settings = settings_files.load(root, trusted, flags_of(self._options))
         # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
         policy = rules_in_force(root, trusted)
         settings = replace(settings, left_out=(*settings.left_out, *policy.left_out))

@@ -1,5 +1,6 @@
 """How a process was asked to run: what the command line says, for every session of its deck."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cockpit.core.budget import Limits
@@ -25,3 +26,18 @@ class Options:
     approval_seconds: float = 0.0
     record: str = ""
     takes_up: bool = True
+
+
+def flags_of(options: Options) -> Mapping[tuple[str, ...], tuple[str, object]]:
+    """The settings that the command line sets, each with its flag."""
+    given, usual = options.limits, Limits()
+    said: dict[tuple[str, ...], tuple[str, object]] = {
+        ("mode",): ("--mode", options.mode),
+        ("models", "default"): ("--model", options.model),
+        ("limits", "steps"): ("--max-steps", given.steps if given.steps != usual.steps else None),
+        ("limits", "tool_calls"): ("--max-tool-calls", given.tool_calls),
+        ("limits", "seconds"): ("--max-seconds", given.seconds),
+        ("limits", "tokens"): ("--max-tokens", given.tokens),
+        ("limits", "money"): ("--max-cost", given.money),
+    }
+    return {path: one for path, one in said.items() if one[1] is not None}

@@ -1,119 +1,30 @@
-"""Settings files, layered: managed > flags > local project > shared project > user > defaults.
+"""Settings files, layered: managed > flags > environment > local project > shared project > user > defaults.
 
-A project's files are read only in a trusted folder, and they can only tighten: what would loosen
-anything there is left out and said. Refuses keys it cannot read, naming file and key.
+A project's files are read only in a trusted folder, and they can only tighten. A file that cannot be used
+is refused, naming file, line and key. The keys themselves are in `schema`, the layering in `layers`.
 """
 
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeGuard, cast
+from typing import cast
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
-from cockpit.settings import plain
+from cockpit.settings import plain, toml_lines
 from cockpit.settings.atomic import write_atomically
-from cockpit.settings.known import strangers
+from cockpit.settings.layers import LayerName, LayerTable, Pile, misfits, value_at
+from cockpit.settings.layers import Settings as Settings
+from cockpit.settings.schema import DEFAULTS, KEYS, Key
+from cockpit.settings.schema import Path as KeyPath
 
-DEFAULTS: Mapping[str, object] = {
-    "mode": "ask",
-    "models": {"default": "", "fallback": [], "tiers": {}},
-    "limits": {"steps": 200},
-    "permissions": {"allow": [], "ask": [], "deny": []},
-    "plugins": {"disabled": []},
-}
 MANAGED = {
     "linux": "/etc/cockpit/settings.toml",
     "darwin": "/Library/Application Support/cockpit/settings.toml",
+    "win32": r"C:\ProgramData\cockpit\settings.toml",
 }
-# From the loosest to the tightest.
-MODES = ("full", "auto-edit", "ask", "plan", "deny")
-LOOSENING = (
-    ("permissions", "allow"),
-    ("models",),
-    ("plugins",),
-    ("projects",),
-    ("redaction",),
-    ("approvals",),
-    ("sandbox",),
-)
-# What each key that somebody reads must hold: a file that says otherwise is refused, because
-# `permissions = 1` would otherwise sweep the denials of a lower layer away.
-SHAPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    "mode": ((str,), "a word in quotes"),
-    "models": ((dict,), "a table"),
-    "models.default": ((str,), "a name in quotes"),
-    "models.fallback": ((list,), "a list of names"),
-    "models.tiers": ((dict,), "a table"),
-    "models.window": ((int,), "a number of tokens"),
-    "limits": ((dict,), "a table"),
-    **{f"limits.{name}": ((int,), "a whole number") for name in ("steps", "tool_calls", "tokens")},
-    **{f"limits.{name}": ((int, float), "a number") for name in ("seconds", "money", "session_money")},
-    "limits.stop_file": ((str,), "a path in quotes"),
-    "approvals": ((dict,), "a table"),
-    "approvals.seconds": ((int, float), "a number of seconds"),
-    "redaction": ((dict,), "a table"),
-    "redaction.file_reads": ((str,), "`raw` or `redacted`, in quotes"),
-    "permissions": ((dict,), "a table"),
-    "permissions.allow": ((list,), "a list of rules"),
-    "permissions.ask": ((list,), "a list of rules"),
-    "permissions.deny": ((list,), "a list of rules"),
-    "plugins": ((dict,), "a table"),
-    "plugins.disabled": ((list,), "a list of names"),
-    "agents": ((dict,), "a table"),
-    **{
-        f"agents.{name}": ((int,), "a whole number")
-        for name in ("limit", "depth", "steps", "tokens", "output")
-    },
-    "agents.seconds": ((int, float), "a number of seconds"),
-    "skills": ((dict,), "a table"),
-    "skills.disabled": ((list,), "a list of names"),
-    "hooks": ((dict,), "a table"),
-    "hooks.disabled": ((list,), "a list of names"),
-    "mcp": ((dict,), "a table"),
-    "mcp.disabled": ((list,), "a list of names"),
-    "mcp.connect_seconds": ((int, float), "a number of seconds"),
-    "mcp.call_seconds": ((int, float), "a number of seconds"),
-    "mcp.expose_tools": ((list,), "a list of names of tools"),
-    "projects": ((dict,), "a table"),
-    "sandbox": ((dict,), "a table"),
-    "sandbox.use": ((str,), "`auto`, `required` or `off`, in quotes"),
-    "sandbox.hosts": ((list,), "a list of names of hosts"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What is in force for one root.
-
-    `values` is a tree of tables. `sources` are the files that were read; `left_out` says, a
-    sentence each, what a project's file asked for and did not get.
-    """
-
-    values: Mapping[str, object]
-    sources: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-    def table(self, key: str) -> Mapping[str, object]:
-        """The table at dotted `key`, empty where there is none."""
-        value = _at(self.values, key)
-        return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-
-    def text(self, key: str, default: str = "") -> str:
-        value = _at(self.values, key)
-        return value if isinstance(value, str) else default
-
-    def number(self, key: str) -> float | None:
-        value = _at(self.values, key)
-        return float(value) if _is_number(value) else None
-
-    def words(self, key: str) -> tuple[str, ...]:
-        """The list of strings at `key`."""
-        value = _at(self.values, key)
-        return tuple(str(one) for one in value) if isinstance(value, list) else ()
 
 
 def user_file() -> Path:
@@ -125,28 +36,95 @@ def managed_file() -> Path:
     return Path(MANAGED.get(sys.platform, ""))
 
 
-def load(root: str, trusted: bool, flags: Mapping[str, object] | None = None) -> Settings:
-    """The settings in force for `root`. Raises `SettingsInvalid`."""
-    merged: dict[str, object] = _copy(DEFAULTS)
+def project_files(root: str) -> tuple[Path, Path]:
+    """The shared file of a project and the one that is only on this machine."""
+    folder = Path(root) / ".cockpit"
+    return folder / "settings.toml", folder / "settings.local.toml"
+
+
+def load(root: str, trusted: bool, flags: Mapping[KeyPath, tuple[str, object]] | None = None) -> Settings:
+    """The settings in force for `root`. `flags` maps a key to the flag that sets it and its value.
+
+    Raises `SettingsInvalid`, naming file and line.
+    """
+    pile = Pile()
+    pile.put(LayerTable("default", DEFAULTS))
     sources: list[str] = []
-    left_out: list[str] = []
-    project = Path(root) / ".cockpit"
-    layers: list[tuple[Path, bool]] = [(user_file(), False)]
+    for layer in layers(root, trusted, flags or {}):
+        for said in misfits(layer.table, layer):
+            raise SettingsInvalid(said, "docs/settings.md")
+        if layer.lines or layer.name:
+            sources.append(layer.name)
+        pile.put(layer, str(user_file()))
+    return Settings(pile.values, tuple(sources), tuple(pile.left_out), pile.origins)
+
+
+def layers(root: str, trusted: bool, flags: Mapping[KeyPath, tuple[str, object]]) -> Iterator[LayerTable]:
+    """What each layer above the defaults says, the lowest first. Raises `SettingsInvalid`."""
+    files: list[tuple[LayerName, Path]] = [("user", user_file())]
     if trusted:
-        layers += [(project / "settings.toml", True), (project / "settings.local.toml", True)]
+        files += [("project", path) for path in project_files(root)]
+    for name, path in files:
+        if (layer := read(path, name)) is not None:
+            yield layer
+    yield _named("environment", _from_environment(os.environ))
+    yield _named("flags", {path: (f"flag {flag}", value) for path, (flag, value) in flags.items()})
     managed = managed_file()
-    for path, is_project in layers:
-        table = _read(path)
-        if table is None:
-            continue
-        sources.append(str(path))
-        left_out += strangers(table, str(path))
-        _merge(merged, _tightened(table, merged, path, left_out) if is_project else table)
-    _merge(merged, flags or {})
-    if managed.is_absolute() and (table := _read(managed)) is not None:
-        sources.append(str(managed))
-        _merge(merged, table)
-    return Settings(merged, tuple(sources), tuple(left_out))
+    if managed.is_absolute() and (layer := read(managed, "managed")) is not None:
+        yield layer
+
+
+def read(path: Path, name: LayerName) -> LayerTable | None:
+    """One file with its lines, None where there is none. Raises `SettingsInvalid` for what is no TOML."""
+    try:
+        raw = plain.read_bytes(path)
+    except OSError:
+        return None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise SettingsInvalid(f"{path}:{line}: this is no UTF-8", "mend it or move it away") from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = toml_lines.broken_line(error, text)
+        said = f"{path}:{line}: this is no TOML: {error}"
+        raise SettingsInvalid(said, "mend it or move it away") from error
+    return LayerTable(name, table, str(path), toml_lines.lines(text))
+
+
+def _named(layer: LayerName, values: Mapping[KeyPath, tuple[str, object]]) -> LayerTable:
+    table: dict[str, object] = {}
+    for path, (_, value) in values.items():
+        inner = table
+        for part in path[:-1]:
+            inner = cast("dict[str, object]", inner.setdefault(part, {}))
+        inner[path[-1]] = value
+    return LayerTable(layer, table, names={path: name for path, (name, _) in values.items()})
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[KeyPath, tuple[str, object]]:
+    """What variables set: the process's own, never those of a folder's `.env`. An empty one sets nothing."""
+    found: dict[KeyPath, tuple[str, object]] = {}
+    for key in KEYS:
+        text = environment.get(key.variable, "").strip() if key.variable else ""
+        if text:
+            found[key.path] = (f"environment {key.variable}", value_of(key, text))
+    return found
+
+
+def value_of(key: Key, text: str) -> object:
+    """The value that `text` means for `key`: as TOML, else words between commas, else the text itself.
+
+    What does not fit is given back as it is, for the schema to refuse.
+    """
+    if key.kind in ("text", "choice"):
+        return text
+    try:
+        return cast("object", tomllib.loads(f"x = {text}")["x"])
+    except tomllib.TOMLDecodeError:
+        return [one.strip() for one in text.split(",") if one.strip()] if key.kind == "words" else text
 
 
 def set_user_value(key: str, value: object) -> None:
@@ -169,7 +147,8 @@ def add_user_word(parts: tuple[str, ...], word: str) -> None:
 
 def remove_user_word(parts: tuple[str, ...], word: str) -> bool:
     """Take `word` out of the list at `parts` of the user's file; whether it stood there."""
-    words = _at(_read(user_file()) or {}, parts)
+    layer = read(user_file(), "user")
+    words = value_at(layer.table, parts) if layer is not None else None
     if not isinstance(words, list) or word not in words:
         return False
     _edit_user_file(list(parts), lambda old: [one for one in cast("list[object]", old) if one != word])
@@ -224,77 +203,3 @@ def dotenv(path: Path) -> dict[str, str]:
             value = value.partition(" #")[0].rstrip()
         found[name.strip()] = value
     return found
-
-
-def _read(path: Path) -> dict[str, object] | None:
-    try:
-        raw = plain.read_bytes(path)
-    except OSError:
-        return None
-    try:
-        table = tomllib.loads(raw.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
-    for key, (kinds, words) in SHAPES.items():
-        value = _at(table, key)
-        # A bool is an int to Python, not to a person.
-        if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
-            raise SettingsInvalid(f"{path}: `{key}` must be {words}, not {value!r}", "docs/settings.md")
-    return table
-
-
-def _tightened(
-    table: dict[str, object], in_force: Mapping[str, object], path: Path, left_out: list[str]
-) -> dict[str, object]:
-    """What a project's file may say: nothing that is looser than what is in force without it."""
-    kept = _copy(table)
-    mode, own = kept.get("mode"), in_force.get("mode")
-    if mode is not None and (mode not in MODES or own not in MODES or MODES.index(mode) < MODES.index(own)):
-        del kept["mode"]
-        left_out.append(f"{path}: `mode = {mode!r}` left out; a project can only tighten")
-    for keys in LOOSENING:
-        inner = _at(kept, ".".join(keys[:-1])) if keys[:-1] else kept
-        if isinstance(inner, dict) and keys[-1] in inner:
-            del inner[keys[-1]]
-            left_out.append(f"{path}: `{'.'.join(keys)}` left out; set it in {user_file()}")
-    limits = cast("dict[str, object]", kept.get("limits") or {})
-    for name in [name for name in limits if not _is_tighter(limits[name], _at(in_force, f"limits.{name}"))]:
-        del limits[name]
-        left_out.append(f"{path}: `limits.{name}` left out; a project can only tighten")
-    return kept
-
-
-def _is_tighter(value: object, own: object) -> bool:
-    """Whether a limit (or a stop file where there is none) takes nothing away."""
-    if isinstance(value, str) or own is None:
-        return own is None
-    return _is_number(value) and _is_number(own) and value <= own
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _at(table: Mapping[str, object], key: str | tuple[str, ...]) -> object:
-    """What stands at dotted `key` (or at a path of keys), None where nothing does."""
-    value: object = table
-    for part in key.split(".") if isinstance(key, str) else key:
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(part)
-    return value
-
-
-def _copy(table: Mapping[str, object]) -> dict[str, object]:
-    return {key: _copy(one) if isinstance(one, Mapping) else one for key, one in table.items()}
-
-
-def _merge(into: dict[str, object], table: Mapping[str, object]) -> None:
-    for key, value in table.items():
-        inner = into.get(key)
-        if isinstance(value, Mapping) and isinstance(inner, dict):
-            _merge(inner, value)
-        elif isinstance(value, list) and isinstance(inner, list) and key in ("ask", "deny", "disabled"):
-            into[key] = [*inner, *(one for one in value if one not in inner)]
-        else:
-            into[key] = _copy(value) if isinstance(value, Mapping) else value

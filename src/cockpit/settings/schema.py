@@ -1,0 +1,215 @@
+"""Every key of a settings file: what it holds, what it is where nobody says, who may set it. Reads no file.
+
+A part `*` of a key stands for any name. `project` keys may stand in a project's file, where they only
+tighten; all others are the person's own.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["text", "choice", "whole", "number", "words", "table"]
+Path: TypeAlias = tuple[str, ...]
+# From the loosest to the tightest.
+MODES = ("full", "auto-edit", "ask", "plan", "deny")
+TIERS = ("fast", "default", "medium", "strong")
+WORDS: Mapping[Kind, str] = {
+    "text": "text in quotes",
+    "choice": "a word in quotes",
+    "whole": "a whole number from 0 on",
+    "number": "a number from 0 on",
+    "words": "a list of words in quotes",
+    "table": "a table",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key by its dotted `name`. `default` None: nothing is set. `live` False: what is changed while a
+    session runs holds from the next session on. `grows`: every layer adds to the list."""
+
+    name: str
+    kind: Kind
+    default: object = None
+    about: str = ""
+    project: bool = False
+    choices: tuple[str, ...] = ()
+    live: bool = True
+    grows: bool = False
+
+    @property
+    def path(self) -> Path:
+        return tuple(self.name.split("."))
+
+    @property
+    def wanted(self) -> str:
+        """What its value must be, for people."""
+        return f"one of {', '.join(self.choices)}" if self.choices else WORDS[self.kind]
+
+    @property
+    def variable(self) -> str:
+        """The variable of the environment that sets it; empty for a table."""
+        if self.kind == "table" or "*" in self.name:
+            return ""
+        return SHORT.get(self.name, f"COCKPIT_{self.name.replace('.', '_').upper()}")
+
+    def misfit(self, value: object) -> bool:
+        """Whether `value` is of another shape. A bool is an int to Python, not to a person."""
+        match self.kind:
+            case "text":
+                return not isinstance(value, str)
+            case "choice":
+                return value not in self.choices
+            case "whole":
+                return isinstance(value, bool) or not isinstance(value, int) or value < 0
+            case "number":
+                return isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0
+            case "words":
+                return not isinstance(value, list) or not all(isinstance(one, str) for one in value)
+            case "table":
+                return not isinstance(value, dict)
+
+
+SHORT: Mapping[str, str] = {"models.default": "COCKPIT_MODEL", "limits.stop_file": "COCKPIT_STOP_FILE"}
+
+
+def _table(name: str, about: str = "") -> Key:
+    return Key(name, "table", None, about)
+
+
+def _limit(name: str, kind: Kind, default: object, about: str) -> Key:
+    return Key(f"limits.{name}", kind, default, about, project=True, live=False)
+
+
+def _rules(level: str, about: str, project: bool) -> Key:
+    return Key(f"permissions.{level}", "words", [], about, project, grows=project)
+
+
+def _off(name: str, what: str, project: bool) -> Key:
+    return Key(f"{name}.disabled", "words", [], f"{what} that are switched off", project, grows=True)
+
+
+KEYS: tuple[Key, ...] = (
+    Key("mode", "choice", "ask", "the permission mode of new sessions", True, MODES, live=False),
+    _table("models"),
+    Key("models.default", "text", "", "the model of new sessions, as provider:model", live=False),
+    Key("models.fallback", "words", [], "models that are asked in order when that one fails"),
+    Key("models.tiers", "table", {}, "what fast, default, medium and strong mean"),
+    *(Key(f"models.tiers.{tier}", "text", None, f"the model of the tier {tier}") for tier in TIERS),
+    Key("models.window", "whole", None, "tokens of the context window, where the model's own is wrong"),
+    _table("limits"),
+    _limit("steps", "whole", 200, "model requests of one turn"),
+    _limit("tool_calls", "whole", None, "tool calls of one turn"),
+    _limit("seconds", "number", None, "wall time of one turn"),
+    _limit("tokens", "whole", None, "tokens of one turn, in and out together"),
+    _limit("money", "number", None, "US dollars of one turn"),
+    _limit("session_money", "number", None, "US dollars of one session"),
+    _limit("stop_file", "text", None, "a turn ends when this file is there"),
+    _table("approvals"),
+    Key("approvals.seconds", "number", None, "an approval nobody answers in this time is a no", live=False),
+    _table("permissions"),
+    _rules("allow", "rules that answer an ask with yes", project=False),
+    _rules("ask", "rules that turn an allow into an ask", project=True),
+    _rules("deny", "rules that refuse, in every mode", project=True),
+    _table("redaction"),
+    Key(
+        "redaction.file_reads",
+        "choice",
+        "redacted",
+        "whether known secrets stay in what tools read of files",
+        choices=("redacted", "raw"),
+        live=False,
+    ),
+    _table("sandbox"),
+    Key(
+        "sandbox.use",
+        "choice",
+        "auto",
+        "whether commands run in a sandbox",
+        choices=("auto", "required", "off"),
+        live=False,
+    ),
+    Key("sandbox.hosts", "words", [], "hosts that a command with the network may reach; none: all"),
+    _table("agents"),
+    Key("agents.limit", "whole", None, "subagents that run at once"),
+    Key("agents.depth", "whole", None, "how deep subagents may open others"),
+    Key("agents.steps", "whole", None, "model requests of a subagent"),
+    Key("agents.tokens", "whole", None, "tokens of a subagent, in and out together"),
+    Key("agents.output", "whole", None, "characters of a subagent's report"),
+    Key("agents.seconds", "number", None, "wall time of a subagent"),
+    _table("skills"),
+    _off("skills", "skills", project=True),
+    _table("hooks"),
+    _off("hooks", "hooks", project=False),
+    _table("mcp"),
+    _off("mcp", "MCP servers", project=True),
+    Key("mcp.connect_seconds", "number", None, "how long a server may take to start"),
+    Key("mcp.call_seconds", "number", None, "how long a call may take"),
+    Key("mcp.expose_tools", "words", None, "tools that `cockpit mcp-serve` offers"),
+    _table("plugins", "what a plugin gets as its own table"),
+    Key("plugins.disabled", "words", [], "plugins that are not loaded", grows=True, live=False),
+    _table("plugins.*"),
+    _table("projects", "rules for one folder, by real path"),
+    _table("projects.*"),
+    _table("projects.*.permissions"),
+    *(Key(f"projects.*.permissions.{level}", "words") for level in ("allow", "ask", "deny")),
+)
+BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+# Below these anything may stand: a plugin knows its own keys.
+OPEN = ("plugins.*",)
+
+
+def _defaults() -> dict[str, object]:
+    made: dict[str, object] = {}
+    for key in KEYS:
+        if key.default is None:
+            continue
+        table = made
+        for part in key.path[:-1]:
+            inner = table.setdefault(part, {})
+            assert isinstance(inner, dict)
+            table = inner
+        table[key.path[-1]] = key.default
+    return made
+
+
+DEFAULTS: Mapping[str, object] = _defaults()
+
+
+def find(path: Path) -> Key | None:
+    """The key that `path` is, None where there is none."""
+    any_name = (path[0], "*", *path[2:]) if len(path) > 1 else path
+    return BY_NAME.get(".".join(path)) or BY_NAME.get(".".join(any_name))
+
+
+def is_open(path: Path) -> bool:
+    """Whether `path` lies in a table whose keys are somebody else's to know."""
+    table = find(path[:2]) if len(path) > 2 else None
+    return table is not None and table.name in OPEN
+
+
+def walk(table: Mapping[str, object], above: Path = ()) -> Iterator[tuple[Path, object, Key | None]]:
+    """Every key of a file that is the schema's to judge, with what it is there; tables before what is in
+    them. What stands below an unknown key is not looked at."""
+    for name, value in table.items():
+        path = (*above, name)
+        key = find(path)
+        yield path, value, key
+        if key is not None and key.kind == "table" and isinstance(value, Mapping) and key.name not in OPEN:
+            yield from walk(value, path)
+
+
+def nearest(path: Path) -> str:
+    """What to do about a key that is none: the one that may have been meant."""
+    name = dotted(path)
+    known = [key.name for key in KEYS if "*" not in key.name and len(key.path) == len(path)]
+    if len(path) > 1:
+        known = [one for one in known if one.startswith(f"{path[0]}.")] or known
+    near = difflib.get_close_matches(name, known or list(BY_NAME), 1, 0.5)
+    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}"
+
+
+def dotted(path: Path) -> str:
+    """`path` as it is written in TOML."""
+    return ".".join(one if one.replace("-", "").replace("_", "").isalnum() else f'"{one}"' for one in path)

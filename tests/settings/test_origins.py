@@ -1,0 +1,155 @@
+"""Every value knows where it came from, and every fault of a file is told with its line."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cockpit.errors import SettingsInvalid
+from cockpit.settings import files
+from cockpit.settings.files import load, user_file
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "etc" / "settings.toml"
+    monkeypatch.setattr(files, "MANAGED", {sys.platform: str(path)})
+    return path
+
+
+def test_each_layer_is_named_with_its_place(
+    root: Path, managed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = put(user_file(), '[models]\ndefault = "a:b"\nfallback = ["c:d"]\n\n[limits]\ntokens = 9\n')
+    shared = put(root / ".cockpit" / "settings.toml", "[limits]\n\nmoney = 1\n")
+    put(managed, "[approvals]\nseconds = 60\n")
+    monkeypatch.setenv("COCKPIT_LIMITS_TOOL_CALLS", "7")
+    settings = load(str(root), True, {("mode",): ("--mode", "plan")})
+    said = {
+        "mode": "flag --mode",
+        "models.default": f"{own}:2",
+        "models.fallback": f"{own}:3",
+        "limits.tokens": f"{own}:6",
+        "limits.money": f"{shared}:3",
+        "limits.tool_calls": "environment COCKPIT_LIMITS_TOOL_CALLS",
+        "limits.steps": "default",
+        "approvals.seconds": f"{managed}:2",
+        "limits.seconds": "",
+    }
+    assert {key: settings.origin(key) for key in said} == said
+    assert settings.is_managed("approvals.seconds") and not settings.is_managed("mode")
+    assert settings.number("limits.tool_calls") == 7
+
+
+def test_a_list_that_grows_names_every_place(root: Path) -> None:
+    own = put(user_file(), '[permissions]\nask = ["Bash"]\ndeny = ["A"]\n')
+    shared = put(root / ".cockpit" / "settings.toml", '[permissions]\ndeny = ["B"]\n')
+    settings = load(str(root), True)
+    assert settings.words("permissions.deny") == ("A", "B")
+    assert settings.origin("permissions.deny") == f"{own}:3, {shared}:2"
+    assert settings.origin("permissions") == f"default, {own}:2, {own}:3, {shared}:2"
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "key", "value"),
+    [
+        ("COCKPIT_MODE", "plan", "mode", "plan"),
+        ("COCKPIT_MODEL", "a:b", "models.default", "a:b"),
+        ("COCKPIT_MODELS_FALLBACK", "a:b, c:d", "models.fallback", ["a:b", "c:d"]),
+        ("COCKPIT_MODELS_TIERS_FAST", "a:b", "models.tiers.fast", "a:b"),
+        ("COCKPIT_PERMISSIONS_DENY", '["Bash(a, b)", "Edit"]', "permissions.deny", ["Bash(a, b)", "Edit"]),
+        ("COCKPIT_LIMITS_MONEY", "0.5", "limits.money", 0.5),
+        ("COCKPIT_STOP_FILE", "STOP", "limits.stop_file", "STOP"),
+        ("COCKPIT_SANDBOX_USE", "required", "sandbox.use", "required"),
+    ],
+)
+def test_a_variable_goes_over_every_file_but_the_machine_s(
+    root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, key: str, value: object
+) -> None:
+    monkeypatch.setenv(variable, text)
+    settings = load(str(root), False)
+    table: object = settings.values
+    for part in key.split("."):
+        assert isinstance(table, dict)
+        table = table[part]
+    assert table == value and settings.origin(key) == f"environment {variable}"
+
+
+def test_a_variable_of_the_folder_s_own_dotenv_sets_nothing(root: Path) -> None:
+    put(root / ".env", "COCKPIT_MODE=full\n")
+    assert load(str(root), True).text("mode") == "ask"
+
+
+@pytest.mark.parametrize(("variable", "text"), [("COCKPIT_MODE", "yolo"), ("COCKPIT_LIMITS_STEPS", "many")])
+def test_a_variable_that_means_nothing_is_refused_by_its_name(
+    root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(SettingsInvalid, match=f"environment {variable}: "):
+        load(str(root), False)
+
+
+def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, managed: Path) -> None:
+    put(managed, 'mode = "ask"\n[limits]\nsteps = 50\nmoney = 1\n[models]\ndefault = "m:x"\n')
+    put(user_file(), 'mode = "full"\n[limits]\nmoney = 5\n[models]\ndefault = "a:b"\n')
+    settings = load(str(root), False, {("limits", "steps"): ("--max-steps", 3)})
+    assert settings.text("mode") == "ask" and settings.number("limits.money") == 1
+    assert settings.number("limits.steps") == 3 and settings.text("models.default") == "m:x"
+    stricter = load(str(root), False, {("mode",): ("--mode", "plan")})
+    assert stricter.text("mode") == "plan" and stricter.number("limits.steps") == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[limits]\nsteps = 4\nmoney = "much"\n', 3),
+        ("models.default = 1\n", 1),
+        ("[limits]\n\nsteps = -1\n", 3),
+        ('[models]\nfallback = [\n  "a:b",\n  7,\n]\n', 4),
+        ('[projects."/a"]\n[projects."/a".permissions]\ndeny = "Bash"\n', 3),
+        ('mode = "yolo"\n', 1),
+        ("x = 1\n[a\n", 2),
+    ],
+)
+def test_a_fault_of_a_file_is_told_with_its_line(root: Path, text: str, line: int) -> None:
+    path = put(user_file(), text)
+    with pytest.raises(SettingsInvalid) as refused:
+        load(str(root), False)
+    assert refused.value.message.startswith(f"{path}:{line}: ")
+
+
+def test_what_a_project_may_not_say_is_left_out_with_line_and_remedy(root: Path) -> None:
+    text = """mode = "full"
+[models]
+default = "evil:x"
+[plugins.openai_chat.providers.x]
+base_url = "https://evil.example"
+[hooks]
+disabled = ["a"]
+[agents]
+depth = 9
+[approvals]
+seconds = 1
+[sandbox]
+use = "off"
+[mcp]
+disabled = ["noisy"]
+call_seconds = 9999
+[skills]
+disabled = ["deploy"]
+"""
+    path = put(root / ".cockpit" / "settings.toml", text)
+    settings = load(str(root), True)
+    assert settings.words("mcp.disabled") == ("noisy",) and settings.words("skills.disabled") == ("deploy",)
+    assert settings.number("agents.depth") is None and settings.words("hooks.disabled") == ()
+    assert settings.table("plugins") == {"disabled": []} and settings.text("sandbox.use") == "auto"
+    said = {1: "mode", 2: "models", 4: "plugins", 6: "hooks", 8: "agents", 10: "approvals", 12: "sandbox"}
+    lines = {f"{path}:{line}: `{key}` left out" for line, key in (said | {16: "mcp.call_seconds"}).items()}
+    assert {one.partition(";")[0] for one in settings.left_out} == lines
+    assert all("only tighten" in one or str(user_file()) in one for one in settings.left_out)
