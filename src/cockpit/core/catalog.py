@@ -4,6 +4,7 @@ Within one layer the same name twice is an error that names both plugins; a high
 plugin < user < project) hides a lower one. Plugins' code runs here in a worker thread.
 """
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from typing import TypeVar, cast
 import pluggy
 
 from cockpit import paths
-from cockpit.plugin.discovery import Found
+from cockpit.core.metering import Meter
+from cockpit.plugin.discovery import Found, place_of
 from cockpit.plugin.hookspecs import HOOKS
 from cockpit.plugin.origin import Layer, Origin, Unloaded
 from cockpit.plugin.tools import Tool
@@ -40,18 +42,22 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PluginState:
-    """A plugin after registration: `found.state` turns to failed when a hook of it raised."""
+    """A plugin after registration: `found.state` turns to failed when a hook of it raised.
+
+    `hooks` are the seconds that each of its hooks took, beside `found.seconds` for loading it.
+    """
 
     found: Found
     registers: tuple[str, ...] = ()
     seconds: float = 0.0
+    hooks: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything registered for a root. Built whole, never changed: a reload builds another.
 
-    `unloaded` are, by hook, the files that gave no value.
+    `unloaded` are, by hook, the files that gave no value. `meter` counts what calls cost from now on.
     """
 
     entries: tuple[Entry, ...]
@@ -59,6 +65,7 @@ class Catalog:
     warnings: tuple[str, ...]
     by_hook: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     unloaded: Mapping[str, tuple[Unloaded, ...]] = field(default_factory=dict)
+    meter: Meter = field(default_factory=Meter)
 
     def all(self, cls: type[T]) -> tuple[T, ...]:
         """Every value of a class that no higher layer hides, in the order of registration."""
@@ -87,7 +94,8 @@ class _Collector:
     layer: Layer
     scope: Scope
     on_change: Callable[[], None]
-    entries: list[Entry]
+    meter: Meter
+    entries: list[Entry] = field(default_factory=list)
     unloaded: list[Unloaded] = field(default_factory=list)
 
     def __call__(self, value: object) -> None:
@@ -114,7 +122,8 @@ class _Collector:
             layer = origin.layer
         else:
             origin = None
-        self.entries.append(Entry(self.hook, name_of(value), value, self.plugin, layer, origin=origin))
+        name, value = name_of(value), self.meter.metered(value, self.plugin, self.hook)
+        self.entries.append(Entry(self.hook, name, value, self.plugin, layer, origin=origin))
 
 
 def build(
@@ -125,8 +134,10 @@ def build(
     environment: Mapping[str, str],
     trusted: bool,
     on_change: Callable[[], None],
+    meter: Meter | None = None,
 ) -> Catalog:
     """Ask every loaded plugin what it registers for `root`. Runs foreign code: call it in a thread."""
+    meter = Meter() if meter is None else meter
     entries: list[Entry] = []
     states: list[PluginState] = []
     warnings: list[str] = []
@@ -138,20 +149,17 @@ def build(
                 warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
             continue
         scope = scope_of(plugin.name, root, settings, environment, trusted)
-        mine: list[Entry] = []
-        started = time.perf_counter()
-        failures = _ask(manager, plugin, scope, on_change, mine, unloaded)
-        warnings += [f"plugin {plugin.name} ({plugin.distribution}): {one}" for one in failures]
-        state = replace(plugin, state="failed", reason="; ".join(failures)) if failures else plugin
-        names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in mine)
-        states.append(PluginState(state, names, plugin.seconds + time.perf_counter() - started))
+        state, mine = _asked(manager, plugin, scope, on_change, meter, unloaded)
+        if state.found.state == "failed":
+            warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
+        states.append(state)
         entries += mine
     kept = _layered(entries, warnings)
     by_hook: dict[str, dict[str, Entry]] = {hook: {} for hook in HOOKS}
     for entry in kept:
         by_hook[entry.hook][entry.name] = entry
     warnings += _faults(kept, unloaded)
-    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded)
+    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded, meter)
 
 
 def _faults(kept: list[Entry], unloaded: Mapping[str, tuple[Unloaded, ...]]) -> list[str]:
@@ -176,32 +184,48 @@ def scope_of(
     )
 
 
-def _ask(
+def _asked(
     manager: pluggy.PluginManager,
     plugin: Found,
     scope: Scope,
     on_change: Callable[[], None],
-    entries: list[Entry],
+    meter: Meter,
     unloaded: dict[str, tuple[Unloaded, ...]],
-) -> list[str]:
+) -> tuple[PluginState, list[Entry]]:
+    """What one plugin registers, hook by hook, and what each took."""
     module = manager.get_plugin(plugin.name)
     layer: Layer = "built-in" if plugin.is_ours else "plugin"
+    entries: list[Entry] = []
     failures: list[str] = []
+    took: dict[str, float] = {}
+    trace = ""
     for hook in HOOKS:
-        caller = getattr(manager.hook, hook)
-        for one in caller.get_hookimpls():
+        for one in getattr(manager.hook, hook).get_hookimpls():
             if one.plugin is not module:
                 continue
-            register = _Collector(hook, plugin.name, layer, scope, on_change, entries)
+            register = _Collector(hook, plugin.name, layer, scope, on_change, meter, entries)
             given = {"register": register, "scope": scope}
+            started = time.perf_counter()
             try:
-                one.function(*(given[name] for name in one.argnames))
+                _refuse_a_coroutine(one.function(*(given[name] for name in one.argnames)))
             # Foreign code: one hook that raises leaves the plugin's others and everybody else's.
             except Exception as error:
                 failures.append(f"{hook}: {type(error).__name__}: {error}")
+                trace = trace or place_of(error.__traceback__)
+            took[hook] = time.perf_counter() - started
             if register.unloaded:
                 unloaded[hook] = (*unloaded.get(hook, ()), *register.unloaded)
-    return failures
+    if failures:
+        plugin = replace(plugin, state="failed", reason="; ".join(failures), trace=trace)
+    names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in entries)
+    return PluginState(plugin, names, plugin.seconds + sum(took.values()), took), entries
+
+
+def _refuse_a_coroutine(answer: object) -> None:
+    """A hook that is `async def` has done nothing: nobody awaits it."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise TypeError("it is `async def`; hooks are plain functions, what they register may be async")
 
 
 def _layered(entries: list[Entry], warnings: list[str]) -> list[Entry]:

@@ -15,6 +15,7 @@ from cockpit.core.assembly import Ground, assemble, rules_of
 from cockpit.core.catalog import Catalog, build
 from cockpit.core.checkpointing import Checkpointing
 from cockpit.core.code_panels import CodePanels
+from cockpit.core.metering import Meter
 from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options, flags_of
 from cockpit.core.router import Breaker
@@ -52,6 +53,7 @@ class LocalDeck:
         self._panels: dict[str, CodePanels] = {}
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
+        self._meter = Meter()
         self._probing: dict[str, asyncio.Task[None]] = {}
         self._loading = asyncio.Lock()
         self._reloading: dict[str, asyncio.Task[None]] = {}
@@ -182,7 +184,9 @@ class LocalDeck:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
         manager, found = self._plugins
         environment: Mapping[str, str] = settings_files.environment(root, trusted)
-        catalog = build(manager, found, root, settings, environment, trusted, lambda: self._changed(root))
+        catalog = build(
+            manager, found, root, settings, environment, trusted, lambda: self._changed(root), self._meter
+        )
         return settings, catalog
 
     def _trusted(self, root: str) -> bool:

@@ -4,16 +4,17 @@ import asyncio
 from typing import assert_never
 
 from cockpit.core.agent import Agent
-from cockpit.core.catalog import Entry
+from cockpit.core.catalog import Entry, PluginState
 from cockpit.core.checkpoint_rows import checkpoints
 from cockpit.core.code import about_code
 from cockpit.core.context import table
 from cockpit.core.ledger import refusals
+from cockpit.core.metering import Spent
 from cockpit.core.rewinding import gone_turns
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
-from cockpit.plugin.hookspecs import HOOKS
 from cockpit.errors import CockpitError
+from cockpit.plugin.hookspecs import HOOKS
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Command, Mention
 from cockpit.protocol.code import FileText, Navigate, Place, Problems, Servers, Symbols
@@ -21,9 +22,9 @@ from cockpit.protocol.content import Diff
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import (
-    ChangeRows,
     AgentEventRows,
     AgentEvents,
+    ChangeRows,
     Changes,
     Checkpoints,
     CommandRow,
@@ -77,9 +78,9 @@ async def answer(agent: Agent, query: Query) -> Reply:
             return await checkpoints(agent, query)
         case Output(handle, cursor):
             return _output(agent, handle, cursor)
-        case Plugins():
         case AgentEvents():
             return _events_of(agent, query)
+        case Plugins():
             return _plugins(agent)
         case Settings():
             return _settings(agent)
@@ -89,7 +90,6 @@ async def answer(agent: Agent, query: Query) -> Reply:
             assert_never(query)
 
 
-async def _complete(agent: Agent, query: Complete) -> Reply:
 def _events_of(agent: Agent, query: AgentEvents) -> Reply:
     try:
         path = agent.agents.find(query.agent).id
@@ -99,6 +99,7 @@ def _events_of(agent: Agent, query: AgentEvents) -> Reply:
     return AgentEventRows(rows, rows[-1].seq if rows else query.cursor)
 
 
+async def _complete(agent: Agent, query: Complete) -> Reply:
     typed = query.text[: query.cursor]
     start = max(typed.rfind(query.trigger), 0)
     word = typed[start + 1 :]
@@ -178,10 +179,24 @@ def _plugins(agent: Agent) -> PluginRows:
             one.registers,
             one.found.reason,
             round(one.seconds * 1000, 1),
+            {hook.removeprefix("register_"): _milliseconds(took) for hook, took in one.hooks.items()},
+            {hook.removeprefix("register_"): spent.calls for hook, spent in _spent(agent, one).items()},
+            {
+                hook.removeprefix("register_"): _milliseconds(spent.seconds)
+                for hook, spent in _spent(agent, one).items()
+            },
         )
         for one in agent.host.catalog.plugins
     ]
     return PluginRows(tuple(rows))
+
+
+def _spent(agent: Agent, plugin: PluginState) -> dict[str, Spent]:
+    return {hook: one for hook, one in agent.host.catalog.meter.of(plugin.found.name).items() if one.calls}
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 2)
 
 
 def _settings(agent: Agent) -> SettingsTable:

@@ -1,7 +1,7 @@
 """Queries: questions to a session that only read, can be cancelled, and leave no trace."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from cockpit.protocol.code import (
@@ -183,7 +183,9 @@ class Plugins:
 
 @dataclass(frozen=True, slots=True)
 class PluginRow:
-    """A plugin; `milliseconds` is the time it took to load and register."""
+    """A plugin; `milliseconds` is the time it took to load and register, `hooks` the part of each of its
+    hooks. `calls` and `spent` are how often, and how many milliseconds in all, its guards, deciders, context
+    sources and observers were asked since."""
 
     name: str
     distribution: str
@@ -192,6 +194,9 @@ class PluginRow:
     registers: tuple[str, ...]
     reason: str
     milliseconds: float
+    hooks: Mapping[str, float] = field(default_factory=dict)
+    calls: Mapping[str, int] = field(default_factory=dict)
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +264,12 @@ Query: TypeAlias = (
     | Refusals
     | Checkpoints
     | Output
+    | AgentEvents
     | Plugins
     | Settings
     | Listing
 )
 Reply: TypeAlias = (
-    | AgentEvents
     Completions
     | CommandRows
     | SymbolRows
@@ -277,9 +282,9 @@ Reply: TypeAlias = (
     | RefusalRows
     | CheckpointRows
     | OutputPage
+    | AgentEventRows
     | PluginRows
     | SettingsTable
     | ListingRows
     | Refused
 )
-    | AgentEventRows

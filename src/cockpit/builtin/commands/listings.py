@@ -97,12 +97,15 @@ async def _plugins(invoked: Invoked, context: Context) -> CommandAnswer:
             row.name,
             row.state,
             f"{row.milliseconds:.0f} ms",
+            ", ".join(f"{hook} {took:.1f}" for hook, took in row.hooks.items()),
+            ", ".join(f"{hook} {times}x {row.spent.get(hook, 0):.1f}" for hook, times in row.calls.items()),
             row.reason or ", ".join(row.registers),
             f"{row.distribution} {row.version}",
         )
         for row in rows
     )
-    return Show((_table(f"{len(shown)} plugins", ("name", "state", "took", "registers", "from"), shown),))
+    columns = ("name", "state", "took", "ms per hook", "ms in calls", "registers", "from")
+    return Show((_table(f"{len(shown)} plugins", columns, shown),))
 
 
 async def _permissions(invoked: Invoked, context: Context) -> CommandAnswer:
