@@ -4,19 +4,19 @@ A call is never parted from its result, and at least four messages stay as they 
 summaries in a row end the trying (a person can still ask with /compact).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from cockpit.core.agent import Agent
-from cockpit.core.guards import pass_through
+from cockpit.core.guards import ask_guards
 from cockpit.core.history import PREVIEW, Entry
 from cockpit.core.router import OFFLINE
 from cockpit.core.sent import text_of, tokens_of
-from cockpit.core.view import CompletingModels, context_of
+from cockpit.core.view import CompletingModels
 from cockpit.plugin.models import ModelFailed, ModelRequest
-from cockpit.plugin.safety import Guard, Guarded
+from cockpit.plugin.safety import Guarded
 from cockpit.protocol.content import Text
-from cockpit.protocol.events import ContextCompacted, Warned
-from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
+from cockpit.protocol.events import ContextCompacted, MessageFinished, Warned
+from cockpit.protocol.messages import AssistantMessage, Json, ToolMessage, UserMessage
 
 FULL = 0.8
 TAIL_TOKENS = (6_000, 20_000)
@@ -56,7 +56,8 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
     if kept_from is None:
         return False
     older = [entry for entry in agent.history.entries if entry.seq < kept_from and entry.state != "dropped"]
-    summary = await _summary(agent, older, focus)
+    facts: dict[str, Json] = {"trigger": "manual" if asked else "auto", "focus": focus}
+    summary = await _summary(agent, older, facts)
     if summary is None:
         agent.failed_compactions += 1
         return False
@@ -64,7 +65,20 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
     agent.context_tokens = 0
     freed = sum(tokens_of(text_of(entry.message)) for entry in older) - tokens_of(summary)
     agent.host.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
+    await _tell_guards(agent, summary, facts)
     return True
+
+
+async def _tell_guards(agent: Agent, summary: str, facts: Mapping[str, Json]) -> None:
+    """What guards add to a conversation that begins anew with its summary."""
+    passed = await ask_guards(agent, Guarded("compacted", summary, facts=facts))
+    added = list(passed.added)
+    if not agent.depth:
+        again: dict[str, Json] = {"source": "compact", "model": agent.host.model}
+        added += (await ask_guards(agent, Guarded("session_start", facts=again))).added
+    for text in added:
+        said = MessageFinished(agent.host.new_id(), UserMessage((Text(text),)))
+        agent.host.log.emit(said, agent.path)
 
 
 def _prune(agent: Agent, before: int) -> bool:
@@ -112,19 +126,19 @@ def _may_begin(entries: list[Entry], at: int) -> bool:
     return isinstance(entries[at].message, UserMessage | AssistantMessage)
 
 
-async def _summary(agent: Agent, older: list[Entry], focus: str) -> str | None:
+async def _summary(agent: Agent, older: list[Entry], facts: Mapping[str, Json]) -> str | None:
     """The older part in words: a model's, or plain extracts where no model can."""
     lines = [_line(entry) for entry in older]
     if agent.history.summary:
         lines.insert(0, f"Earlier summary: {agent.history.summary}")
     budget = 4 * max(1_000, agent.window() // 2)
     text = "\n\n".join(lines)[-budget:]
-    guarded = Guarded("compaction", text)
     warn = _warn(agent)
-    passed = await pass_through(agent.host.catalog.all(Guard), guarded, context_of(agent), warn)
-    if passed.refusal:
-        warn(f"the summary was refused by {passed.refusal}")
+    passed = await ask_guards(agent, Guarded("compaction", text, facts=facts))
+    if said := passed.refusal or passed.halt:
+        warn(f"the summary was refused by {said}")
         return None
+    focus = facts["focus"]
     wanted = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
     request = ModelRequest("", wanted, (UserMessage((Text(passed.guarded.text),)),), max_tokens=2_000)
     if agent.choices()[0].provider.name == OFFLINE:

@@ -181,6 +181,7 @@ def begin(session: Session, past: Past, reports: tuple[str, ...], takes_up: bool
     calls = mend(past, log)
     session.observers.keep(host.catalog.all(Observer))
     session.residents.keep(host.catalog.all(Resident))
+    session.occasions.begin("resume" if resumed else "startup")
     if not takes_up:
         return
     if calls:

@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from cockpit.core.agent import Agent
 from cockpit.core.approval import Answered
 from cockpit.core.decisions import Deciding
+from cockpit.core.guards import ask_guards
 from cockpit.core.judgement import SENDING, Circumstances, judge
 from cockpit.core.ledger import Settled, audited, part_of, refusals, settled
 from cockpit.core.remembering import keepable, remember
 from cockpit.plugin.context import Context
 from cockpit.plugin.launching import Isolation, Profile
-from cockpit.plugin.safety import Decider, Judged, Verdict
+from cockpit.plugin.safety import Decider, Guarded, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
 from cockpit.protocol.events import ApprovalRequested
-from cockpit.protocol.messages import Decision, ToolCall
+from cockpit.protocol.messages import Decision, Json, ToolCall
 from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart
 
@@ -75,6 +76,9 @@ async def permit(
         case "ask":
             pass
     request = replace(_request(agent, tool, call, preview, verdict), held=_held(preview, isolation))
+    if said := await _guarded(agent, call, request):
+        deciding.record("deny", "guard")
+        return Permitted(False, preview, f"refused by {said}")
     answer = await host.approvals.ask(request, agent.path, call.id)
     taken = _settled(preview, answer)
     hunks = audited(taken)
@@ -88,6 +92,14 @@ async def permit(
     narrowed = await _narrowed(preview, taken, context)
     note = taken.told if taken is not None else ""
     return Permitted(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
+
+
+async def _guarded(agent: Agent, call: ToolCall, request: ApprovalRequested) -> str:
+    """Why a guard answers no in a person's place, empty where none does: a yes is theirs alone."""
+    facts: dict[str, Json] = {"suggestions": list(request.keeps)}
+    guarded = Guarded("permission", request.reason, call, call.name, facts=facts)
+    passed = await ask_guards(agent, guarded, call=call.id)
+    return passed.refusal or passed.halt
 
 
 def _profiled(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:

@@ -13,6 +13,7 @@ from cockpit.core.commands import invoke
 from cockpit.core.compaction import compact
 from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.observers import Observers
+from cockpit.core.occasions import Occasions
 from cockpit.core.queries import answer
 from cockpit.core.residents import Residents
 from cockpit.core.rewinding import rewind
@@ -62,10 +63,16 @@ class Session:
     observers: Observers
     reload: Reload
     on_close: Callable[[], None]
+    occasions: Occasions = field(init=False)
     seen: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED_IDS))
     _beside: "set[asyncio.Task[None]]" = field(default_factory=set)
-    _recent: dict[str, tuple[str, float]] = field(default_factory=dict)
+    recent: dict[str, tuple[str, float]] = field(default_factory=dict)
     _closed: bool = False
+
+    def __post_init__(self) -> None:
+        self.occasions = Occasions(self.main)
+        self.host.beginning = self.occasions.begun
+        self.host.log.watch(self.occasions.see)
 
     @property
     def session(self) -> str:
@@ -76,7 +83,7 @@ class Session:
         op is not taken."""
         if self._closed:
             raise CockpitError(f"session {self.session} is closed", "open it again with --resume")
-        if self._is_repeated(op):
+        if _is_repeated(self, op):
             self.warn(f"an op came twice ({op.id}); the second is dropped")
             return
         # A command's arguments may hold a key: they never lie in the transcript.
@@ -106,6 +113,7 @@ class Session:
         self._closed = True
         await self.turns.close()
         await self._cancel_beside()
+        await self.occasions.end(reason)
         await self.residents.stop()
         self.host.log.emit(SessionClosed(reason))
         await self.observers.stop()
@@ -147,6 +155,7 @@ class Session:
                 self._start(lambda: self._rewind(op))
             case Trust():
                 await self.reload(self, op.trusted, op.keep)
+                self.occasions.begin("startup")
                 self.changed(self.host.mode)
             case Close():
                 await self.close()
@@ -236,13 +245,14 @@ class Session:
         if tasks:
             await asyncio.wait(tasks, timeout=2.0)
 
-    def _is_repeated(self, op: Op) -> bool:
-        """The same id again; or the same text from a chat within 2 s (a typed prompt never)."""
-        if op.id in self.seen:
-            return True
-        if not isinstance(op, Prompt) or not op.origin.startswith("channel:"):
-            return False
-        now = asyncio.get_running_loop().time()
-        text, at = self._recent.get(op.origin, ("", -SAME_TEXT_SECONDS))
-        self._recent[op.origin] = (repr(op.content), now)
-        return text == repr(op.content) and now - at < SAME_TEXT_SECONDS
+
+def _is_repeated(session: Session, op: Op) -> bool:
+    """The same id again; or the same text from a chat within 2 s (a typed prompt never)."""
+    if op.id in session.seen:
+        return True
+    if not isinstance(op, Prompt) or not op.origin.startswith("channel:"):
+        return False
+    now = asyncio.get_running_loop().time()
+    text, at = session.recent.get(op.origin, ("", -SAME_TEXT_SECONDS))
+    session.recent[op.origin] = (repr(op.content), now)
+    return text == repr(op.content) and now - at < SAME_TEXT_SECONDS

@@ -11,15 +11,14 @@ from cockpit.core.agent import Agent
 from cockpit.core.budget import LimitReached
 from cockpit.core.compaction import compact, context_size, is_full
 from cockpit.core.context import Collected, collect, request
-from cockpit.core.guards import pass_through
+from cockpit.core.guards import ask_guards
 from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.router import Choice
 from cockpit.core.step import Streaming, ask
 from cockpit.core.tool_calls import run_calls
-from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
 from cockpit.plugin.models import ModelFailed, ModelRequest
-from cockpit.plugin.safety import Guard, Guarded, Point
+from cockpit.plugin.safety import Guarded, Point
 from cockpit.protocol.content import Block, Text, plain
 from cockpit.protocol.events import (
     MessageFinished,
@@ -34,6 +33,7 @@ from cockpit.protocol.messages import AssistantMessage, Limit, StopReason, Usage
 CONTINUED = 3
 OVERFLOWS = 2
 STOPS = 3
+HALTED = "the turn was ended by {}"
 GO_ON = (
     "[Your answer was cut off by the output limit. Go on where it stopped; send cut calls again, smaller.]"
 )
@@ -65,6 +65,7 @@ class Turn:
 
 def begin(agent: Agent) -> Turn:
     """A new turn of `agent`: fresh counters on a fresh guard."""
+    agent.halt = ""
     return Turn(agent, LoopGuard(nudges_progress=not agent.is_planning))
 
 
@@ -77,6 +78,7 @@ async def run_turn(agent: Agent, op: str, origin: str, content: tuple[Block, ...
     try:
         refusal = await _guard_prompt(turn, content)
         ended = turn.finished("refusal", message=refusal) if refusal else await go_on(turn)
+        agent.halt = ""
     except BaseException as error:
         failed = isinstance(error, Exception)
         ended = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
@@ -160,6 +162,8 @@ async def _call(turn: Turn, message: AssistantMessage) -> TurnFinished | None:
     """Run the answer's calls; None means the model is asked again."""
     results = await run_calls(turn.agent, message.calls, turn.guard)
     turn.denied += sum(result.outcome == "denied" for result in results)
+    if turn.agent.halt:
+        return turn.finished("refusal", message=HALTED.format(turn.agent.halt))
     if stalled := turn.guard.stalls():
         return turn.finished("max_turn_requests", "loop", stalled)
     if turn.guard.gives_up():
@@ -188,11 +192,11 @@ async def _settle(turn: Turn, message: AssistantMessage) -> TurnFinished | None:
         return turn.finished("refusal", message="the provider's content filter ended the answer")
     if agent.steers:
         return None
-    guards = agent.host.catalog.all(Guard)
-    points: tuple[Point, ...] = ("answer", "stop")
-    for point in points:
-        guarded = Guarded(point, message.text)
-        passed = await pass_through(guards, guarded, context_of(agent), _warner(agent))
+    points: tuple[Point, ...] = ("answer", "stop", "subagent_stop" if agent.depth else "stop")
+    for point in dict.fromkeys(points):
+        passed = await ask_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
+        if passed.halt:
+            return turn.finished("refusal", message=HALTED.format(passed.halt))
         more = passed.goes_on or "\n\n".join(passed.added) or passed.refusal
         if more and turn.stops < STOPS:
             turn.stops += 1
@@ -208,19 +212,30 @@ async def _sum_up(turn: Turn, reached: LimitReached) -> TurnFinished:
 
 
 async def _guard_prompt(turn: Turn, content: tuple[Block, ...]) -> str:
-    """What the prompt's guards add is said; why they refuse is returned."""
+    """What the guards of the beginning and of the prompt add is said; why they refuse is returned."""
     agent = turn.agent
     guarded = Guarded("prompt", plain(content))
-    guards = agent.host.catalog.all(Guard)
-    passed = await pass_through(guards, guarded, context_of(agent), _warner(agent))
+    added = list(await _beginning(agent, guarded.text))
+    if agent.halt:
+        return HALTED.format(agent.halt)
+    passed = await ask_guards(agent, guarded)
     if passed.refusal:
         return f"the prompt was refused by {passed.refusal}"
-    added = list(passed.added)
+    if passed.halt:
+        return HALTED.format(passed.halt)
+    added += passed.added
     if passed.guarded.text != guarded.text:
-        added.insert(0, f"[The prompt reads, as rewritten by a guard:]\n{passed.guarded.text}")
+        added.append(f"[The prompt reads, as rewritten by a guard:]\n{passed.guarded.text}")
     for text in added:
         _say(agent, text)
     return ""
+
+
+async def _beginning(agent: Agent, task: str) -> tuple[str, ...]:
+    """What guards add at the beginning of the session, or of a subagent."""
+    if agent.depth:
+        return (await ask_guards(agent, Guarded("subagent_start", task))).added
+    return await agent.host.beginning() if agent.host.beginning is not None else ()
 
 
 def _take_steers(agent: Agent) -> None:
@@ -237,10 +252,3 @@ def _say(agent: Agent, text: str) -> None:
 def _tell_usage(agent: Agent) -> None:
     host = agent.host
     host.log.emit(UsageChanged(host.usage, context_size(agent), agent.window()), agent.path)
-
-
-def _warner(agent: Agent) -> Callable[[str], None]:
-    def warn(text: str) -> None:
-        agent.host.log.emit(Warned(text), agent.path)
-
-    return warn

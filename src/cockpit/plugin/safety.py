@@ -1,7 +1,7 @@
 """Verdicts, deciders and guards: who may loosen nothing and who may tighten."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from cockpit.plugin.context import Context
@@ -81,17 +81,43 @@ class Decider:
     decide: Callable[[Judged], Awaitable[Verdict | None]]
 
 
-Point = Literal["prompt", "tool_call", "tool_result", "answer", "stop", "compaction"]
+Point = Literal[
+    "session_start",
+    "prompt",
+    "tool_call",
+    "permission",
+    "tool_result",
+    "tool_failure",
+    "answer",
+    "stop",
+    "compaction",
+    "compacted",
+    "subagent_start",
+    "subagent_stop",
+    "notification",
+    "session_end",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """What passes a guard: `text` of a prompt, result or answer; `call` at the tool points."""
+    """What passes a guard: `text` of a prompt, task, result, failure, answer, summary or notification;
+    `call` at the tool points.
+
+    `role` is the subagent's, empty for the main agent; `transcript` the session's file. `facts` are what
+    else is known at this point: `source` and `model` (session_start), `reason` (session_end), `trigger`
+    (manual, auto) and `focus` (compaction, compacted), `continued` (stop, subagent_stop: how often a guard
+    has made it go on), `is_error` (tool_result), `suggestions` (permission: the rules that a person could
+    keep), `kind` (notification).
+    """
 
     point: Point
     text: str = ""
     call: ToolCall | None = None
     tool: str = ""
+    role: str = ""
+    transcript: str = ""
+    facts: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +161,29 @@ class Continue:
     reason: str
 
 
-Ruling: TypeAlias = Pass | Rewrite | Add | Ask | Refuse | Continue
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """The turn ends here; `reason` is told to the person. What had not run does not run."""
+
+    reason: str
+
+
+Ruling: TypeAlias = Pass | Rewrite | Add | Ask | Refuse | Continue | Halt
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A check at one point. One that raises or misses `timeout_s` counts as `Pass`, and it is said;
-    at `tool_call` it counts as `Ask`, because a check that failed has not agreed."""
+    """A check at one point; it rules once, or several things together. One that raises or misses
+    `timeout_s` (infinite: it sees to that itself) counts as `Pass`, and it is said; at `tool_call` it
+    counts as `Ask`, because a check that failed has not agreed.
+
+    Guards are asked one after the other, each with what the one before made of it. Those of one `group`
+    are asked at the same time, each with the same, and their rulings taken in their order.
+    """
 
     name: str
     point: Point
-    check: Callable[[Guarded, Context], Awaitable[Ruling]]
+    check: Callable[[Guarded, Context], Awaitable[Ruling | tuple[Ruling, ...]]]
     timeout_s: float = 10.0
     origin: Origin | None = None
+    group: str = ""
