@@ -60,6 +60,13 @@ async def test_input_is_given_whole_or_is_empty(processes: LocalProcesses) -> No
     assert (await processes.run(("cat",))).output == ""
 
 
+async def test_what_a_program_says_to_stderr_can_be_kept_apart(processes: LocalProcesses) -> None:
+    argv = processes.shell("echo one; echo two >&2; cat; printf '\\303\\244' >&2; exit 2")
+    ended = await processes.run(argv, stdin=b"in", apart=True)
+    assert (ended.code, ended.output, ended.errors) == (2, "one\nin", "two\nä")
+    assert (await processes.run(argv)).errors == ""
+
+
 async def test_a_program_that_runs_too_long_is_ended_and_its_output_kept(processes: LocalProcesses) -> None:
     ended = await processes.run(processes.shell("echo begun; trap '' TERM; sleep 1000"), seconds=0.3)
     assert ended.timed_out and ended.output == "begun\n"

@@ -46,7 +46,7 @@ class Files(Protocol):
 class Ended:
     """How a process ended. `code` is its exit code, negative for a signal; `output` is stdout and
     stderr in the order they came, `dropped` the bytes that were over the limit in the middle.
-    `isolation` is what held it (`Isolation.label`)."""
+    `isolation` is what held it (`Isolation.label`). `errors` is stderr, where it was asked for apart."""
 
     code: int
     output: str
@@ -54,6 +54,7 @@ class Ended:
     dropped: int = 0
     timed_out: bool = False
     isolation: str = "none"
+    errors: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,10 @@ class Processes(Protocol):
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
+        apart: bool = False,
     ) -> Ended:
-        """Run to the end. Cancelling kills the whole group within a second."""
+        """Run to the end. Cancelling kills the whole group within a second. `apart` keeps stderr out of
+        the output."""
         ...
 
     def shell(self, command: str) -> tuple[str, ...]:

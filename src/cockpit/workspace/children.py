@@ -22,20 +22,27 @@ class ProcessFailed(CockpitError):
 
 
 class Child(asyncio.SubprocessProtocol):
-    """One process while it lives. `ended` is set when it has exited, `drained` when its output is whole."""
+    """One process while it lives. `ended` is set when it has exited, `drained` when its output is whole.
 
-    def __init__(self, on_output: Callable[[str], None] | None) -> None:
+    With `apart` what it writes to stderr is kept by itself, in `errors`.
+    """
+
+    def __init__(self, on_output: Callable[[str], None] | None, apart: bool = False) -> None:
         self.output = Output()
+        self.errors = Output()
+        self._open = {1, 2} if apart else {1}
         self.ended = asyncio.Event()
         self.drained = asyncio.Event()
         self._on_output = on_output
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._take(data)
+        self._take(fd, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd != 0:
-            self._take(b"", final=True)
+            self._take(fd, b"", final=True)
+            self._open.discard(fd)
+        if not self._open:
             self.drained.set()
 
     def process_exited(self) -> None:
@@ -45,7 +52,10 @@ class Child(asyncio.SubprocessProtocol):
         self.ended.set()
         self.drained.set()
 
-    def _take(self, data: bytes, final: bool = False) -> None:
+    def _take(self, fd: int, data: bytes, final: bool = False) -> None:
+        if fd == 2:
+            self.errors.feed(data, final)
+            return
         text = self.output.feed(data, final)
         if text and self._on_output is not None:
             self._on_output(text)
@@ -99,20 +109,21 @@ async def spawn(
     has_stdin: bool = False,
     on_output: Callable[[str], None] | None = None,
     fds: tuple[int, ...] = (),
+    apart: bool = False,
 ) -> Process:
     """Start `argv` in `folder` under exactly `environment`, which carries `mark`. Only `fds` are open in
-    it besides its output. Raises `ProcessFailed`.
+    it besides its output; `apart` keeps what it writes to stderr by itself. Raises `ProcessFailed`.
 
     It is started from the thread of the loop, because what dies with its parent (bubblewrap) dies with
     the thread that started it.
     """
     try:
         transport, child = await asyncio.get_running_loop().subprocess_exec(
-            lambda: Child(on_output),
+            lambda: Child(on_output, apart),
             *argv,
             stdin=asyncio.subprocess.PIPE if has_stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
             cwd=folder,
             env=dict(environment),
             pass_fds=fds,

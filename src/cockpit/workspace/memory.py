@@ -149,6 +149,7 @@ class NoProcesses:
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
+        apart: bool = False,
     ) -> Ended:
         raise ProcessFailed(REASON)
 
