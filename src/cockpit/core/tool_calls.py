@@ -29,7 +29,7 @@ from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Too
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
-from cockpit.protocol.messages import AskedBy, Outcome, ToolCall, ToolResult
+from cockpit.protocol.messages import AskedBy, Json, Outcome, ToolCall, ToolResult
 from cockpit.safety.audit import AuditFailed
 
 Finish = Callable[[ToolResult], None]
@@ -118,6 +118,8 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
         agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
         if found is not None:
             guard.misread(found[0].name, call.problem)
+        if found is None and (withheld := agent.toolbox.withheld(call.name)):
+            return _result(call, "denied", f"not run: {withheld}")
         return _result(call, "error", call.problem or _unknown(agent, call.name))
     tool, arguments = found
     call = replace(call, name=tool.name, arguments=arguments)
@@ -226,10 +228,17 @@ def _spoilt(agent: Agent, preview: Preview | None) -> str:
 
 def _tell_seen(tool: Tool, preview: Preview | None, context: Context) -> None:
     """Files that a call read or wrote will be asked about: their language's server may be started."""
-    root = context.workspace.root + os.sep
-    for path in preview.paths[:SEEN] if preview is not None and tool.kind in ("read", "edit") else ():
-        if path.startswith(root):
-            context.navigator.seen(path.removeprefix(root).replace(os.sep, "/"))
+    if tool.kind in ("read", "edit"):
+        for path in _touched(tool, preview, context.workspace.root):
+            context.navigator.seen(path)
+
+
+def _touched(tool: Tool, preview: Preview | None, root: str) -> tuple[str, ...]:
+    """The files of the workspace that a call read or changed, relative to `root`."""
+    if preview is None or tool.kind not in ("read", "edit", "delete", "move"):
+        return ()
+    below = (path.removeprefix(root + os.sep) for path in preview.paths if path.startswith(root + os.sep))
+    return tuple(path.replace(os.sep, "/") for path in below)[:SEEN]
 
 
 async def _guarded_result(
@@ -237,7 +246,9 @@ async def _guarded_result(
 ) -> ToolResult:
     host = agent.host
     text, handle = capped(done.text, tool.cap, agent.window(), host.results)
-    guarded = Guarded("tool_result", text, call, tool.name, facts={"is_error": done.is_error})
+    paths: list[Json] = [*_touched(tool, permitted.preview, agent.root)]
+    facts: dict[str, Json] = {"is_error": done.is_error, "paths": paths}
+    guarded = Guarded("tool_result", text, call, tool.name, facts=facts)
     passed = await ask_guards(agent, guarded, call=call.id)
     text = "\n\n".join((passed.guarded.text, *passed.added)) + guard.nudge(tool)
     if passed.refusal:
