@@ -59,7 +59,7 @@ class Approvals:
                 return self._resolve(request.id, Answered("reject_once"), "nobody", agent, call)
             async with asyncio.timeout(request.expires or None):
                 answer = await future
-            return self._resolve(request.id, answer, "person", agent, call)
+            return self._resolve(request.id, answer, answer.by, agent, call)
         except TimeoutError:
             return self._resolve(request.id, Answered("reject_once"), "timeout", agent, call)
         except asyncio.CancelledError:
@@ -77,6 +77,9 @@ class Approvals:
         future = self._approvals.get(op.request)
         if future is None or future.done():
             self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
+            return
+        if op.by == "nobody":
+            future.set_result(Answered("reject_once", op.note, by="nobody"))
             return
         if op.decision not in self._asked[op.request].options:
             self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))

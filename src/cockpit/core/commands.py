@@ -34,6 +34,18 @@ async def invoke(agent: Agent, op: Invoke) -> str:
     return ""
 
 
+async def prompt_of(agent: Agent, name: str, text: str) -> str:
+    """What the command `name` of a file says to a model. Raises `CockpitError` where it says nothing."""
+    command = _find(agent, name)
+    if command.hidden or command.origin is None:
+        raise CockpitError(f"/{name} is no prompt", "prompts are the commands and skills of files")
+    plugin = agent.host.catalog.owner(Command, command.name)
+    answer = await command.run(Invoked(text, {"text": text}), context_of(agent, plugin))
+    if not isinstance(answer, AsPrompt):
+        raise CockpitError(f"/{name} shows something instead of a prompt", "run it in the cockpit")
+    return answer.text
+
+
 def _find(agent: Agent, name: str) -> Command:
     commands = agent.host.catalog.all(Command)
     for command in commands:

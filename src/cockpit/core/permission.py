@@ -9,6 +9,7 @@ from cockpit.core.guards import ask_guards
 from cockpit.core.judgement import SENDING, Circumstances, judge
 from cockpit.core.ledger import Settled, audited, part_of, refusals, settled
 from cockpit.core.remembering import keepable, remember
+from cockpit.core.rules import Asked
 from cockpit.plugin.context import Context
 from cockpit.plugin.launching import Isolation, Profile
 from cockpit.plugin.safety import Decider, Guarded, Judged, Verdict
@@ -61,7 +62,8 @@ async def permit(
     isolation = await agent.workspace.processes.isolation()
     held = isolation.level == "full"
     now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
-    verdict = await judge(judged, deciders, host.all_rules(), now)
+    verdict = await judge(judged, deciders, agent.all_rules(), now)
+    verdict = _confined(agent, judged, verdict)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
     preview = _profiled(preview, verdict, agent)
@@ -100,6 +102,13 @@ async def _guarded(agent: Agent, call: ToolCall, request: ApprovalRequested) -> 
     guarded = Guarded("permission", request.reason, call, call.name, facts=facts)
     passed = await ask_guards(agent, guarded, call=call.id)
     return passed.refusal or passed.halt
+
+
+def _confined(agent: Agent, judged: Judged, verdict: Verdict) -> Verdict:
+    """The verdict for an agent whose role means only some calls of this tool."""
+    asked = Asked(judged.tool, judged.preview, agent.root, verdict.parts)
+    strays = agent.rights.strays(asked) if agent.rights is not None else ""
+    return replace(verdict, level="deny", reason=strays) if strays and verdict.level != "deny" else verdict
 
 
 def _profiled(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:
@@ -241,7 +250,7 @@ def _torn(taken: Settled, whole: bool) -> str:
 
 
 def _rejected(answer: Answered, verdict: Verdict, someone: bool) -> str:
-    if not someone:
+    if not someone or answer.by == "nobody":
         return (
             f"denied: {verdict.reason}, and nobody is there to ask; allow it with --allow or another --mode"
         )

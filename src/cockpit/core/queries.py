@@ -10,6 +10,7 @@ from cockpit.core.code import about_code
 from cockpit.core.context import table
 from cockpit.core.ledger import refusals
 from cockpit.core.metering import Spent
+from cockpit.core.offering import offered
 from cockpit.core.rewinding import gone_turns
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
@@ -21,6 +22,7 @@ from cockpit.protocol.code import FileText, Navigate, Place, Problems, Servers, 
 from cockpit.protocol.content import Diff
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
+from cockpit.protocol.offering import Expand, Offering, Prompts, Tools
 from cockpit.protocol.queries import (
     AgentEventRows,
     AgentEvents,
@@ -86,6 +88,8 @@ async def answer(agent: Agent, query: Query) -> Reply:
             return _settings(agent)
         case Listing(kind):
             return _listing(agent, kind)
+        case Tools() | Prompts() | Expand():
+            return await _offered(agent, query)
         case _:
             assert_never(query)
 
@@ -159,6 +163,13 @@ def _changes(agent: Agent) -> ChangeRows:
         if isinstance(one.event, ToolCallFinished) and one.turn not in gone
     )
     return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
+
+
+async def _offered(agent: Agent, query: Offering) -> Reply:
+    try:
+        return await offered(agent, query)
+    except CockpitError as error:
+        return Refused(str(error))
 
 
 def _output(agent: Agent, handle: str, cursor: int) -> Reply:

@@ -130,6 +130,8 @@ class Session:
                 self.turns.add(Waiting(op.id, op.origin, op.content))
             case Steer():
                 self.turns.steer(Waiting(op.id, op.origin, op.content))
+            case Interrupt(call=call) if call:
+                await self._cancel_beside(call)
             case Interrupt():
                 await self.turns.interrupt()
                 await self._cancel_beside()
@@ -140,7 +142,7 @@ class Session:
             case Answer():
                 self.host.approvals.answer(op)
             case CallTool():
-                self._start(lambda: self._call_tool(op))
+                self._start(lambda: self._call_tool(op), op.id)
             case Invoke():
                 self._start(lambda: self._invoke(op))
             case SelectModel():
@@ -221,9 +223,9 @@ class Session:
         if self.host.mode == "full" and isolation.level == "none":
             self.warn("mode full without a sandbox: commands run unasked, with your rights", isolation.reason)
 
-    def _start(self, work: Work) -> None:
-        """Run something beside the turn; what it raises is said."""
-        task = asyncio.create_task(self._said(work))
+    def _start(self, work: Work, name: str = "") -> None:
+        """Run something beside the turn; what it raises is said. `name` is the op's that may end it."""
+        task = asyncio.create_task(self._said(work), name=name or None)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
@@ -236,8 +238,10 @@ class Session:
         except Exception as error:
             self.warn(f"{type(error).__name__}: {error}")
 
-    async def _cancel_beside(self) -> None:
+    async def _cancel_beside(self, name: str = "") -> None:
+        """End what runs beside the turn; with `name` only what was started under it."""
         tasks = [task for task in self._beside if task is not asyncio.current_task()]
+        tasks = [task for task in tasks if not name or task.get_name() == name]
         # As with a turn: each must have begun, so that it can say how it ended.
         await asyncio.sleep(0)
         for task in tasks:

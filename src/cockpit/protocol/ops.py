@@ -45,11 +45,13 @@ class FollowUp:
 @dataclass(frozen=True, slots=True)
 class Interrupt:
     """Stop the running turn, the children of its tools and the subagents it waits for; where no turn runs,
-    the ones in the background. `agent` names one subagent (with those below it), or `*` for all of them."""
+    the ones in the background. `agent` names one subagent (with those below it), or `*` for all of them. With
+    `call` only the `CallTool` of that id ends."""
 
     id: str
     origin: str
     agent: str = "main"
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ class Decide:
     """Answer an `ApprovalRequested`.
 
     `note` is a word to the model with a rejection. `parts` narrows an allow to these parts (files) or
-    hunks (`path#2`) of the request; empty means all of them. A hunk in `edits` is taken as edited.
+    hunks (`path#2`) of the request; empty means all of them. A hunk in `edits` is taken as edited. A
+    frontend that could ask nobody says so with `by`: that only ever rejects.
     """
 
     id: str
@@ -67,6 +70,7 @@ class Decide:
     note: str = ""
     parts: tuple[str, ...] = ()
     edits: tuple[HunkEdit, ...] = ()
+    by: Literal["person", "nobody"] = "person"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from cockpit.protocol.code import (
 from cockpit.protocol.content import Diff
 from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import Json
+from cockpit.protocol.offering import Offered, Offering
 from cockpit.protocol.rewinding import CheckpointRow as CheckpointRow
 from cockpit.protocol.rewinding import CheckpointRows as CheckpointRows
 from cockpit.protocol.rewinding import Checkpoints as Checkpoints
@@ -268,6 +269,7 @@ Query: TypeAlias = (
     | Plugins
     | Settings
     | Listing
+    | Offering
 )
 Reply: TypeAlias = (
     Completions
@@ -286,5 +288,6 @@ Reply: TypeAlias = (
     | PluginRows
     | SettingsTable
     | ListingRows
+    | Offered
     | Refused
 )
