@@ -218,6 +218,10 @@ async def choose(desk: "Desk", does: str) -> None:
     elif what == "panel":
         plugin, _, action = value.partition("/")
         await link.invoke(action, {}, plugin)
+    elif what == "agent":
+        from cockpit.tui.screens import agent
+
+        await agent.show(desk, value)
     elif what == "form":
         await do(desk, "form")
     elif what == "option":

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cockpit.tui import answering, doing, showing
 from cockpit.tui.actions import hints
@@ -19,6 +19,14 @@ from cockpit.tui.work.tabs import strip_of
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
+
+
+@runtime_checkable
+class Framed(Protocol):
+    """A screen that draws what grows while it is open."""
+
+    def frame(self, moment: Moment) -> None: ...
+
 
 _TYPING_GUARD = 0.6
 _CALM = 1.0
@@ -41,6 +49,9 @@ def frame(desk: "Desk", moment: Moment) -> None:
     if "bar" in aspects:
         _bars(desk, state)
     paint_now(app.trace, app.work, app.top, app.hints)
+    for screen in app.screen_stack[1:]:
+        if isinstance(screen, Framed):
+            screen.frame(moment)
     if state.code.stale:
         desk.asking.refresh()
     if state.requests:

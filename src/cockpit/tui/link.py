@@ -6,17 +6,19 @@ Imported after the first paint. Refuses widgets: it calls `changed` when there i
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Literal
 
 from cockpit.errors import CockpitError
 from cockpit.protocol import ops, queries
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text
+from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import MODES, Decision, Json, Mode
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.rows import HunkEdit
+from cockpit.tui.followed import Followed
 from cockpit.tui.state import State, Waiting, reduce
 from cockpit.tui.state.entries import Remark, Welcomed
 
@@ -38,8 +40,10 @@ class Link:
         self.commands: dict[str, queries.CommandRow] = {}
         self.began = time.time()
         self.heard = asyncio.Event()  # the session has said how it began
-        self._changed = changed
+        self.changed = changed
         self._typing = typing
+        self._followed: Followed | None = None
+        self._held: list[Envelope] | None = None  # what came while the past of the followed was fetched
         self._pump: asyncio.Task[None] | None = None
 
     async def open(self, resume: str | None, welcome: Welcomed) -> None:
@@ -50,7 +54,7 @@ class Link:
         self.state.add(welcome)
         self.channel, self.began = channel, time.time()
         self._pump = asyncio.create_task(self._follow(channel, self.state))
-        self._changed()
+        self.changed()
 
     async def leave(self) -> None:
         """Stop following; the session is closed in order."""
@@ -67,15 +71,34 @@ class Link:
         try:
             async for envelope in channel.events():
                 reduce(state, envelope)
+                self._hear(envelope)
                 if state.started:
                     self.heard.set()
-                self._changed()
+                self.changed()
                 if clock() - began > _SLICE:
                     await asyncio.sleep(_REST if self._typing() else 0)
                     began = clock()
         except CockpitError as error:
             state.add(Remark("error", error.message, error.hint))
-            self._changed()
+            self.changed()
+
+    def follow(self, agent: str) -> Followed:
+        """Look into the subagent `agent` from now on, "" into none. Its past is given to `fold`."""
+        self._followed = Followed(agent, self.root)
+        self._held = [] if agent else None
+        return self._followed
+
+    def fold(self, past: Iterable[Envelope]) -> None:
+        """The past of the followed subagent; what came meanwhile goes behind it."""
+        held, self._held = self._held or [], None
+        for envelope in (*past, *held):
+            self._hear(envelope)
+
+    def _hear(self, envelope: Envelope) -> None:
+        if self._held is not None:
+            self._held.append(envelope)
+        elif self._followed is not None and self._followed.agent:
+            self._followed.take(envelope)
 
     @staticmethod
     def fresh() -> str:
@@ -104,22 +127,30 @@ class Link:
         self.state.add(
             Remark("error" if level == "error" else "warning" if level == "warning" else "note", text, hint)
         )
-        self._changed()
+        self.changed()
 
     async def prompt(self, text: str, queue: bool) -> None:
         """Say `text`: a prompt, or while a turn runs a steer or (`queue`) a follow-up."""
         id, content = self.fresh(), (Text(text),)
         if not self.state.busy:
             self.state.waiting.append(Waiting(id, text, "prompt"))
-            self._changed()
+            self.changed()
             await self.submit(ops.Prompt(id, ORIGIN, content))
             return
         self.state.waiting.append(Waiting(id, text, "follow-up" if queue else "steer"))
-        self._changed()
+        self.changed()
         await self.submit(ops.FollowUp(id, ORIGIN, content) if queue else ops.Steer(id, ORIGIN, content))
 
     async def interrupt(self) -> None:
         await self.submit(ops.Interrupt(self.fresh(), ORIGIN))
+
+    async def steer_agent(self, agent: str, text: str) -> None:
+        """Say `text` to a subagent."""
+        await self.submit(ops.Steer(self.fresh(), ORIGIN, (Text(text),), agent))
+
+    async def stop_agent(self, agent: str) -> None:
+        """Stop a subagent, and those below it."""
+        await self.submit(ops.Interrupt(self.fresh(), ORIGIN, agent))
 
     async def decide(
         self,
@@ -152,7 +183,7 @@ class Link:
         self.state.questions.pop(request, None)
         self.state.aspects |= {"work", "bar"}
         await self.submit(ops.Answer(self.fresh(), ORIGIN, request, text, action, values or {}))
-        self._changed()
+        self.changed()
 
     async def shell(self, command: str) -> None:
         await self.submit(ops.CallTool(self.fresh(), ORIGIN, "shell", {"command": command}))

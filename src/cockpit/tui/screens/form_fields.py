@@ -106,6 +106,8 @@ class Options(Widget, can_focus=True):
         elif event.key == "space" and self.words:
             self.marked = self.marked ^ {self.at} if self._several else {self.at}
         elif event.key == "enter":
+            if self.words and not self._several:
+                self.marked = {self.at}
             self.post_message(self.Taken(self))
         else:
             return

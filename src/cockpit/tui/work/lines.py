@@ -8,7 +8,7 @@ from cockpit.tui.trace.layout import Line, Piece
 @dataclass(frozen=True, slots=True)
 class Row:
     """A line, and what choosing it does: `diff:PATH`, `place:PATH:LINE:COLUMN`, `panel:PLUGIN/ACTION`,
-    `option:N`, `part:ID`, or nothing."""
+    `option:N`, `part:ID`, `agent:PATH`, `form:`, or nothing."""
 
     line: Line
     does: str = ""

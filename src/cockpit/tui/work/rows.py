@@ -7,6 +7,7 @@ from cockpit.tui.state.entries import Called, Delegated
 from cockpit.tui.state.state import ChangedFile, State
 from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, shortened_path, width_of
 from cockpit.tui.trace.moment import SPINNER, Moment
+from cockpit.tui.work.agents import agent_rows
 from cockpit.tui.work.approval import Below, approval_rows
 from cockpit.tui.work.approval_parts import Choice, parts_below
 from cockpit.tui.work.code import outline_rows, problem_rows
@@ -28,6 +29,8 @@ _TODO = {
     "pending": ("·", "faint", "body"),
 }
 
+_OWN = ("problems", "agents")
+"""Panels that are drawn otherwise: in a tab of their own, and with what their rows hold."""
 _STATES = {"ready": "good", "starting": "machine", "indexing": "machine"}
 _STATES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
 
@@ -70,12 +73,14 @@ def _standing(state: State, width: int, moment: Moment) -> list[Row]:
         found += [*planned, blank()]
     if state.turn is not None:
         found += [*_running(state, width, moment), blank()]
+    if agents := agent_rows(state.panels.get("agents", ()), width, moment):
+        found += [*agents, blank()]
     if state.todo:
         found += [*_todo(state, width), blank()]
     if state.files:
         found += [*_files(list(state.files.values()), width), blank()]
     for panel, panel_rows in state.panels.items():
-        if panel_rows and panel != "problems":  # they have a tab of their own
+        if panel_rows and panel not in _OWN:
             found += [*_panel(panel, panel_rows, width), blank()]
     if state.turn is None and not state.approvals and not state.questions:
         found += _still(state, width)
@@ -97,16 +102,24 @@ def _running(state: State, width: int, moment: Moment) -> list[Row]:
         lines += _active(call, width, moment, spin)
     if len(calls) > 4:
         lines.append(row((f"   and {len(calls) - 4} more calls", "muted")))
-    for entry in (state.entries[number] for number in state.agents.values()):
-        if isinstance(entry, Delegated) and not entry.done:
-            name = entry.agent.removeprefix("main/")
-            doing = shortened(entry.activity, max(4, width - width_of(name) - 6))
-            lines.append(row((f" {spin} ", "machine"), (name, "body+b"), (f"  {doing}", "muted")))
+    if not state.panels.get("agents"):
+        lines += _delegated(state, width, spin)
     if not calls and turn.step:
         word = "writes" if turn.streaming else "thinks"
         model = shortened(turn.model or state.model, width - 12)
         lines.append(row((f" {spin} ", "machine"), (model, "body"), (f" {word}", "muted")))
     return [Row(line) for line in lines]
+
+
+def _delegated(state: State, width: int, spin: str) -> list[Line]:
+    """Subagents of a session that sends no panel of them."""
+    lines: list[Line] = []
+    for entry in (state.entries[number] for number in state.agents.values()):
+        if isinstance(entry, Delegated) and not entry.done:
+            name = entry.agent.removeprefix("main/")
+            doing = shortened(entry.activity, max(4, width - width_of(name) - 6))
+            lines.append(row((f" {spin} ", "machine"), (name, "body+b"), (f"  {doing}", "muted")))
+    return lines
 
 
 def _active(call: Called, width: int, moment: Moment, spin: str) -> list[Line]:

@@ -1,0 +1,178 @@
+"""A subagent, opened: its own Trace while it works, a line to say something to it, a key to stop it."""
+
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from cockpit.protocol.agents import AgentRow
+from cockpit.protocol.queries import AgentEventRows, AgentEvents
+from cockpit.tui import figures
+from cockpit.tui.clean import one_line
+from cockpit.tui.followed import Followed
+from cockpit.tui.link import Link
+from cockpit.tui.messages import Typed
+from cockpit.tui.palette import Palette
+from cockpit.tui.screens.sheet import SHEET_CSS, Lines, keys_that_fit
+from cockpit.tui.state.entries import FOLDING
+from cockpit.tui.trace.layout import Line, Piece, paragraph
+from cockpit.tui.trace.moment import Moment
+from cockpit.tui.trace.view import TraceView
+from cockpit.tui.work.agents import agents_of
+
+if TYPE_CHECKING:
+    from cockpit.tui.desk import Desk
+
+_LIVE = ("queued", "running")
+_TASK = 3
+"""Lines of its task that stand above its Trace."""
+
+
+class AgentScreen(ModalScreen[None]):
+    """Draws with the cockpit's frames; it sends two ops, `Steer` and `Interrupt` of this subagent."""
+
+    CSS = (
+        "AgentScreen {"
+        + SHEET_CSS
+        + """}
+    AgentScreen > #sheet { width: 94%; height: 92%; border-left: outer $accent; }
+    AgentScreen TraceView { width: 1fr; height: 1fr; margin: 1 0; background: $background; }
+    AgentScreen Input { border: none; background: $panel; height: 1; padding: 0 1; }
+    AgentScreen Input:focus { border: none; }
+    """
+    )
+
+    def __init__(self, palette: Palette, link: Link, followed: Followed) -> None:
+        super().__init__()
+        self._palette, self._link, self._followed = palette, link, followed
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield Lines(self._head, self._palette, id="head")
+            yield TraceView(self._palette, id="agent-trace")
+            yield Input(placeholder="a word to this agent: Enter sends it, taken at its next step")
+            yield Lines(self._foot, self._palette, id="foot")
+
+    def on_mount(self) -> None:
+        for lines in self.query(Lines):
+            lines.can_focus = False
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+        self._link.changed()
+
+    @property
+    def _agent(self) -> AgentRow | None:
+        panel = self._link.state.panels.get("agents", ())
+        return next((one for one in agents_of(panel) if one.id == self._followed.agent), None)
+
+    def frame(self, moment: Moment) -> None:
+        """Draw what came since the last frame."""
+        if not self.is_mounted:
+            return
+        state = self._followed.state
+        touched = sorted(state.touched)
+        state.touched.clear()
+        if touched:
+            self.query_one(TraceView).frame(state.entries, touched, moment)
+        for name in ("#head", "#foot"):
+            self.query_one(name, Lines).anew()
+
+    def _head(self, width: int) -> list[Line]:
+        agent = self._agent
+        if agent is None:
+            return [Line([(self._followed.agent, "heading/surface+b")], "body/surface")]
+        facts = [agent.phase, f"{agent.steps} steps", f"{agent.calls} calls"]
+        if agent.tokens:
+            facts.append(f"{figures.tokens(agent.tokens)} tokens")
+        if agent.branch:
+            facts.append(one_line(agent.branch, 40))
+        pieces: list[Piece] = [
+            (one_line(agent.id, 60), "heading/surface+b"),
+            (f"  {one_line(agent.role, 30)}", "muted/surface"),
+        ]
+        key = "machine" if agent.phase in _LIVE else "muted"
+        right: list[Piece] = [("  ".join(facts), f"{key}/surface")]
+        task = paragraph(one_line(agent.task, 600), width, key="muted/surface", fill="body/surface")
+        return [Line(pieces, "body/surface", right=right), *task[:_TASK]]
+
+    def _foot(self, width: int) -> list[Line]:
+        agent = self._agent
+        keys = ["Enter send", "Ctrl+X stop it", "PgUp PgDn scroll", "Ctrl+O open or fold", "Esc back"]
+        if agent is not None and agent.phase not in _LIVE:
+            keys = ["Enter goes on with it", *keys[2:]]
+        return [Line([(keys_that_fit(keys, width), "faint/surface")], "body/surface")]
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if text := event.value.strip():
+            event.input.clear()
+            await self._link.steer_agent(self._followed.agent, text)
+
+    async def on_key(self, event: events.Key) -> None:
+        view = self.query_one(TraceView)
+        pages = {"pageup": -1, "pagedown": 1}
+        if event.key == "escape":
+            self.dismiss(None)
+        elif event.key == "ctrl+x":
+            await self._link.stop_agent(self._followed.agent)
+        elif event.key in pages:
+            step = pages[event.key] * max(1, view.size.height - 2)
+            view.scroll_relative(y=step, animate=False, force=True)
+        elif event.key == "ctrl+o":
+            self._fold()
+        else:
+            return
+        event.stop()
+
+    def _fold(self) -> None:
+        state = self._followed.state
+        folding = [(at, one) for at, one in enumerate(state.entries) if isinstance(one, FOLDING)]
+        opened = not all(one.expanded for _, one in folding)
+        for at, one in folding:
+            one.expanded = opened or None
+            state.touch(at)
+        self._link.changed()
+
+    def on_trace_view_opened(self, event: TraceView.Opened) -> None:
+        event.stop()
+        state, document = self._followed.state, self.query_one(TraceView).document
+        if document is None or event.y >= document.height:
+            return
+        number = document.section_at(event.y)
+        entry = state.entries[number]
+        if isinstance(entry, FOLDING):
+            entry.expanded = not entry.expanded
+            state.touch(number)
+            self._link.changed()
+
+    def on_typed(self, event: Typed) -> None:
+        """A letter typed while the Trace has the focus belongs to the line."""
+        event.stop()
+        field = self.query_one(Input)
+        if event.key == "escape":
+            self.dismiss(None)
+        elif event.character.isprintable() and event.character:
+            field.focus()
+            field.insert_text_at_cursor(event.character)
+
+
+async def show(desk: "Desk", agent: str) -> None:
+    """Open the subagent of the path `agent`, and follow it until the screen is left."""
+    link, app = desk.link, desk.app
+    if link is None or any(isinstance(one, AgentScreen) for one in app.screen_stack):
+        return
+    followed = link.follow(agent)
+    try:
+        reply = await link.ask(AgentEvents(agent))
+        if not isinstance(reply, AgentEventRows):
+            app.notify(f"{agent} cannot be opened: it is not known to this session any more")
+            return
+        link.fold(reply.rows)
+        desk.changed()
+        await app.push_screen_wait(AgentScreen(app.palette, link, followed))
+    finally:
+        link.follow("")
