@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cockpit.tui import clipboard, lending, working
 from cockpit.tui.state.entries import FOLDING, Answered, Said
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
 
 Doing = Callable[["Desk"], Awaitable[None]]
+
+
+@runtime_checkable
+class Folding(Protocol):
+    """A screen with a Trace of its own."""
+
+    def fold(self) -> None: ...
 
 
 async def trace(desk: "Desk") -> None:
@@ -31,6 +38,9 @@ async def expand(desk: "Desk") -> None:
     """Open what is folded since the last prompt; when all of it is open, fold it."""
     link = desk.link
     if link is None:
+        return
+    if isinstance(desk.app.screen, Folding):
+        desk.app.screen.fold()
         return
     entries = link.state.entries
     start = max((n for n, entry in enumerate(entries) if isinstance(entry, Said)), default=0)

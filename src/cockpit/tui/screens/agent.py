@@ -122,13 +122,12 @@ class AgentScreen(ModalScreen[None]):
         elif event.key in pages:
             step = pages[event.key] * max(1, view.size.height - 2)
             view.scroll_relative(y=step, animate=False, force=True)
-        elif event.key == "ctrl+o":
-            self._fold()
         else:
             return
         event.stop()
 
-    def _fold(self) -> None:
+    def fold(self) -> None:
+        """Open what is folded, or fold all of it."""
         state = self._followed.state
         folding = [(at, one) for at, one in enumerate(state.entries) if isinstance(one, FOLDING)]
         opened = not all(one.expanded for _, one in folding)
