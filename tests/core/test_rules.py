@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.matching import pieces
 from cockpit.core.options import Options
 from cockpit.protocol.events import ApprovalRequested, ToolCallFinished
+from cockpit.safety.matching import pieces
 
 
 @pytest.mark.parametrize(

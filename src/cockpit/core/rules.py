@@ -12,7 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from cockpit.core.matching import (
+from cockpit.errors import SettingsInvalid
+from cockpit.plugin.safety import CommandPart
+from cockpit.plugin.tools import Preview, Tool
+from cockpit.safety.matching import (
     command_fits,
     destination_fits,
     path_bites,
@@ -20,9 +23,6 @@ from cockpit.core.matching import (
     pieces,
     words_fit,
 )
-from cockpit.errors import SettingsInvalid
-from cockpit.plugin.safety import CommandPart
-from cockpit.plugin.tools import Preview, Tool
 
 FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SHELL = frozenset({"Bash", "bash", "Shell", "PowerShell"})
@@ -103,6 +103,26 @@ def covering(rules: tuple[Rule, ...], asked: Asked) -> Covered | None:
     if asks:
         return Covered("ask", asks[:1], (*asks[1:], *allows))
     return Covered("allow", allows) if allows else None
+
+
+def speaks_of(rule: Rule, tool: Tool) -> bool:
+    """Whether a rule means the tool at all: by its name, another agent's, or its kind (`Edit`, `Bash`)."""
+    return _names(rule, tool)
+
+
+def confined(rules: tuple[Rule, ...], asked: Asked) -> bool:
+    """Whether every part of a call has one of these shapes, however harmless it is besides."""
+    preview = asked.preview
+    if any(rule.pattern in ANYTHING for rule in rules):
+        return True
+    if preview is None:
+        return False
+    if asked.parts or asked.tool.kind == "execute":
+        lines = [part.argv for part in asked.parts] or list(preview.argv)
+        return bool(lines) and all(_fitting(rules, tuple(argv)) is not None for argv in lines)
+    if preview.paths:
+        return all(any(path_fits(rule.pattern, path, asked.root) for rule in rules) for path in preview.paths)
+    return any(destination_fits(rule.pattern, preview.destination) for rule in rules)
 
 
 def _bites(rule: Rule, asked: Asked) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Literal, cast
 
-from cockpit.core.matching import path_bites
 from cockpit.core.rules import Rule
 from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.context import (
@@ -21,6 +20,7 @@ from cockpit.plugin.context import (
 )
 from cockpit.plugin.navigation import Position
 from cockpit.protocol.code import Ask, ProblemRows, Relation, SymbolRow, SymbolRows
+from cockpit.safety.matching import path_bites
 
 READERS = frozenset({"read", "grep", "search", "glob", "ls", "*"})
 Hidden = Callable[[str], str]
