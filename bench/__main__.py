@@ -10,6 +10,7 @@ from bench import checkpoints, headless, keys, start, still, stop, stream, turns
 from bench.figures import Figure, table
 from bench.ground import Ground, ground
 from bench.navigation import figures as navigation
+from bench.plugged import figures as plugged
 from bench.safety import figures as safety
 
 FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
@@ -34,6 +35,10 @@ FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "hour": safety.hour,
     "costs": safety.costs,
     "checkpoints": checkpoints.looks,
+    "moved_in": plugged.start,
+    "cache": plugged.cache,
+    "hook": plugged.hook,
+    "mcp": plugged.mcp,
 }
 
 

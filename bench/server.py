@@ -2,7 +2,8 @@
 
 The scene is the first part of the path: `oneshot` (a short answer), `steps` (20 reads, then an
 answer), `turns` (one read, then an answer, in each turn), `sleep` (one call of `sleep 30`),
-`stream` (200 chunks a second without end). Every request and its end is told on stdout, a line of
+`stream` (200 chunks a second without end), `prefix` (as `turns`; tells how much
+of the request before a prefix cache finds in it). Every request and its end is told on stdout, a line of
 JSON each, with the monotonic clock, which all processes of a machine share.
 """
 
@@ -12,6 +13,7 @@ import sys
 import time
 
 STEPS = 20
+SEEN: list[bytes] = []  # the request before, of the scene `prefix`
 
 
 def tell(kind: str, **more: float) -> None:
@@ -36,6 +38,22 @@ def call(number: int, name: str, **arguments: object) -> bytes:
     return whole + b"data: [DONE]\n\n"
 
 
+def parts(body: bytes) -> list[bytes]:
+    """A request as a provider's cache keeps it: the tools, then the messages in their order."""
+    asked = json.loads(body)
+    return [json.dumps(one).encode() for one in (asked.get("tools"), *asked["messages"])]
+
+
+def tell_prefix(seen: list[bytes], body: bytes) -> None:
+    """How many bytes of the request before are the beginning of this one, to the byte."""
+    last, text = seen[-1] if seen else b"", b"".join(parts(body))
+    seen[:] = [text]
+    found = next(
+        (at for at, pair in enumerate(zip(last, text, strict=False)) if pair[0] != pair[1]), len(last)
+    )
+    tell("prefix", before=len(last), found=min(found, len(text)))
+
+
 def answer(scene: str, body: bytes, number: int) -> bytes:
     """What a request gets. The end of the body tells whether a result was sent last."""
     if scene == "steps":
@@ -44,7 +62,7 @@ def answer(scene: str, body: bytes, number: int) -> bytes:
         return (
             call(number, "read", path="app.py", start=1, lines=100 + done) if done < STEPS else text("done")
         )
-    if scene == "turns":
+    if scene in ("turns", "prefix"):
         is_result = body.rfind(b'"role":"tool"') > body.rfind(b'"role":"user"')
         return text("done") if is_result else call(number, "read", path="app.py", start=1, lines=100 + number)
     if scene == "sleep":
@@ -75,6 +93,8 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             number += 1
             tell("request", bytes=length)
             scene = head.split(b" ", 2)[1].decode().strip("/").partition("/")[0]
+            if scene == "prefix":
+                tell_prefix(SEEN, body)
             if scene == "stream":
                 await _until_gone(reader, writer)
                 return

@@ -1,4 +1,4 @@
-"""A hundred turns in one session, through the deck as a frontend drives it: `turns.py ROOT COUNT`.
+"""A hundred turns in one session, through the deck as a frontend drives it: `turns.py ROOT COUNT [--trust]`.
 
 Prints the seconds of each turn, from the prompt's submission to its `TurnFinished`, as JSON.
 """
@@ -15,8 +15,8 @@ from cockpit.protocol.events import TurnFinished
 from cockpit.protocol.ops import Prompt
 
 
-async def main(root: str, count: int) -> list[float]:
-    deck = LocalDeck(Options(model="openai:m", mode="full", origin="headless"))
+async def main(root: str, count: int, trust: bool) -> list[float]:
+    deck = LocalDeck(Options(model="openai:m", mode="full", origin="headless", trust=trust or None))
     channel = await deck.open(root)
     taken: list[float] = []
     ended = asyncio.Event()
@@ -41,4 +41,4 @@ async def main(root: str, count: int) -> list[float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(main(sys.argv[1], int(sys.argv[2])))))
+    print(json.dumps(asyncio.run(main(sys.argv[1], int(sys.argv[2]), "--trust" in sys.argv))))

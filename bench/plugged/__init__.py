@@ -1,0 +1,1 @@
+"""What it costs that much is plugged in: skills, roles, commands, servers, hooks."""
