@@ -8,8 +8,9 @@ from tests.support.session_view import context_on, registered
 
 from cockpit.builtin import instructions
 from cockpit.builtin.instructions import branch_of
-from cockpit.builtin.instructions.files import ALL, instruction_files
+from cockpit.builtin.instructions.files import instruction_files
 from cockpit.builtin.instructions.hints import hints
+from cockpit.formats.instruction_text import ALL
 
 SOURCES = registered(instructions, hook="register_context")
 

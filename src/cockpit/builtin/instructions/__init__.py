@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cockpit.builtin.instructions.files import instruction_files
 from cockpit.builtin.instructions.hints import hints
+from cockpit.builtin.instructions.touched import Touched
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import ContextSource, Register, Scope
@@ -94,3 +95,9 @@ def register_context(register: Register, scope: Scope) -> None:
     register(ContextSource("project", "prefix", "turn", project, order=10))
     register(ContextSource("instruction-files", "prefix", "turn", files, deadline_ms=500, order=20))
     register(ContextSource("surroundings", "suffix", "turn", surroundings, order=90))
+
+
+@hookimpl
+def register_guards(register: Register, scope: Scope) -> None:
+    for guard in Touched().guards():
+        register(guard)
