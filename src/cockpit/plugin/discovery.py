@@ -42,8 +42,10 @@ class Found:
         return self.distribution == OURS
 
 
-def load(disabled: Collection[str] = ()) -> tuple[pluggy.PluginManager, tuple[Found, ...]]:
-    """Load every plugin that is not disabled.
+def load(
+    disabled: Collection[str] = (), record: Record | None = None
+) -> tuple[pluggy.PluginManager, tuple[Found, ...]]:
+    """Load every plugin that is not disabled. `record` None: what is installed beside, as it is now.
 
     The environment's `COCKPIT_PLUGINS`, where set, is a comma-separated list of the foreign plugins
     to load; empty loads ours only.
@@ -51,7 +53,8 @@ def load(disabled: Collection[str] = ()) -> tuple[pluggy.PluginManager, tuple[Fo
     manager = pluggy.PluginManager("cockpit")
     manager.add_hookspecs(hookspecs)
     wanted = _wanted()
-    record = Record() if wanted == frozenset() else installed.read()
+    if record is None:
+        record = Record() if wanted == frozenset() else installed.read()
     installed.use(record)
     found: list[Found] = []
     taken: dict[str, str] = {}

@@ -68,6 +68,11 @@ def home() -> Path:
     return paths.data() / "plugins"
 
 
+def bundles() -> Path:
+    """The folder of Claude's plugin bundles that `cockpit plugins install` copied, one folder each."""
+    return paths.data() / "bundles"
+
+
 def file() -> Path:
     return home() / "installed.json"
 

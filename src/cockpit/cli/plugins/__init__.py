@@ -1,0 +1,59 @@
+"""`cockpit plugins`: what is plugged in, and what it costs; putting plugins in and taking them out."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from cockpit.core.catalog import Catalog, build
+from cockpit.plugin.discovery import load
+from cockpit.settings import files, trust
+
+COMMANDS = {
+    "list": "listing",
+    "info": "info",
+    "install": "adding",
+    "upgrade": "adding",
+    "remove": "removing",
+    "enable": "switching",
+    "disable": "switching",
+    "new": "making",
+    "doctor": "doctor",
+}
+USAGE = """usage: cockpit plugins [list] [--json]
+       cockpit plugins info NAME [--json]             what it registers, needs and costs
+       cockpit plugins install NAME|PATH|git+URL ...  beside the app, after you have seen what it brings
+       cockpit plugins upgrade [NAME ...]             install again from where they came
+       cockpit plugins remove NAME ...                and what nothing else needs
+       cockpit plugins enable|disable NAME ...
+       cockpit plugins new NAME [--hook tool]         a plugin to begin with, its tests and all
+       cockpit plugins doctor [NAME] [--json]         what is wrong, and what mends it"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the part of `cockpit plugins` that is named first; its exit code."""
+    given = list(argv)
+    if given[:1] in (["--help"], ["-h"], ["help"]):
+        print(USAGE)
+        return 0
+    name = given.pop(0) if given and not given[0].startswith("-") else "list"
+    if name not in COMMANDS:
+        from cockpit.cli.plugins.naming import unknown
+
+        raise unknown("part of cockpit plugins", name, COMMANDS)
+    module = import_module(f"cockpit.cli.plugins.{COMMANDS[name]}")
+    code: int = module.main(name, given)
+    return code
+
+
+def catalog_of(root: str, trusted: bool | None = None) -> Catalog:
+    """What is registered for `root` now; `trusted` None: as the person has said."""
+    trusted = trust.is_trusted(root) is True if trusted is None else trusted
+    settings = files.load(root, trusted)
+    manager, found = load(settings.words("plugins.disabled"))
+    environment = files.environment(root, trusted)
+    return build(manager, found, root, settings, environment, trusted, lambda: None)
+
+
+def here() -> Catalog:
+    """What is registered for the folder that the command is run in."""
+    return catalog_of(str(Path.cwd()))

@@ -1,0 +1,182 @@
+"""What a person names to be installed: a name in the index, a folder, an archive, a git address.
+
+Refuses to install: here words become a `Source`, and a git address a folder.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from importlib.metadata import Distribution
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from cockpit.errors import CockpitError
+
+Kind = Literal["index", "folder", "editable", "archive", "git"]
+ARCHIVES = (".whl", ".tar.gz", ".zip")
+FETCH_SECONDS = 300
+# A repository must not choose what runs while it is fetched.
+SAFE_GIT = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "core.fsmonitor=false")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`named` is what the person wrote, made absolute: it can be installed again from any folder.
+
+    `place` is what an installer is given: a requirement, a file or a folder. `revision` is a commit.
+    """
+
+    kind: Kind
+    named: str
+    place: str
+    revision: str = ""
+
+
+def parse(text: str, editable: bool = False) -> Source:
+    """The source that `text` names. Raises `CockpitError` for what names nothing that can be installed."""
+    text = text.strip()
+    if not text or text.startswith("-"):
+        raise CockpitError(f"{text!r} names no plugin", "give a name, a path or git+URL")
+    if text.startswith(("git+", "git@")) or re.match(r"(https?|ssh)://.*\.git(@|#|$)", text):
+        return Source("git", text if text.startswith("git+") else _address(text), "")
+    if "://" in text:
+        if not text.partition("#")[0].endswith(ARCHIVES):
+            raise CockpitError(f"{text} is no archive", f"for a repository write git+{text}")
+        return Source("archive", text, text)
+    path = Path(text).expanduser()
+    if path.name != text or text in (".", "..") or text.endswith(ARCHIVES) or editable:
+        return _local(path, editable)
+    return _by_name(text)
+
+
+def is_bundle(folder: str | Path) -> bool:
+    """Whether a folder is a plugin of Claude's kind: files, no Python."""
+    return (Path(folder) / ".claude-plugin" / "plugin.json").is_file()
+
+
+def is_project(folder: str | Path) -> bool:
+    """Whether a folder holds a Python distribution."""
+    return any((Path(folder) / name).is_file() for name in ("pyproject.toml", "setup.py"))
+
+
+def fetched(source: Source, into: Path) -> Source:
+    """`source` with a place that an installer takes: a git address is cloned to `into`.
+
+    Raises `CockpitError` where git cannot.
+    """
+    if source.kind != "git":
+        return source
+    git = shutil.which("git")
+    if git is None:
+        raise CockpitError("git is not installed", "install git, or download the plugin and name its folder")
+    url, reference, subfolder = split_address(source.named)
+    if url.startswith("-") or reference.startswith("-"):
+        raise CockpitError(f"{source.named} is no git address", "git+https://host/owner/repository")
+    shallow = () if reference else ("--depth", "1")
+    _git(git, "clone", "--quiet", "--no-recurse-submodules", *shallow, "--", url, str(into))
+    if reference:
+        _git(git, "-C", str(into), "checkout", "--quiet", "--detach", reference)
+    revision = _git(git, "-C", str(into), "rev-parse", "HEAD").strip()
+    folder = (into / subfolder).resolve()
+    if not folder.is_relative_to(into.resolve()) or not folder.is_dir():
+        raise CockpitError(
+            f"{source.named} has no folder {subfolder}", "mend what stands behind #subdirectory="
+        )
+    if not (is_project(folder) or is_bundle(folder)):
+        raise CockpitError(
+            f"{source.named} holds neither a Python distribution nor a plugin bundle",
+            "name the folder of the plugin: git+URL#subdirectory=FOLDER",
+        )
+    return replace(source, place=str(folder), revision=revision)
+
+
+def came_from(one: Distribution, source: Source) -> bool:
+    """Whether an installed distribution was made of `source`, by the note that installers leave in it."""
+    try:
+        note = json.loads(one.read_text("direct_url.json") or "{}")
+    except ValueError:
+        return False
+    url = note.get("url", "") if isinstance(note, dict) else ""
+    if not url.startswith("file:"):
+        return bool(url) and url == source.place.partition("#")[0]
+    return Path(url2pathname(urlsplit(url).path)).resolve() == Path(source.place).resolve()
+
+
+def split_address(named: str) -> tuple[str, str, str]:
+    """`git+URL@reference#subdirectory=folder` as URL, reference and folder."""
+    address, _, fragment = named.removeprefix("git+").partition("#")
+    found = re.search(r"(?:^|&)subdirectory=([^&]*)", fragment)
+    head, slash, last = address.rpartition("/")
+    last, _, reference = last.partition("@")
+    return f"{head}{slash}{last}", reference, found[1] if found else ""
+
+
+def _address(text: str) -> str:
+    """An address as git itself takes it, in the form `git+URL`."""
+    if text.startswith("git@") and "://" not in text:
+        host, _, path = text.removeprefix("git@").partition(":")
+        return f"git+ssh://git@{host}/{path}"
+    return f"git+{text}"
+
+
+def _local(path: Path, editable: bool) -> Source:
+    real = path.resolve()
+    if real.is_dir():
+        if not (is_project(real) or is_bundle(real)):
+            raise CockpitError(
+                f"{real} holds no plugin",
+                "a plugin has a pyproject.toml, which `cockpit plugins new` makes, "
+                "a bundle has .claude-plugin/plugin.json",
+            )
+        return Source("editable" if editable else "folder", str(real), str(real))
+    if editable:
+        raise CockpitError(f"{path} is no folder", "--editable takes the folder of a plugin")
+    if not real.is_file():
+        raise CockpitError(f"{path} does not exist", "for a name in the index leave the slashes out")
+    if not real.name.endswith(ARCHIVES):
+        raise CockpitError(
+            f"{real.name} is no archive", f"a plugin is a folder or ends with {', '.join(ARCHIVES)}"
+        )
+    return Source("archive", str(real), str(real))
+
+
+def _by_name(text: str) -> Source:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        raise CockpitError(f"{text!r} is no name of a distribution", "NAME, NAME==1.2 or a path") from error
+    if requirement.url is not None:
+        raise CockpitError(f"{text!r} holds an address", "give the address alone")
+    return Source("index", text, text)
+
+
+def _git(git: str, *arguments: str) -> str:
+    environment = {key: one for key, one in os.environ.items() if not key.startswith("GIT_DIR")}
+    try:
+        ended = subprocess.run(
+            (git, *SAFE_GIT, *arguments),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=FETCH_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CockpitError(
+            f"git did not end within {FETCH_SECONDS} s", "try again, or clone it yourself"
+        ) from error
+    if ended.returncode != 0:
+        said = ended.stderr.strip().splitlines()
+        raise CockpitError(
+            f"git {arguments[0]}: {said[-1] if said else ended.returncode}", "check the address"
+        )
+    return ended.stdout
