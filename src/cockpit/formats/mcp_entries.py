@@ -18,7 +18,7 @@ HIDDEN = "***"
 
 @dataclass(slots=True)
 class Entry:
-    """The server at `path`. `faults` and `understood` grow as it is read; one that is `is_broken` is no server."""
+    """The server at `path`. `faults` and `understood` grow as it is read; an `is_broken` one is no server."""
 
     located: Located
     path: Steps
