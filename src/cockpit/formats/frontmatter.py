@@ -7,7 +7,7 @@ knows its line.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from cockpit.plugin.origin import Fault
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import yaml
 
 FENCE = re.compile(r"^---[ \t]*$")
+MOST = 20_000
 PAIR = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)$")
 
 
@@ -41,28 +42,46 @@ class Document:
 
 def parse(text: str, file: str) -> Document:
     """Read the text of `file`. Raises nothing: what cannot be read becomes a fault."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if not FENCE.match(lines[0]):
+    lines = _lines(text)
+    end = _end(lines)
+    if end < 0:
         return Document(file, body="\n".join(lines))
-    end = next((at for at, line in enumerate(lines[1:], 1) if FENCE.match(line)), 0)
     if not end:
         fault = Fault(file, 1, "the frontmatter that begins here never ends", "close it with a line `---`")
         return Document(file, body="\n".join(lines), faults=(fault,))
     head, body = lines[1:end], "\n".join(lines[end + 1 :])
     fields, where, faults = _yaml("\n".join(head), file)
     if faults:
-        loose, loose_lines, left = _loose(head, file)
-        # What no reader understands is told as YAML tells it.
-        fields, where, faults = loose, loose_lines, faults if left else ()
+        loose, loose_lines, left = _loose(head)
+        # What no reader understands is told as YAML tells it, at the line that nobody could take.
+        told = tuple(replace(fault, line=left) for fault in faults) if left else ()
+        fields, where, faults = loose, loose_lines, told
     return Document(file, fields, where, body, end + 2, faults)
+
+
+def body_of(text: str) -> str:
+    """What stands behind the frontmatter of `text`, which is not read."""
+    lines = _lines(text)
+    end = _end(lines)
+    return "\n".join(lines[end + 1 :] if end > 0 else lines)
+
+
+def _lines(text: str) -> list[str]:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _end(lines: list[str]) -> int:
+    """Where the frontmatter ends; 0 where it never does, -1 where there is none."""
+    if not FENCE.match(lines[0]):
+        return -1
+    return next((at for at, line in enumerate(lines[1:], 1) if FENCE.match(line)), 0)
 
 
 def _yaml(text: str, file: str) -> tuple[Mapping[str, Json], Mapping[str, int], tuple[Fault, ...]]:
     import yaml
 
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        value = yaml.safe_load(text)
+        node, value = _loaded(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else 2
@@ -77,6 +96,36 @@ def _yaml(text: str, file: str) -> tuple[Mapping[str, Json], Mapping[str, int], 
     return {str(key): _plain(one) for key, one in value.items()}, where, ()
 
 
+def _loaded(text: str) -> "tuple[yaml.Node | None, object]":
+    """YAML's nodes, and what they stand for. Raises `yaml.YAMLError`, ValueError, RecursionError."""
+    import yaml
+
+    # The C reader, where it was built, takes a tenth of the time.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    node = loader.get_single_node()
+    if node is None:
+        return None, None
+    _measure(node, {})
+    return node, loader.construct_document(node)
+
+
+def _measure(node: "yaml.Node", known: dict[int, int]) -> int:
+    """How many values `node` holds with its aliases written out. Raises ValueError for what is meant to
+    fill the memory: ten lines can stand for a thousand million values, or for themselves."""
+    import yaml
+
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = MOST + 1
+    total = 1
+    for one in node.value if isinstance(node, yaml.CollectionNode) else ():
+        total += sum(_measure(part, known) for part in (one if isinstance(one, tuple) else (one,)))
+    if total > MOST:
+        raise ValueError(f"its aliases stand for more than {MOST:,} values")
+    known[id(node)] = total
+    return total
+
+
 def _plain(value: object) -> Json:
     """YAML's dates and odd keys as JSON."""
     if isinstance(value, Mapping):
@@ -86,11 +135,11 @@ def _plain(value: object) -> Json:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _loose(head: list[str], file: str) -> tuple[dict[str, Json], dict[str, int], bool]:
-    """`key: value` lines taken as they stand, lists of `- one` below a key; whether anything was left."""
+def _loose(head: list[str]) -> tuple[dict[str, Json], dict[str, int], int]:
+    """`key: value` lines taken as they stand, lists of `- one` below a key; the first line left over, or 0."""
     fields: dict[str, Json] = {}
     where: dict[str, int] = {}
-    key, left = "", False
+    key, left = "", 0
     for at, line in enumerate(head, 2):
         if found := PAIR.match(line):
             key, value = found[1], found[2].strip()
@@ -103,9 +152,9 @@ def _loose(head: list[str], file: str) -> tuple[dict[str, Json], dict[str, int],
             if isinstance(before, str):
                 fields[key] = f"{'' if before in ('|', '>') else before} {line.strip()}".strip()
             else:
-                left = True
+                left = left or at
         elif line.strip() and not line.lstrip().startswith("#"):
-            left = True
+            left = left or at
     return fields, where, left
 
 
@@ -113,7 +162,7 @@ def _scalar(text: str) -> Json:
     import yaml
 
     try:
-        value = yaml.safe_load(text)
+        _, value = _loaded(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return text
     return text if isinstance(value, dict) else _plain(value)

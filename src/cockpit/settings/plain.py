@@ -13,16 +13,21 @@ LARGEST = 4_000_000
 
 def read_bytes(path: str | Path, most: int = LARGEST) -> bytes:
     """All of the plain file at `path`, links followed. Raises OSError for what is none, or is larger."""
+    content = read_start(path, most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"more than {most:,} bytes", str(path))
+    return content
+
+
+def read_start(path: str | Path, most: int) -> bytes:
+    """The first `most` bytes of the plain file at `path`, links followed. Raises OSError for what is none."""
     # Not blocking: a pipe without a writer opens at once, and is seen to be none.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags | getattr(os, "O_NOCTTY", 0)), "rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
             raise OSError(errno.EINVAL, "no plain file", str(path))
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"more than {most:,} bytes", str(path))
-    return content
+        return file.read(most)
 
 
 def read_text(path: str | Path, most: int = LARGEST, encoding: str = "utf-8") -> str:

@@ -1,0 +1,45 @@
+"""Frontmatter as people write it: what is understood, and what is told of the rest."""
+
+import pytest
+
+from cockpit.formats.frontmatter import body_of, parse
+
+BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
+
+
+def test_a_byte_order_mark_and_crlf_change_nothing() -> None:
+    document = parse("\ufeff---\r\nname: a\r\ntools:\r\n  - Read\r\n---\r\nBody\r\n", "f")
+    assert document.fields == {"name": "a", "tools": ["Read"]}
+    assert document.lines == {"name": 2, "tools": 3}
+    assert (document.body, document.body_line, document.faults) == ("Body\n", 6, ())
+    assert body_of("\ufeff---\r\nname: a\r\n---\r\nBody\r\n") == "Body\n"
+
+
+def test_a_colon_in_a_value_is_taken_as_it_was_meant() -> None:
+    document = parse("---\nname: a\ndescription: Use when: the tests fail\n---\n", "f")
+    assert document.fields["description"] == "Use when: the tests fail" and not document.faults
+
+
+def test_what_is_no_yaml_is_told_with_its_line_and_the_rest_is_read() -> None:
+    document = parse("---\nname: a\n!!! what\ntools: [Read\n---\nBody", "f")
+    assert document.fields["name"] == "a" and document.body == "Body"
+    [fault] = document.faults
+    assert (fault.file, fault.line) == ("f", 3) and fault.remedy
+
+
+def test_a_head_that_never_ends_is_told() -> None:
+    document = parse("---\nname: a\nBody", "f")
+    assert document.faults[0].line == 1 and "close it" in document.faults[0].remedy
+    assert body_of("---\nname: a\nBody") == "---\nname: a\nBody"
+
+
+def test_without_a_head_all_is_body() -> None:
+    assert parse("Body\n---\nx\n---\n", "f").body == "Body\n---\nx\n---\n"
+    assert body_of("Body") == "Body"
+
+
+@pytest.mark.parametrize("text", [BOMB, "a: &a [*a]", "a: &a {b: *a}", BOMB + "\nb: {<<: *a39}"])
+def test_aliases_fill_no_memory(text: str) -> None:
+    document = parse(f"---\nname: x\n{text}\n---\nBody", "f")
+    assert document.fields["name"] == "x" and document.body == "Body"
+    assert len(repr(document)) < 10_000
