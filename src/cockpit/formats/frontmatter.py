@@ -136,7 +136,7 @@ def _plain(value: object) -> Json:
 
 
 def _loose(head: list[str]) -> tuple[dict[str, Json], dict[str, int], int]:
-    """`key: value` lines taken as they stand, lists of `- one` below a key; the first line left over, or 0."""
+    """`key: value` lines as they stand, lists of `- one` below a key; the first line left over, or 0."""
     fields: dict[str, Json] = {}
     where: dict[str, int] = {}
     key, left = "", 0
