@@ -11,6 +11,7 @@ from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle as AgentHandle
 from cockpit.plugin.agents import Agents as Agents
 from cockpit.plugin.agents import Report as Report
+from cockpit.plugin.connections import NO_CONNECTIONS, Connections
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
 from cockpit.plugin.tools import Preview, Tool
@@ -195,7 +196,8 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Everything a plugin's function may use. `call` is None outside of a tool."""
+    """Everything a plugin's function may use. `call` is None outside of a tool. `connections` are the MCP
+    servers of the root (docs/adr/0024)."""
 
     workspace: Workspace
     navigator: Navigator
@@ -204,6 +206,7 @@ class Context:
     models: Models
     settings: Mapping[str, Json]
     call: Running | None = None
+    connections: Connections = NO_CONNECTIONS
 
     def running(self) -> Running:
         """`call`, for a tool's function, which always has one."""
