@@ -18,6 +18,7 @@ from cockpit.core.results import StoredResults
 from cockpit.core.router import Breaker, Choice, candidates
 from cockpit.core.rules import Rule
 from cockpit.core.toolbox import Toolbox
+from cockpit.plugin.connections import NO_CONNECTIONS, Connections
 from cockpit.plugin.context import Agents, Navigator, Workspace
 from cockpit.plugin.models import ModelFacts
 from cockpit.plugin.values import Role
@@ -72,6 +73,7 @@ class Host:
     settled: Mode = "ask"
     change_mode: Callable[[Mode], None] | None = None
     beginning: Callable[[], Awaitable[tuple[str, ...]]] | None = None
+    connections: Connections = NO_CONNECTIONS
     call_tool: "Callable[[Agent, str, Mapping[str, Json], str], Awaitable[ToolResult]] | None" = None
 
     def use_mode(self, mode: Mode) -> None:

@@ -42,6 +42,7 @@ def context_of(agent: Agent, plugin: str = "", running: Running | None = None) -
     models: Models = CompletingModels(agent)
     table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
     context = Context(agent.workspace, agent.navigator, session, agent.agents, models, table, running)
+    context = replace(context, connections=host.connections)
     return veiled(context, hiding(host.all_rules(), agent.root))
 
 
