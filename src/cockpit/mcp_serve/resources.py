@@ -1,0 +1,145 @@
+"""Resources: the problems of the workspace, the outline and the text of a file. Each is a read like any
+other: a file's goes through the tool `read`, its guards, rules and audit, and is redacted."""
+
+from typing import TypeAlias
+from urllib.parse import quote, unquote, urlsplit
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from cockpit.errors import CockpitError
+from cockpit.mcp_serve.exposing import Exposed
+from cockpit.mcp_serve.levels import Levels, Request
+from cockpit.mcp_serve.served import Served
+from cockpit.protocol.code import FileText, ProblemRows, Problems, SymbolRows, Symbols, TextPage
+from cockpit.protocol.events import ApprovalRequested, QuestionAsked, ToolCallFinished
+from cockpit.protocol.messages import ToolResult
+from cockpit.protocol.queries import Complete, Completions
+
+PROBLEMS, OUTLINE, FILE = "cockpit://problems", "cockpit://outline/", "cockpit://file/"
+# The error code of versions up to 2025-11-25 for a resource that is not there.
+NOT_FOUND = -32002
+LARGEST = 1_000_000
+MOST_VALUES = 100
+Templates: TypeAlias = list[ResourceTemplate]
+
+
+class Resources:
+    """What a client may read without calling a tool. There is nothing where `read` is not exposed."""
+
+    def __init__(self, served: Served, exposed: Exposed, levels: Levels) -> None:
+        self._served = served
+        self._exposed = exposed
+        self._levels = levels
+
+    async def listed(self) -> list[Resource]:
+        about = "Errors and warnings of the files that were looked at, as rows of path, line, message"
+        found = Resource(uri=PROBLEMS, name="problems", description=about, mime_type="text/plain")
+        return [found] if await self._is_open() else []
+
+    async def templates(self) -> Templates:
+        if not await self._is_open():
+            return []
+        outline = "The definitions in a file of the workspace, with their lines"
+        text = "The text of a file of the workspace"
+        return [
+            _template(OUTLINE, "outline", outline),
+            _template(FILE, "file", text),
+        ]
+
+    async def read(self, ctx: Request, uri: str) -> ReadResourceResult:
+        """The resource at `uri`. Raises `MCPError`."""
+        if not await self._is_open():
+            raise _missing(ctx, uri)
+        try:
+            text = await self._text(ctx, uri)
+        except CockpitError as error:
+            raise MCPError(INVALID_PARAMS, str(error), {"uri": uri}) from error
+        return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type="text/plain", text=text)])
+
+    async def completed(self, word: str) -> list[str]:
+        """Paths that begin as `word` does, for the templates."""
+        reply = await self._served.ask(Complete("@", f"@{word}", len(word) + 1))
+        if not isinstance(reply, Completions):
+            return []
+        paths = (row.insert.strip().removeprefix("@").strip('"') for row in reply.rows)
+        return [path for path in paths if path and not path.endswith("/")][:MOST_VALUES]
+
+    async def _is_open(self) -> bool:
+        rows = self._exposed.rows(await self._served.tools())
+        return any(row.name == "read" for row in rows)
+
+    async def _text(self, ctx: Request, uri: str) -> str:
+        if uri == PROBLEMS:
+            return _problems(await self._served.ask(Problems()))
+        for prefix in (OUTLINE, FILE):
+            if uri.startswith(prefix) and (path := unquote(uri.removeprefix(prefix))):
+                await self._permitted(ctx, uri, path)
+                if prefix == OUTLINE:
+                    return _outline(await self._served.ask(Symbols("", path)))
+                return _page(await self._served.ask(FileText(path)))
+        raise _missing(ctx, uri)
+
+    async def _permitted(self, ctx: Request, uri: str, path: str) -> None:
+        """That `read` may read this file: one line of it is read, in the order of every call."""
+        result = await self._first_line(path)
+        if result.outcome == "ok":
+            return
+        if "does not exist" in result.text:
+            raise _missing(ctx, uri)
+        raise MCPError(INVALID_PARAMS, result.text, {"uri": uri})
+
+    async def _first_line(self, path: str) -> ToolResult:
+        going = await self._served.begin("read", {"path": path, "lines": 1})
+        async for event in going.events():
+            match event:
+                case ApprovalRequested() | QuestionAsked():
+                    await self._served.nobody(event, "a resource asks nobody; call the tool `read` instead")
+                case ToolCallFinished(result=result):
+                    return result
+                case _:
+                    pass
+        raise CockpitError("the session was closed", "start cockpit mcp-serve again")
+
+
+def uri_of(path: str) -> str:
+    """The address of a file's text."""
+    return FILE + quote(path)
+
+
+def _template(prefix: str, name: str, about: str) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template=f"{prefix}{{+path}}", name=name, description=about, mime_type="text/plain"
+    )
+
+
+def _missing(ctx: Request, uri: str) -> MCPError:
+    code = INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else NOT_FOUND
+    scheme = urlsplit(uri).scheme or "none"
+    return MCPError(code, f"Resource not found ({scheme})", {"uri": uri})
+
+
+def _problems(reply: object) -> str:
+    rows = reply.rows if isinstance(reply, ProblemRows) else ()
+    return "\n".join(f"{row.path}:{row.line}: {row.severity}: {row.message}" for row in rows)
+
+
+def _outline(reply: object) -> str:
+    rows = reply.rows if isinstance(reply, SymbolRows) else ()
+    return "\n".join(f"{row.first}-{row.last}\t{row.kind}\t{row.container or row.name}" for row in rows)
+
+
+def _page(reply: object) -> str:
+    text = reply.text if isinstance(reply, TextPage) else ""
+    if len(text) > LARGEST:
+        raise CockpitError(
+            f"the file has {len(text):,} characters", "call the tool `read` with `start` and `lines`"
+        )
+    return text
