@@ -30,6 +30,7 @@ from cockpit.protocol.queries import Query, Reply
 from cockpit.safety.audit import Audit
 from cockpit.safety.redaction import Redactor
 from cockpit.settings.files import Settings
+from cockpit.workspace.worktrees.values import Worktree
 
 DEFAULT_WINDOW = 128_000
 UNATTENDED_SECONDS = 300.0

@@ -39,7 +39,7 @@ def _silent(text: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Root:
     """What a navigator stands on. `state` and `cache` are cockpit's folders, not the root's own; `warn` is
-    told what is wrong with a `.lsp.json`."""
+    told what is wrong with a `.lsp.json`. Without `serves` the index answers, no server."""
 
     workspace: Workspace
     languages: tuple[Language, ...]
@@ -47,6 +47,7 @@ class Root:
     state: str
     cache: str
     warn: Callable[[str], None] = field(default=_silent, compare=False)
+    serves: bool = True
 
 
 class Opened:
@@ -78,6 +79,8 @@ class Opened:
         from cockpit.navigation.lsp.servers import LanguageServers
 
         root, languages = self.root.workspace.root, self.root.languages
+        if not self.root.serves:
+            return Sources(None, TreeIndex(root, languages, str(Path(self.root.cache, "index"))), languages)
         known = (*read.languages, *languages)
         servers = LanguageServers(root, known, lambda: self.root.trusted, Path(self.root.state))
         index = TreeIndex(root, languages, str(Path(self.root.cache, "index")))

@@ -22,7 +22,8 @@ from cockpit.workspace.transaction import Target, Transaction
 class LocalWorkspace:
     """`Workspace` over a folder. `state` is where journals of writes are kept; "" keeps none, and then
     a crash in the middle of a write is not mended. `calls` are the file calls, for fault tests.
-    `sandbox` is what settings say of holding programs in.
+    `sandbox` is what settings say of holding programs in. For a worktree, `origin` is the tree it was made
+    from, which nothing here writes, and `linked` are the folders of it that links of the worktree lead to.
     """
 
     def __init__(
@@ -31,13 +32,15 @@ class LocalWorkspace:
         state: str = "",
         calls: Calls | None = None,
         sandbox: SandboxSettings | None = None,
+        origin: str = "",
+        linked: tuple[str, ...] = (),
     ) -> None:
         named = os.path.abspath(root)
-        self.resolver = Resolver(os.path.realpath(named), named)
+        self.resolver = Resolver(os.path.realpath(named), named, origin=origin)
         self._journals = os.path.join(state, "journals") if state else ""
         self._calls = calls or Calls()
         self._files = LocalFiles(self.resolver)
-        self._processes = LocalProcesses(self.resolver.root, sandbox)
+        self._processes = LocalProcesses(self.resolver.root, sandbox, linked)
         self._writing = asyncio.Lock()
         self._made: set[str] = set()
 

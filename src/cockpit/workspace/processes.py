@@ -34,10 +34,14 @@ NOT_SET_UP = "bwrap: "
 
 
 class LocalProcesses:
-    """`Processes` on this machine. `close` ends everything that still runs."""
+    """`Processes` on this machine. `close` ends everything that still runs. `linked` are folders outside of
+    the root that held programs see, read-only."""
 
-    def __init__(self, root: str, sandbox: SandboxSettings | None = None) -> None:
+    def __init__(
+        self, root: str, sandbox: SandboxSettings | None = None, linked: tuple[str, ...] = ()
+    ) -> None:
         self._root = root
+        self._linked = linked
         self._settings = sandbox or SandboxSettings()
         self._sandbox: Sandbox | None = None
         self._running: dict[Process, Held | None] = {}
@@ -61,9 +65,10 @@ class LocalProcesses:
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
+        apart: bool = False,
     ) -> Ended:
         """Raises `ProcessFailed` when the program cannot be started."""
-        process = await self._plain(argv, cwd, bool(stdin), on_output, environment)
+        process = await self._plain(argv, cwd, bool(stdin), on_output, environment, apart)
         if stdin:
             feed(process, stdin)
         return await self._to_the_end(process, seconds)
@@ -99,9 +104,10 @@ class LocalProcesses:
             timed_out = True
         finally:
             await whole(self._let_go(process))
-        output = process.child.output
+        output, errors = process.child.output, process.child.errors.text()
         code = process.code if process.code is not None else -9
-        return Ended(code, output.text(), time.monotonic() - process.started, output.dropped, timed_out)
+        seconds = time.monotonic() - process.started
+        return Ended(code, output.text(), seconds, output.dropped, timed_out, errors=errors)
 
     async def _let_go(self, process: Process) -> None:
         await process.finish()
@@ -116,12 +122,15 @@ class LocalProcesses:
         has_stdin: bool,
         on_output: Callable[[str], None] | None,
         environment: Mapping[str, str] | None,
+        apart: bool = False,
     ) -> Process:
         self._must_be_open()
         mark = new_mark()
         folder = os.path.join(self._root, cwd) if cwd else self._root
         variables = environments.scrubbed(os.environ, environment) | dict((mark.variable,))
-        process = await spawn(argv, folder, variables, mark, has_stdin=has_stdin, on_output=on_output)
+        process = await spawn(
+            argv, folder, variables, mark, has_stdin=has_stdin, on_output=on_output, apart=apart
+        )
         return await self._known(process, None)
 
     async def _sealed(
@@ -162,7 +171,7 @@ class LocalProcesses:
     async def _box(self) -> "Sandbox":
         """The sandbox, made with the first question for it: a start does not wait for it."""
         if self._sandbox is None:
-            made = await asyncio.to_thread(_sandbox_of, self._root, self._settings)
+            made = await asyncio.to_thread(_sandbox_of, self._root, self._settings, self._linked)
             self._sandbox = self._sandbox or made
         return self._sandbox
 
@@ -204,11 +213,11 @@ def _must_be_there(launch: Launch, held: Held) -> None:
         raise not_found(program, launch.cwd)
 
 
-def _sandbox_of(root: str, settings: SandboxSettings) -> "Sandbox":
+def _sandbox_of(root: str, settings: SandboxSettings, linked: tuple[str, ...]) -> "Sandbox":
     from cockpit.workspace.sandbox.holding import Sandbox
     from cockpit.workspace.sandbox.places import surroundings
 
-    return Sandbox(surroundings(root), settings)
+    return Sandbox(surroundings(root, linked), settings)
 
 
 async def _held(sandbox: "Sandbox", launch: Launch, mark: tuple[str, str]) -> Held:

@@ -60,12 +60,13 @@ class Judged:
 class Resolver:
     """Paths as seen from one root. `root` is real; `named` is how the caller wrote it. `home` is whose
     secrets and start-up files are meant ("": the user's); `own` are folders of cockpit's besides those
-    of `cockpit.paths`."""
+    of `cockpit.paths`; `origin` is the tree that a worktree was made from, which is not written from it."""
 
     root: str
     named: str = ""
     home: str = ""
     own: tuple[str, ...] = ()
+    origin: str = ""
 
     def judge(self, path: str, access: Access) -> Judged:
         """What touching `path` would mean. Raises nothing."""
@@ -140,6 +141,12 @@ class Resolver:
             if is_within(folded_case(real), folded_case(folder)):
                 reason = f"{folder} steers programs that run later; a person must change it"
                 return Judged("deny", real, inside, reason, "protected")
+        if not inside and self.origin and is_within(folded_case(real), folded_case(self.origin)):
+            name = os.path.relpath(real, self.origin).replace(os.sep, "/")
+            reason = (
+                f"you work in a worktree, and it lies in the tree that was made from; name {name} instead"
+            )
+            return Judged("deny", real, inside, reason, "protected")
         if not inside and _is_system(real):
             reason = "it belongs to the system; a person must change it"
             return Judged("deny", real, inside, reason, "system")

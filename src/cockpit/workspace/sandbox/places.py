@@ -68,7 +68,7 @@ def machine(around: Surroundings, environment: Mapping[str, str], prefixes: tupl
     """Looked at now: some hundred paths, so that whoever asks often keeps it for a while."""
     outer, inner = hidden(around.home, around.own, around.root)
     masked = (*again_hidden(around.home), *system_secrets())
-    return Machine(outer, inner, shown(around.home, environment, prefixes), masked)
+    return Machine(outer, inner, (*shown(around.home, environment, prefixes), *around.linked), masked)
 
 
 def scratch(root: str) -> str:
@@ -78,11 +78,11 @@ def scratch(root: str) -> str:
     return os.path.realpath(paths.cache() / "scratch" / name)
 
 
-def surroundings(root: str) -> Surroundings:
+def surroundings(root: str, linked: tuple[str, ...] = ()) -> Surroundings:
     """The folders around `root` (real), as they are now."""
     own = tuple(os.path.realpath(one) for one in (paths.config(), paths.state(), paths.cache()))
     home = os.path.realpath(os.path.expanduser("~"))
-    return Surroundings(root, home, own, str(paths.state()), scratch(root))
+    return Surroundings(root, home, own, str(paths.state()), scratch(root), linked)
 
 
 def hidden(home: str, own: tuple[str, ...], root: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

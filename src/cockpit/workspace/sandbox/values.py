@@ -36,6 +36,7 @@ class Surroundings:
 
     `own` are cockpit's own (settings, state, cache), which no program sees. `state` is where records of
     stubs are kept, `scratch` the one folder besides the workspace that a program may write to on disk.
+    `linked` are folders elsewhere that links of the workspace lead to: they are shown, read-only.
     """
 
     root: str
@@ -43,6 +44,7 @@ class Surroundings:
     own: tuple[str, ...] = ()
     state: str = ""
     scratch: str = ""
+    linked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

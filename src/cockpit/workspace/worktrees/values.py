@@ -1,0 +1,140 @@
+"""What is said of worktrees. Plain values."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository as seen from one folder: real, absolute paths.
+
+    `top` is the work tree that the folder lies in, `origin` the one that its worktrees lie in (another only
+    where `top` is itself one of ours), `store` the git folder they share. `inside` is the folder relative to
+    `top` ("" for the top itself); `branch` is "" where HEAD is detached.
+    """
+
+    top: str
+    origin: str
+    store: str
+    head: str
+    branch: str
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """One of our worktrees. `head` is the commit it was made from, `base` what its agent was given: `head`,
+    or a commit upon it that holds the uncommitted changes which were carried.
+
+    `linked` are folders of the origin's that links in it lead to; `notes` are for whoever asked for it.
+    """
+
+    name: str
+    branch: str
+    path: str
+    origin: str
+    head: str
+    base: str
+    linked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_carrying(self) -> bool:
+        return self.base != self.head
+
+    @property
+    def tail(self) -> str:
+        """Its branch, as its records are called."""
+        return self.branch.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A worktree (or a branch of ours without one: `path` "") as it is now.
+
+    `commits`, `files`, `added` and `removed` count what came since `base`; `uncommitted` are files that are
+    on no commit yet. `is_merged`: all that is committed is in a branch of the person's, or was brought
+    there. `used` epoch seconds.
+    """
+
+    name: str
+    branch: str
+    path: str
+    commits: int = 0
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    uncommitted: int = 0
+    is_merged: bool = False
+    is_in_use: bool = False
+    used: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.files and not self.uncommitted
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file that a merge changes. `mode` is git's, "" for a deleted one; 120000 is a link."""
+
+    path: str
+    change: Literal["created", "modified", "deleted"]
+    mode: str
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What bringing `branch` into `target` would do, tried in a worktree of its own.
+
+    `old` is the target's commit, `new` what it would be ("" with `conflicts`, and with nothing to bring),
+    `result` the id of that one's tree; `tip` is what is brought. `tree` is the work tree in which `target`
+    is checked out, "" for none. `refused` are the files that no agent may write, each with its reason.
+    `uncommitted` files of the branch's worktree are committed first.
+    """
+
+    branch: str
+    target: str
+    old: str
+    tip: str
+    new: str = ""
+    result: str = ""
+    tree: str = ""
+    subjects: tuple[str, ...] = ()
+    files: tuple[FileRow, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    uncommitted: int = 0
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def removed(self) -> int:
+        return sum(file.removed for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is left of a worktree whose agent has ended. Not `kept`: it held nothing and is gone."""
+
+    branch: str
+    kept: bool
+    commit: str = ""
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What became of a worktree or branch when it was its turn; `gone` False says that it stays."""
+
+    name: str
+    branch: str
+    gone: bool
+    reason: str
