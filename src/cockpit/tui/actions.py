@@ -96,6 +96,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("new", (), "start a new session", "session", "op", ("new",)),
     Action("clear", (), "empty the Trace; the conversation stays", "view", "view", ("clear",)),
+    Action(
+        "settings", (), "settings, and where each comes from", "session", "screen", ("settings", "config")
+    ),
     Action("model", (), "choose a model", "session", "screen", ("model",)),
     Action("connect", (), "connect a model provider", "session", "screen", ("connect",)),
     Action("trust", (), "trust this folder, or stop trusting it", "session", "screen", ("trust",)),

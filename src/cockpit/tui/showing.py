@@ -251,6 +251,7 @@ SHOWING: dict[str, Doing] = {
     "connect": _screen("connect"),
     "trust": _screen("trust"),
     "rewind": _screen("rewind"),
+    "settings": _screen("settings"),
     "form": _screen("form"),
     "view_approval": view_approval,
     "review_plan": review,

@@ -7,7 +7,7 @@ from cockpit.protocol import ops
 from cockpit.protocol.messages import MODES
 from cockpit.tui import opening
 from cockpit.tui.link import ORIGIN
-from cockpit.tui.screens import connect, rewind, trust
+from cockpit.tui.screens import connect, rewind, settings, trust
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -49,6 +49,10 @@ async def _rewind(desk: "Desk", words: str) -> None:
     await (rewind.undo(desk) if words == "undo" else rewind.show(desk))
 
 
+async def _set_one(desk: "Desk", key: str) -> None:
+    await settings.show(desk, key)
+
+
 async def _connect_to(desk: "Desk", preset: str) -> None:
     await connect.show(desk, preset)
 
@@ -76,4 +80,5 @@ WITH_WORDS: dict[str, Callable[["Desk", str], Awaitable[None]]] = {
     "trust": _set_trust,
     "rewind": _rewind,
     "connect": _connect_to,
+    "settings": _set_one,
 }

@@ -20,6 +20,7 @@ ACTIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("resume", "Go on with a stored session", "[id]", ()),
     ("rewind", "Go back to before a turn; `undo` takes that back", "[undo]", ()),
     ("sessions", "The sessions of this folder", "", ()),
+    ("settings", "Every setting, its value and where that comes from", "", ("config",)),
     ("symbols", "Go to a symbol", "", ()),
     ("theme", "Choose colours", "[name]", ()),
     ("trust", "Trust this folder, or stop trusting it", "[yes|no]", ()),

@@ -11,8 +11,8 @@ from cockpit.tui.screens.sheet import SHEET_CSS, Lines
 from cockpit.tui.trace.layout import Line
 
 
-class Ask(ModalScreen[str]):
-    """Gives what was typed, empty when it was left."""
+class Ask(ModalScreen[str | None]):
+    """Gives what was typed, None when it was left."""
 
     CSS = (
         "Ask {"
@@ -46,7 +46,7 @@ class Ask(ModalScreen[str]):
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
             event.stop()
-            self.dismiss("")
+            self.dismiss(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
