@@ -38,7 +38,10 @@ UNATTENDED_SECONDS = 300.0
 
 @dataclass(slots=True)
 class Host:
-    """What the agents of one session share. The session changes it; a turn only reads."""
+    """What the agents of one session share. The session changes it; a turn only reads.
+
+    `standings` are the worktrees that are open; `folder` is where the main agent stands, "" for `root`.
+    """
 
     session: str
     root: str
@@ -71,6 +74,8 @@ class Host:
     plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))
     chosen: DecidePlan | None = None
     carrying: Carrying | None = None
+    standings: "list[Standing]" = field(default_factory=list)
+    folder: str = ""
     settled: Mode = "ask"
     change_mode: Callable[[Mode], None] | None = None
     beginning: Callable[[], Awaitable[tuple[str, ...]]] | None = None
@@ -97,7 +102,8 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where an agent works in place of the session's folder: a worktree with all that is bound to it."""
+    """Where an agent works in place of the session's folder: a worktree with all that is bound to it.
+    `close` ends what runs there."""
 
     root: str
     workspace: Workspace
@@ -105,6 +111,8 @@ class Standing:
     branch: str = ""
     checkpoints: Checkpointing | None = None
     reads: ReadCache = field(default_factory=ReadCache)
+    tree: Worktree | None = None
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(slots=True)
