@@ -20,6 +20,17 @@ def test_a_colon_in_a_value_is_taken_as_it_was_meant() -> None:
     assert document.fields["description"] == "Use when: the tests fail" and not document.faults
 
 
+def test_a_hint_in_brackets_takes_nothing_from_its_neighbours() -> None:
+    head = "argument-hint: [issue] [stage]\nmetadata:\n  author: me\ntools:\n  - Read\n  - 'Edit'"
+    document = parse(f"---\n{head}\n---\n", "f")
+    assert document.fields == {
+        "argument-hint": "[issue] [stage]",
+        "metadata": {"author": "me"},
+        "tools": ["Read", "Edit"],
+    }
+    assert document.lines == {"argument-hint": 2, "metadata": 3, "tools": 5} and not document.faults
+
+
 def test_what_is_no_yaml_is_told_with_its_line_and_the_rest_is_read() -> None:
     document = parse("---\nname: a\n!!! what\ntools: [Read\n---\nBody", "f")
     assert document.fields["name"] == "a" and document.body == "Body"

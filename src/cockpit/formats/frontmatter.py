@@ -5,6 +5,7 @@ at all, and `description: Use when: ...`, which is no YAML but is in half of all
 knows its line.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -51,6 +52,9 @@ def parse(text: str, file: str) -> Document:
         return Document(file, body="\n".join(lines), faults=(fault,))
     head, body = lines[1:end], "\n".join(lines[end + 1 :])
     fields, where, faults = _yaml("\n".join(head), file)
+    if faults:
+        mended = _yaml("\n".join(_quoted(line) for line in head), file)
+        fields, where, faults = (fields, where, faults) if mended[2] else mended
     if faults:
         loose, loose_lines, left = _loose(head)
         # What no reader understands is told as YAML tells it, at the line that nobody could take.
@@ -133,6 +137,20 @@ def _plain(value: object) -> Json:
     if isinstance(value, list | tuple | set):
         return [_plain(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _quoted(line: str) -> str:
+    """A line whose value is no YAML by itself, with that in quotes: `argument-hint: [issue] [stage]`."""
+    import yaml
+
+    found = PAIR.match(line)
+    if found is None:
+        return line
+    try:
+        _loaded(line)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return f"{found[1]}: {json.dumps(found[2].strip(), ensure_ascii=False)}"
+    return line
 
 
 def _loose(head: list[str]) -> tuple[dict[str, Json], dict[str, int], int]:

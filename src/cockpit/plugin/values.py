@@ -70,7 +70,8 @@ class Skill:
     `allowed_tools` None leaves all; otherwise only these are run while the skill is in force, and never
     one of `denied_tools`. `arguments` are the names of its arguments, `hint` shows them to a person.
     `paths` are globs: it is listed once such a file was touched. A `fork` runs in a subagent of `role`.
-    `dialect` says how its body counts `$1`: from 0 as Claude does, from 1 as opencode does.
+    `dialect` says how its body counts `$1`: from 0 as Claude does, from 1 as opencode does. `trigger` says
+    when it is in force unasked: `auto` always, `match` for a prompt that holds one of `keywords`.
     """
 
     name: str
@@ -92,6 +93,9 @@ class Skill:
     effort: str = ""
     shell: str = ""
     dialect: Literal["claude", "opencode"] = "claude"
+    aliases: tuple[str, ...] = ()
+    trigger: Literal["", "auto", "match"] = ""
+    keywords: tuple[str, ...] = ()
     origin: Origin | None = None
 
 
