@@ -13,7 +13,7 @@ from cockpit.core.judgement import Circumstances, judge
 from cockpit.core.options import Options
 from cockpit.core.rules import parse
 from cockpit.core.session import Session
-from cockpit.core.subagent import child_of
+from cockpit.core.subagents.child import child_of
 from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import PlanRefused

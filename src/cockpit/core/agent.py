@@ -4,7 +4,7 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cockpit.core.approval import Approvals
 from cockpit.core.budget import Budget, Limits
@@ -17,6 +17,7 @@ from cockpit.core.read_cache import ReadCache
 from cockpit.core.results import StoredResults
 from cockpit.core.router import Breaker, Choice, candidates
 from cockpit.core.rules import Rule
+from cockpit.core.subagents.rights import Rights
 from cockpit.core.toolbox import Toolbox
 from cockpit.plugin.connections import NO_CONNECTIONS, Connections
 from cockpit.plugin.context import Agents, Navigator, Workspace
@@ -31,6 +32,9 @@ from cockpit.safety.audit import Audit
 from cockpit.safety.redaction import Redactor
 from cockpit.settings.files import Settings
 from cockpit.workspace.worktrees.values import Worktree
+
+if TYPE_CHECKING:
+    from cockpit.core.subagents.crew import Crew
 
 DEFAULT_WINDOW = 128_000
 UNATTENDED_SECONDS = 300.0
@@ -80,6 +84,7 @@ class Host:
     change_mode: Callable[[Mode], None] | None = None
     beginning: Callable[[], Awaitable[tuple[str, ...]]] | None = None
     connections: Connections = NO_CONNECTIONS
+    crew: "Crew | None" = None
     call_tool: "Callable[[Agent, str, Mapping[str, Json], str], Awaitable[ToolResult]] | None" = None
 
     def use_mode(self, mode: Mode) -> None:
@@ -117,14 +122,19 @@ class Standing:
 
 @dataclass(slots=True)
 class Agent:
-    """One agent: its conversation, its tools, what it may spend. `path` is `main` or below it."""
+    """One agent: its conversation, its tools, what it may spend. `path` is `main` or below it.
+
+    `rights` are a subagent's, `notes` what it is told at its next step and never begins a turn, `stopping`
+    asks it to end where it stands, `body` bounds the tokens of its conversation, `jobs` are the background
+    processes it has started.
+    """
 
     path: str
     host: Host
     history: History
     toolbox: Toolbox
     budget: Budget
-    agents: Agents
+    agents: Agents = field(init=False)
     role: Role | None = None
     model: str = ""
     depth: int = 0
@@ -139,6 +149,11 @@ class Agent:
     warned_context: set[str] = field(default_factory=set)
     standing: Standing | None = None
     halt: str = ""
+    rights: Rights | None = None
+    notes: deque[tuple[str, str]] = field(default_factory=deque)
+    stopping: bool = False
+    body: int | None = None
+    jobs: list[str] = field(default_factory=list)
 
     @property
     def root(self) -> str:
@@ -171,6 +186,10 @@ class Agent:
         """Whether it may only look: the session plans, or it was opened while somebody did. Beside the
         mode, because a role's `deny` is stricter than `plan` and asks where `plan` refuses."""
         return self.opened_planning or "plan" in (self.host.mode, self.role.mode if self.role else None)
+
+    def all_rules(self) -> tuple[Rule, ...]:
+        """The session's, and what its role and those above it forbid."""
+        return (*self.host.all_rules(), *(self.rights.denies() if self.rights else ()))
 
     def choices(self) -> tuple[Choice, ...]:
         """The models to ask, in order. Raises `ModelUnknown`."""

@@ -23,12 +23,14 @@ from cockpit.core.router import Breaker, ModelUnknown, choose
 from cockpit.core.rules import Rule, parse
 from cockpit.core.session import Reload, Session
 from cockpit.core.store import new_id
-from cockpit.core.subagent import OpenedAgents
+from cockpit.core.subagents.crew import Crew
+from cockpit.core.subagents.opening import Opening
 from cockpit.core.toolbox import Toolbox
 from cockpit.core.transcript import Transcript
-from cockpit.core.turns import Turns
+from cockpit.core.turns import Turns, Waiting
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.context import Navigator, Workspace
+from cockpit.protocol.content import Text
 from cockpit.protocol.events import Envelope, SessionChanged, Warned
 from cockpit.protocol.messages import MODES, Mode
 from cockpit.safety.audit import Audit, AuditFailed
@@ -63,10 +65,12 @@ def assemble(ground: Ground, past: Past, reload: Reload, on_close: Callable[[], 
     def warn(text: str) -> None:
         log.emit(Warned(text))
 
-    agents = OpenedAgents(lambda: main)
-    main = Agent("main", host, past.history, Toolbox(host.catalog), Budget(host.limits), agents)
+    main = Agent("main", host, past.history, Toolbox(host.catalog), Budget(host.limits))
     money = host.settings.number("limits.session_money")
     turns = Turns(main, Budget(Limits(steps=None, money=money)), past.title)
+    host.crew = Crew(main, lambda: turns.budget.child(host.limits), lambda text: _wake(turns, text))
+    main.agents = Opening(main, host.crew)
+    log.watch(host.crew.see)
     residents = Residents(host.root, host.session, log.emit)
     session = Session(host, main, turns, residents, Observers(warn), reload, on_close)
     session.seen.extend(past.ids)
@@ -117,6 +121,12 @@ def _host(ground: Ground, past: Past, log: Log, redactor: Redactor) -> Host:
     host.model = _model(host, options)
     host.remember = lambda rule: remember(rule, ground.root)
     return host
+
+
+def _wake(turns: Turns, text: str) -> None:
+    """A turn of its own, because settings want one when a subagent ends in the background."""
+    host = turns.main.host
+    turns.add(Waiting(host.new_id(), host.origin, (Text(text),)))
 
 
 def _changes_noted(host: Host) -> Callable[[Envelope], None]:

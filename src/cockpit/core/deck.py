@@ -240,8 +240,9 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     host.breaker.forgive()
     known = set(host.catalog.warnings)
     host.settings, host.catalog, host.rules = settings, catalog, rules_of(host.root, host.trusted)
-    session.main.toolbox.use(catalog)
-    session.main.fixed_context.clear()
+    for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
+        agent.toolbox.use(catalog)
+        agent.fixed_context.clear()
     session.observers.keep(catalog.all(Observer))
     session.residents.keep(catalog.all(Resident))
     for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):

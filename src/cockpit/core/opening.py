@@ -13,6 +13,7 @@ from cockpit.core.log import Log
 from cockpit.core.rules import Rule, parse, unknown
 from cockpit.core.sent import INTERRUPTED
 from cockpit.core.session import Session
+from cockpit.core.subagents.recovering import PastAgents, restore
 from cockpit.core.transcript import Accepted, Draft, Loaded, Mark
 from cockpit.core.turns import Waiting
 from cockpit.plugin.values import Observer, Resident
@@ -57,6 +58,7 @@ class Past:
     title: str = ""
     usage: Usage = field(default_factory=Usage)
     plan: PlanChanged | None = None
+    agents: PastAgents = field(default_factory=PastAgents)
 
 
 def read(loaded: Loaded) -> Past:
@@ -67,10 +69,11 @@ def read(loaded: Loaded) -> Past:
             case Envelope():
                 past.envelopes.append(record)
                 past.history.see(record)
+                past.agents.see(record)
                 _see(past, record)
             case Accepted(op):
                 past.ids.append(op.id)
-                if isinstance(op, Prompt | FollowUp | Steer):
+                if isinstance(op, Prompt | FollowUp) or (isinstance(op, Steer) and op.agent == "main"):
                     past.waiting[op.id] = Waiting(op.id, op.origin, op.content)
                 elif isinstance(op, EditContext):
                     past.history.edit(op.change, op.seqs)
@@ -179,6 +182,8 @@ def begin(session: Session, past: Past, reports: tuple[str, ...], takes_up: bool
         log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
     _offer(host)
     calls = mend(past, log)
+    if host.crew is not None:
+        restore(host.crew, past.agents, takes_up)
     session.observers.keep(host.catalog.all(Observer))
     session.residents.keep(host.catalog.all(Resident))
     session.occasions.begin("resume" if resumed else "startup")

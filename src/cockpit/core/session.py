@@ -21,7 +21,7 @@ from cockpit.core.router import choose
 from cockpit.core.tool_calls import note_end, run_call
 from cockpit.core.turns import Turns, Waiting
 from cockpit.errors import CockpitError
-from cockpit.protocol.content import Text
+from cockpit.protocol.content import Text, plain
 from cockpit.protocol.events import Envelope, SessionChanged, SessionClosed, ToolCallFinished, Warned
 from cockpit.protocol.messages import Mode, ToolCall, ToolResult
 from cockpit.protocol.ops import (
@@ -114,6 +114,8 @@ class Session:
         await self.turns.close()
         await self._cancel_beside()
         await self.occasions.end(reason)
+        if self.host.crew is not None:
+            await self.host.crew.close()
         await self.residents.stop()
         self.host.log.emit(SessionClosed(reason))
         await self.observers.stop()
@@ -128,13 +130,14 @@ class Session:
         match op:
             case Prompt() | FollowUp():
                 self.turns.add(Waiting(op.id, op.origin, op.content))
+            case Steer(agent=agent) if agent != "main":
+                self._start(lambda: self._steer(op))
             case Steer():
                 self.turns.steer(Waiting(op.id, op.origin, op.content))
             case Interrupt(call=call) if call:
                 await self._cancel_beside(call)
             case Interrupt():
-                await self.turns.interrupt()
-                await self._cancel_beside()
+                await self._interrupt(op.agent)
             case Decide():
                 self.host.approvals.decide(op)
             case DecidePlan():
@@ -163,6 +166,23 @@ class Session:
                 await self.close()
             case _:
                 assert_never(op)
+
+    async def _steer(self, op: Steer) -> None:
+        if self.host.crew is not None:
+            await self.host.crew.say(op.agent, plain(op.content))
+
+    async def _interrupt(self, agent: str) -> None:
+        """Stop the turn and what it waits for; where none runs, what runs in the background."""
+        crew = self.host.crew
+        if agent not in ("main", "*"):
+            if crew is not None:
+                self._start(lambda: crew.cancel(crew.find(agent).id))
+            return
+        idle = not self.turns.is_busy() and not self._beside
+        await self.turns.interrupt()
+        await self._cancel_beside()
+        if crew is not None and (agent == "*" or idle):
+            self._start(lambda: crew.cancel_all())
 
     def _decide_plan(self, op: DecidePlan) -> None:
         if text := planning.decide(self.main, op):

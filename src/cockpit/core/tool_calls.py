@@ -118,9 +118,7 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
         agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
         if found is not None:
             guard.misread(found[0].name, call.problem)
-        if found is None and (withheld := agent.toolbox.withheld(call.name)):
-            return _result(call, "denied", f"not run: {withheld}")
-        return _result(call, "error", call.problem or _unknown(agent, call.name))
+        return _result(call, "error", call.problem) if call.problem else _unknown(agent, call)
     tool, arguments = found
     call = replace(call, name=tool.name, arguments=arguments)
     agent.host.log.emit(ToolCallStarted(call, tool.kind, _title(tool, call), asked_by), agent.path, call.id)
@@ -284,10 +282,12 @@ def _title(tool: Tool, call: ToolCall) -> str:
         return tool.name
 
 
-def _unknown(agent: Agent, name: str) -> str:
-    near = agent.toolbox.near(name)
+def _unknown(agent: Agent, call: ToolCall) -> ToolResult:
+    if withheld := agent.toolbox.withheld(call.name):
+        return _result(call, "denied", f"not run: {withheld}")
+    near = agent.toolbox.near(call.name)
     hint = f"did you mean {' or '.join(near)}?" if near else "tool_search finds the tools there are"
-    return f"there is no tool called {name}; {hint}"
+    return _result(call, "error", f"there is no tool called {call.name}; {hint}")
 
 
 def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:

@@ -7,7 +7,7 @@ is appended behind them.
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from cockpit.core.catalog import Catalog
@@ -17,10 +17,17 @@ from cockpit.protocol.messages import Json
 
 
 class Toolbox:
-    """The tools of one agent. `allowed` None means all; the list is enforced when a call runs."""
+    """The tools of one agent. `allowed` None means all; `withholds` says why one is not for this agent
+    ("" where it is). Both are enforced when a call runs."""
 
-    def __init__(self, catalog: Catalog, allowed: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        allowed: tuple[str, ...] | None = None,
+        withholds: Callable[[Tool], str] | None = None,
+    ) -> None:
         self._allowed = allowed
+        self._withholds = withholds
         self._found: list[str] = []
         self.use(catalog)
 
@@ -36,7 +43,9 @@ class Toolbox:
         if allowed is not None:
             names = {self._name(one, named) for one in allowed}
             named = {name: tool for name, tool in named.items() if name in names}
-        self._tools = named
+        reasons = {name: self._withholds(tool) for name, tool in named.items()} if self._withholds else {}
+        self._withheld = {name: reason for name, reason in reasons.items() if reason}
+        self._tools = {name: tool for name, tool in named.items() if name not in self._withheld}
         self._tokens = 0
 
     def tokens(self) -> int:
@@ -72,6 +81,13 @@ class Toolbox:
                 return tool, _translated(arguments, alias, tool)
         same = [tool for own, tool in self._tools.items() if own.lower() == name.lower()]
         return (same[0], _renamed(arguments, same[0])) if len(same) == 1 else None
+
+    def withheld(self, name: str) -> str:
+        """Why the tool that `name` means is not for this agent; "" where there is none such."""
+        for known in (name, *(tool.name for own, (tool, _) in self._aliases.items() if own == name)):
+            if reason := self._withheld.get(known):
+                return reason
+        return ""
 
     def near(self, name: str) -> tuple[str, ...]:
         """Names that `name` may have meant."""

@@ -3,6 +3,7 @@
 Knows no frontend and no wire format. Whatever happens, a turn that was started is finished once.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ HALTED = "the turn was ended by {}"
 GO_ON = (
     "[Your answer was cut off by the output limit. Go on where it stopped; send cut calls again, smaller.]"
 )
+FULL = "the conversation has {} tokens, as many as may be"
 SUM_UP = "[{reason}. Do not call tools: say what was done, what is left, and what to do next.]"
 
 
@@ -66,7 +68,7 @@ class Turn:
 def begin(agent: Agent) -> Turn:
     """A new turn of `agent`: fresh counters on a fresh guard."""
     agent.halt = ""
-    return Turn(agent, LoopGuard(nudges_progress=not agent.is_planning))
+    return Turn(agent, LoopGuard(nudges_progress=not agent.is_planning and not _explores(agent)))
 
 
 async def run_turn(agent: Agent, op: str, origin: str, content: tuple[Block, ...]) -> TurnFinished:
@@ -101,7 +103,10 @@ async def go_on(turn: Turn) -> TurnFinished:
 async def _steps(turn: Turn) -> TurnFinished:
     agent = turn.agent
     while True:
+        _stop(agent)
         _take_steers(agent)
+        if agent.body is not None and agent.history.tokens() >= agent.body:
+            return await _sum_up(turn, LimitReached("tokens", FULL.format(agent.body)))
         try:
             agent.budget.spend_step()
         except LimitReached as error:
@@ -238,7 +243,20 @@ async def _beginning(agent: Agent, task: str) -> tuple[str, ...]:
     return await agent.host.beginning() if agent.host.beginning is not None else ()
 
 
+def _explores(agent: Agent) -> bool:
+    return agent.role is not None and agent.role.explores
+
+
+def _stop(agent: Agent) -> None:
+    """Where an agent that was asked to end does so."""
+    if agent.stopping:
+        raise asyncio.CancelledError
+
+
 def _take_steers(agent: Agent) -> None:
+    while agent.notes:
+        id, text = agent.notes.popleft()
+        agent.host.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
     while agent.steers:
         id, content = agent.steers.popleft()
         agent.host.log.emit(MessageFinished(id, UserMessage(content)), agent.path)

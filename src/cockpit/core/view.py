@@ -12,6 +12,7 @@ from cockpit.core import planning
 from cockpit.core.agent import Agent
 from cockpit.core.router import Choice, candidates
 from cockpit.core.step import Streaming, ask
+from cockpit.core.subagents.jobs import noting_jobs
 from cockpit.core.transcript import Draft
 from cockpit.core.veil import hiding, veiled
 from cockpit.errors import CockpitError
@@ -41,9 +42,10 @@ def context_of(agent: Agent, plugin: str = "", running: Running | None = None) -
     session: SessionView = View(agent, running.call.id if running else "", plugin)
     models: Models = CompletingModels(agent)
     table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
-    context = Context(agent.workspace, agent.navigator, session, agent.agents, models, table, running)
+    workspace = noting_jobs(agent, agent.workspace)
+    context = Context(workspace, agent.navigator, session, agent.agents, models, table, running)
     context = replace(context, connections=host.connections)
-    return veiled(context, hiding(host.all_rules(), agent.root))
+    return veiled(context, hiding(agent.all_rules(), agent.root))
 
 
 class View:

@@ -4,11 +4,25 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cockpit.plugin.origin import Origin
+from cockpit.protocol.agents import AgentPhase as AgentPhase
+from cockpit.protocol.agents import AgentRow as AgentState
 from cockpit.protocol.events import Event
 from cockpit.protocol.messages import Mode, StopReason, Usage
 
+__all__ = [
+    "AgentHandle",
+    "AgentPhase",
+    "AgentState",
+    "Agents",
+    "Isolation",
+    "Quota",
+    "Report",
+    "Role",
+]
+
 Isolation = Literal["none", "worktree"]
-AgentPhase = Literal["queued", "running", "completed", "failed", "cancelled"]
+# Models asked for a real task of a few files take 20 to 40 steps; the row below this is a budget, no aim.
+USUAL_STEPS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +44,10 @@ class Role:
     """Who a subagent is. Every field only narrows what its parent may do.
 
     `tools` None means all of the parent's, `()` none; `denied_tools` are taken out of them. A name may be
-    another agent's (`Bash`) or a pattern (`mcp__github__*`). `mode` is used where it is stricter.
-    `skills` are put into its first message whole. `mcp_servers` None: all. `prompt` begins its task when a
-    person starts it by hand. `explores` roles are never told to hurry up and write.
+    another agent's (`Bash`), a pattern (`mcp__github__*`), or hold the calls it means: `Bash(git diff *)`,
+    `Task(explore, review)`. `mode` is used where it is stricter. `skills` are put into its first message
+    whole. `mcp_servers` None: all. `prompt` begins its task when a person starts it by hand. `explores`
+    roles are never told to hurry up and write. `aliases` find it where no role has that name.
     """
 
     name: str
@@ -40,7 +55,7 @@ class Role:
     instructions: str
     tools: tuple[str, ...] | None = None
     model: str = ""
-    max_steps: int = 15
+    max_steps: int = USUAL_STEPS
     mode: Mode | None = None
     runner: str = "in-process"
     denied_tools: tuple[str, ...] = ()
@@ -55,28 +70,7 @@ class Role:
     quota: Quota = Quota()
     explores: bool = False
     origin: Origin | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentState:
-    """Where an agent stands. `doing` is its last word or call in one line, `report` its end in one line.
-
-    `seconds` counts from its start (0 while queued). `branch` is that of its worktree. `recovered` says
-    that a session that ended under it has put it back in the queue.
-    """
-
-    id: str
-    role: str
-    task: str
-    phase: AgentPhase
-    background: bool = False
-    steps: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    doing: str = ""
-    report: str = ""
-    branch: str = ""
-    recovered: bool = False
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +92,8 @@ class AgentHandle(Protocol):
         ...
 
     async def send(self, text: str) -> None:
-        """Say something; it is taken at the agent's next step."""
+        """Say something; it is taken at the agent's next step. One that has ended goes on with it, in the
+        background."""
         ...
 
     async def wait(self, seconds: float | None = None) -> Report:
@@ -110,7 +105,7 @@ class AgentHandle(Protocol):
         ...
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
-        """Its events from `cursor` on, and the next cursor."""
+        """Its events from `cursor` on, and the next cursor; also those of a session before this one."""
         ...
 
 
@@ -126,13 +121,26 @@ class Agents(Protocol):
         isolation: Isolation = "none",
         runner: str = "",
         quota: Quota | None = None,
+        name: str = "",
+        call: str = "",
     ) -> AgentHandle:
         """Start an agent, or queue it where as many run as may. A `Role` in place of a name is used as it
-        is, narrowed to the caller's rights as any other.
+        is, narrowed to the caller's rights as any other. `name` is the last part of its path, `call` the tool
+        call that it serves.
 
-        Without `background` it has ended when this returns. Raises `CockpitError` for a role or runner
-        nobody knows, and below the depth that settings allow.
+        Without `background` it has ended when this returns, and its failure is its report. The same task
+        for a role of the same name gives the agent that is at it, or has just done it, unless something was
+        changed since. Raises `CockpitError` for a role, runner or tool nobody knows, and below the depth
+        that settings allow.
         """
+        ...
+
+    def roles(self) -> tuple[Role, ...]:
+        """The roles that the caller may open, by name."""
+        ...
+
+    def role(self, name: str) -> Role:
+        """The role of that name or alias. Raises `CockpitError` with those that are near."""
         ...
 
     def all(self) -> tuple[AgentState, ...]:

@@ -14,8 +14,9 @@ class AgentRow:
     where a person did.
 
     `doing` is its present call, or its last word, in one line; `report` its end, cut to a few lines.
-    `started` is seconds since the epoch (0 while queued), `seconds` the time it has run in all. `branch` is
-    that of its worktree. `recovered`: cockpit ended under it, and it is taken up again.
+    `started` is when it last began, seconds since the epoch (0 while queued); `seconds` the time it has run,
+    without the run it is at. `branch` is that of its worktree. `recovered`: cockpit ended under it, and it
+    is taken up again.
     """
 
     id: str
