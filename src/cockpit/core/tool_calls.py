@@ -33,7 +33,6 @@ from cockpit.protocol.messages import AskedBy, Json, Outcome, ToolCall, ToolResu
 from cockpit.safety.audit import AuditFailed
 
 Finish = Callable[[ToolResult], None]
-Say = Callable[[str], None]
 SEEN = 8
 CANCELLED = "cancelled by the person; what it had done by then stays done"
 
@@ -294,7 +293,7 @@ def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
     return ToolResult(call.id, call.name, outcome, text)
 
 
-def _progress(agent: Agent, call: ToolCall) -> Say:
+def _progress(agent: Agent, call: ToolCall) -> Callable[[str], None]:
     def progress(text: str) -> None:
         agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
 
