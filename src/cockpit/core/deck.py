@@ -20,6 +20,7 @@ from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options, flags_of
 from cockpit.core.router import Breaker
 from cockpit.core.session import Session
+from cockpit.core.standing import take_up
 from cockpit.core.transcript import Header, Loaded, Transcript, load
 from cockpit.errors import CockpitError, SessionUnknown
 from cockpit.navigation.navigator import LiveNavigator
@@ -130,7 +131,8 @@ class LocalDeck:
         self._panels[id] = CodePanels(navigator, root, session.host.log.emit, warm)
         if self._options.record:
             session.host.log.watch(_recorder(Path(self._options.record)))
-        reports = (*recovered, *(loaded.reports if loaded is not None else ()))
+        moved = await take_up(session.main, past.folder)
+        reports = (*recovered, *(loaded.reports if loaded is not None else ()), *moved)
         begin(session, past, reports, self._options.takes_up)
         self._probing[id] = asyncio.create_task(session.tell_isolation())
         return session

@@ -56,6 +56,7 @@ class Past:
     model: str = ""
     mode: Mode | None = None
     title: str = ""
+    folder: str = ""
     usage: Usage = field(default_factory=Usage)
     plan: PlanChanged | None = None
     agents: PastAgents = field(default_factory=PastAgents)
@@ -90,8 +91,9 @@ def _see(past: Past, envelope: Envelope) -> None:
     match envelope.event:
         case SessionStarted(model=model, mode=mode):
             past.model, past.mode = model, mode
-        case SessionChanged(model=model, mode=mode, title=title):
+        case SessionChanged(model=model, mode=mode, title=title, folder=folder):
             past.model, past.mode, past.title = model, mode, title or past.title
+            past.folder = folder
         case TurnStarted(op=op) if envelope.agent == "main":
             past.turn = op
             past.waiting.pop(op, None)
@@ -173,6 +175,9 @@ def begin(session: Session, past: Past, reports: tuple[str, ...], takes_up: bool
     host, log = session.host, session.host.log
     resumed = bool(past.envelopes)
     log.emit(SessionStarted(host.root, host.model, host.mode, host.trusted, resumed, __version__))
+    if past.folder:
+        # It stands there again, or no more: either way readers hear of it.
+        session.changed(host.mode)
     for text in reports:
         log.emit(Warned(text, source="transcript"))
     strange = unknown(host.all_rules(), session.main.toolbox.tools())

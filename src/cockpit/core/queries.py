@@ -8,6 +8,7 @@ from cockpit.core.catalog import Entry, PluginState
 from cockpit.core.checkpoint_rows import checkpoints
 from cockpit.core.code import about_code
 from cockpit.core.context import table
+from cockpit.core.isolating import isolated
 from cockpit.core.ledger import refusals
 from cockpit.core.metering import Spent
 from cockpit.core.offering import offered
@@ -155,12 +156,13 @@ def _commands(agent: Agent) -> CommandRows:
 
 
 def _changes(agent: Agent) -> ChangeRows:
-    """Every diff a call of this session has made, in order, but those that were taken back."""
-    gone = gone_turns(agent, "files")
+    """Every diff a call of this session has made, in order, but those that were taken back, and those in
+    worktrees of subagents: they come with the merge."""
+    gone, elsewhere = gone_turns(agent, "files"), isolated(agent.host)
     results = (
         one.event.result
         for one in agent.host.log.durable()
-        if isinstance(one.event, ToolCallFinished) and one.turn not in gone
+        if isinstance(one.event, ToolCallFinished) and one.turn not in gone and one.agent not in elsewhere
     )
     return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
 

@@ -11,6 +11,7 @@ from cockpit.core import fault, planning
 from cockpit.core.agent import Agent, Host
 from cockpit.core.commands import invoke
 from cockpit.core.compaction import compact
+from cockpit.core.isolating import close_all
 from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.observers import Observers
 from cockpit.core.occasions import Occasions
@@ -116,6 +117,7 @@ class Session:
         await self.occasions.end(reason)
         if self.host.crew is not None:
             await self.host.crew.close()
+        await close_all(self.host)
         await self.residents.stop()
         self.host.log.emit(SessionClosed(reason))
         await self.observers.stop()
@@ -230,7 +232,9 @@ class Session:
         """The mode is this now, and everybody hears of it."""
         host = self.host
         host.mode = mode
-        changed = SessionChanged(host.model, host.mode, host.trusted, self.turns.title, host.isolation)
+        branch = self.main.standing.branch if self.main.standing else ""
+        words = self.turns.title, host.isolation, host.folder, branch
+        changed = SessionChanged(host.model, host.mode, host.trusted, *words)
         host.log.emit(changed)
 
     async def tell_isolation(self) -> None:

@@ -10,7 +10,9 @@ from typing import Literal, cast
 from cockpit import paths
 from cockpit.core import planning
 from cockpit.core.agent import Agent
+from cockpit.core.isolating import shown
 from cockpit.core.router import Choice, candidates
+from cockpit.core.standing import AgentWorktrees
 from cockpit.core.step import Streaming, ask
 from cockpit.core.subagents.jobs import noting_jobs
 from cockpit.core.transcript import Draft
@@ -29,6 +31,8 @@ from cockpit.plugin.context import (
     Toolbox,
 )
 from cockpit.plugin.models import Completed, ModelRequest
+from cockpit.plugin.values import Skill
+from cockpit.plugin.worktrees import Worktrees
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.events import Event, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
@@ -88,6 +92,10 @@ class View:
     def plans(self) -> Plans:
         return AgentPlans(self._agent)
 
+    @property
+    def worktrees(self) -> Worktrees:
+        return AgentWorktrees(self._agent)
+
     def store(self, scope: Literal["user", "project", "session"]) -> Store:
         host = self._agent.host
         match scope:
@@ -101,7 +109,7 @@ class View:
         return JsonStore(folder)
 
     def emit(self, event: Event) -> None:
-        self._agent.host.log.emit(event, self._agent.path, self._call)
+        self._agent.host.log.emit(shown(self._agent, event), self._agent.path, self._call)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
         approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options)
@@ -120,6 +128,9 @@ class View:
         if call is None:
             raise CockpitError("this session runs no tools for plugins")
         return await call(self._agent, name, arguments, self._call)
+
+    def skills(self) -> tuple[Skill, ...]:
+        return tuple(sorted(self._agent.host.catalog.all(Skill), key=lambda one: one.name))
 
     async def ask(self, query: Query) -> Reply:
         answer = self._agent.host.answer

@@ -5,7 +5,7 @@ A new field needs an ADR. Whatever implements a Protocol here lives in a lower o
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle as AgentHandle
@@ -25,10 +25,14 @@ from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
 from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
+from cockpit.plugin.worktrees import Worktrees as Worktrees
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.events import Event, PlanChanged
 from cockpit.protocol.messages import Json, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply
+
+if TYPE_CHECKING:
+    from cockpit.plugin.values import Skill
 
 
 class Store(Protocol):
@@ -136,6 +140,8 @@ class SessionView(Protocol):
     def toolbox(self) -> Toolbox: ...
     @property
     def plans(self) -> Plans: ...
+    @property
+    def worktrees(self) -> Worktrees: ...
 
     def store(self, scope: Literal["user", "project", "session"]) -> Store: ...
     def emit(self, event: Event) -> None: ...
@@ -159,6 +165,10 @@ class SessionView(Protocol):
         allowed has the outcome `denied`, what failed `error`. Raises `CockpitError` where calls make
         calls more than four deep.
         """
+        ...
+
+    def skills(self) -> "tuple[Skill, ...]":
+        """The skills in force, whoever registered them, in the order of their names."""
         ...
 
     async def ask(self, query: Query) -> Reply:

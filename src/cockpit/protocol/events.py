@@ -45,14 +45,17 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class SessionChanged:
-    """Model, mode, trust, title or isolation are now these (docs/adr/0002). `isolation` is what holds
-    the commands of this session: "" while it is not yet known."""
+    """Model, mode, trust, title, isolation or place are now these (docs/adr/0002). `isolation` is what holds
+    the commands of this session: "" while it is not yet known. `folder` is where its tools work when that is
+    not its root but a worktree (docs/adr/0023), and `branch` that one's."""
 
     model: str
     mode: Mode
     trusted: bool
     title: str = ""
     isolation: Literal["full", "partial", "none", ""] = ""
+    folder: str = ""
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
