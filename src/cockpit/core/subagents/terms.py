@@ -8,6 +8,7 @@ from cockpit.plugin.agents import Quota
 from cockpit.plugin.values import Role
 from cockpit.settings.files import Settings
 
+# Where settings say nothing usable (0 steps, a limit of 0).
 LIMIT = 8
 DEPTH = 1
 STEPS = 100
