@@ -9,7 +9,7 @@ from cockpit.navigation.navigator import LiveNavigator
 from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.context import Applied, Context, NobodyThere, Running
 from cockpit.plugin.tools import Done, Tool
-from cockpit.plugin.values import Scope
+from cockpit.plugin.values import Scope, Skill
 from cockpit.protocol.messages import Json, ToolCall, ToolResult
 from cockpit.workspace.files import LocalFiles
 from cockpit.workspace.processes import LocalProcesses
@@ -73,6 +73,9 @@ class View:
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         self.called.append((name, dict(arguments)))
         return ToolResult("c2", name, "ok", self.outputs.pop(0) if self.outputs else "")
+
+    def skills(self) -> tuple[Skill, ...]:
+        return ()
 
     async def ask(self, query: Any) -> Any:
         raise NotImplementedError("these tools ask no query")

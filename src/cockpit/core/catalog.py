@@ -15,6 +15,7 @@ import pluggy
 
 from cockpit import paths
 from cockpit.core.metering import Meter
+from cockpit.core.skill_entries import with_skills
 from cockpit.plugin.discovery import Found, place_of
 from cockpit.plugin.hookspecs import HOOKS
 from cockpit.plugin.origin import Layer, Origin, Unloaded
@@ -154,7 +155,7 @@ def build(
             warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
         states.append(state)
         entries += mine
-    kept = _layered(entries, warnings)
+    kept = _layered(with_skills(entries, settings.words("skills.disabled")), warnings)
     by_hook: dict[str, dict[str, Entry]] = {hook: {} for hook in HOOKS}
     for entry in kept:
         by_hook[entry.hook][entry.name] = entry

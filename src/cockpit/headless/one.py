@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import sys
 import time
@@ -29,6 +30,8 @@ from cockpit.protocol.ops import Interrupt, Invoke, Op, Prompt
 
 Format = Literal["text", "json", "stream-json"]
 ORIGIN = "headless"
+# `/release-notes`, `/git:commit`; `/etc/hosts` is the beginning of a prompt.
+COMMAND = re.compile(r"[\w?][\w:.-]*")
 
 OK, ERROR, USAGE, LIMIT, DENIED = 0, 1, 2, 3, 4
 
@@ -100,7 +103,7 @@ async def run_prompt(
 
 def _op(prompt: str) -> Op:
     id = uuid.uuid4().hex[:12]
-    if prompt.startswith("/") and (words := prompt[1:].split(maxsplit=1)) and words[0].isidentifier():
+    if prompt.startswith("/") and (words := prompt[1:].split(maxsplit=1)) and COMMAND.fullmatch(words[0]):
         rest = words[1] if len(words) > 1 else ""
         return Invoke(id, ORIGIN, "", words[0], {"text": rest})
     return Prompt(id, ORIGIN, (Text(prompt),))
