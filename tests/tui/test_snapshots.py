@@ -1,13 +1,12 @@
 """Pictures of the cockpit, reviewed by eye like code: `make snapshots` draws them anew."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import pytest
 from tests.support.cockpits import cockpit, settled
+from tests.support.pictures import NARROW, WIDE, Compare, picture
 from tests.support.plans import proposed
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
-from textual.app import App
 from textual.pilot import Pilot
 
 from cockpit.protocol import events
@@ -16,36 +15,6 @@ from cockpit.protocol.messages import Json, ToolCall
 from cockpit.protocol.queries import SessionRow
 from cockpit.protocol.rows import ApprovalPart, PanelRow
 from cockpit.tui.app import Cockpit
-
-WIDE, NARROW = (120, 36), (60, 30)
-
-
-class Compare(Protocol):
-    def __call__(
-        self, app: App[int], *, terminal_size: tuple[int, int], run_before: Callable[[Pilot[int]], object]
-    ) -> bool: ...
-
-
-def picture(
-    compare: Compare,
-    scene: Scene,
-    size: tuple[int, int] = WIDE,
-    *,
-    keys: Sequence[str] = (),
-    theme: str = "",
-    rows: Iterable[SessionRow] = (),
-) -> bool:
-    """Whether the cockpit on `scene`, after `keys`, looks as it did."""
-    app, _, _ = cockpit(scene, theme=theme, rows=rows)
-
-    async def before(pilot: Pilot[int]) -> None:
-        assert isinstance(pilot.app, Cockpit)
-        await settled(pilot.app, pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settled(pilot.app, pilot)
-
-    return compare(app, terminal_size=size, run_before=before)
 
 
 def idle(model: str = "deepseek:deepseek-chat") -> Scene:

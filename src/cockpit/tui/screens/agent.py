@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
 
 _LIVE = ("queued", "running")
+_WIDE = 80
+"""Cells from which name and figures have room on one line."""
 _TASK = 3
 """Lines of its task that stand above its Trace."""
 
@@ -97,11 +99,13 @@ class AgentScreen(ModalScreen[None]):
         key = "machine" if agent.phase in _LIVE else "muted"
         right: list[Piece] = [("  ".join(facts), f"{key}/surface")]
         task = paragraph(one_line(agent.task, 600), width, key="muted/surface", fill="body/surface")
+        if width < _WIDE:
+            return [Line(pieces, "body/surface"), Line(right, "body/surface"), *task[:_TASK]]
         return [Line(pieces, "body/surface", right=right), *task[:_TASK]]
 
     def _foot(self, width: int) -> list[Line]:
         agent = self._agent
-        keys = ["Enter send", "Ctrl+X stop it", "PgUp PgDn scroll", "Ctrl+O open or fold", "Esc back"]
+        keys = ["Enter send", "Ctrl+X stop it", "Esc back", "PgUp PgDn scroll", "Ctrl+O open or fold"]
         if agent is not None and agent.phase not in _LIVE:
             keys = ["Enter goes on with it", *keys[2:]]
         return [Line([(keys_that_fit(keys, width), "faint/surface")], "body/surface")]

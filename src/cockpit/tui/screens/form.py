@@ -24,7 +24,7 @@ from cockpit.protocol.messages import Json
 from cockpit.tui.clean import clean_output, one_line
 from cockpit.tui.palette import Palette
 from cockpit.tui.screens.form_fields import Options, chosen, preset, words_of
-from cockpit.tui.screens.sheet import SHEET_CSS, Lines, room_for_list
+from cockpit.tui.screens.sheet import SHEET_CSS, Lines, keys_that_fit, room_for_list
 from cockpit.tui.trace.layout import Line, Piece, paragraph
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ class Form(ModalScreen[Filled | None]):
         return lay
 
     def _foot(self, width: int) -> list[Line]:
-        words = "Tab next field   Left, Right, Space choose   Enter goes on   Esc later"
+        keys = ("Enter next", "Esc later", "Left Right Space choose", "Tab any field")
         secret = "Give no password or key here: whoever asks reads what you send."
         return [
             *paragraph(secret, width, key="muted/surface", fill="body/surface"),
-            Line([(words, "faint/surface")], "body/surface"),
+            Line([(keys_that_fit(keys, width), "faint/surface")], "body/surface"),
         ]
 
     def on_resize(self) -> None:

@@ -33,6 +33,7 @@ _OWN = ("problems", "agents")
 """Panels that are drawn otherwise: in a tab of their own, and with what their rows hold."""
 _STATES = {"ready": "good", "starting": "machine", "indexing": "machine"}
 _STATES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
+_STATES |= {"needs approval": "person", "needs login": "person", "changed": "person", "disabled": "faint"}
 
 
 def rows(
@@ -169,7 +170,7 @@ def _panel(panel: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row
         state = shortened(one_line(one.state), 14)
         room = width - 6 - width_of(state)
         text = shortened(one_line(one.text), room)
-        key = _STATES.get(state, "muted") if panel == "servers" else "muted"
+        key = _STATES.get(state, "muted") if panel in ("servers", "mcp") else "muted"
         line = row((f"   {text}", "body"), right=[(f"{state} ", key)] if state else [])
         found.append(Row(line, f"panel:{one.action}" if one.action else ""))
     return found
