@@ -6,27 +6,24 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 from mcp import Client, types
 from mcp.client._transport import TransportStreams
-from mcp.client.session import ClientRequestContext
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import CONNECTION_CLOSED, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl, ValidationError
+from pydantic import ValidationError
 
 from cockpit import __version__
 from cockpit.mcp import reading
+from cockpit.mcp.callbacks import Callbacks
 from cockpit.mcp.cleaning import Unsafe
-from cockpit.mcp.forms import fields_of, filled
 from cockpit.mcp.http import Answers, http
 from cockpit.mcp.stdio import stdio
 from cockpit.mcp.values import (
     Asking,
-    Changed,
     McpFailed,
     Outcome,
     PromptDefinition,
@@ -70,7 +67,7 @@ async def talk(
     _quiet()
     log = Log(terms.log)
     transport = stdio(server, terms, gone) if server.command else http(server, terms, answers)
-    callbacks = _Callbacks(terms, asking, log)
+    callbacks = Callbacks(terms, asking, log)
     client = Client(
         _Transport(transport),
         mode=mode,
@@ -110,59 +107,6 @@ class _Transport:
     async def __aexit__(self, *raised: Any) -> bool | None:
         result: bool | None = await self._inner.__aexit__(*raised)
         return result
-
-
-class _Callbacks:
-    """What a server may ask and tell us."""
-
-    def __init__(self, terms: Terms, asking: Callable[[], Asking], log: Log) -> None:
-        self._terms = terms
-        self._asking = asking
-        self._log = log
-
-    async def elicit(
-        self, context: ClientRequestContext, params: types.ElicitRequestParams
-    ) -> types.ElicitResult | types.ErrorData:
-        match params:
-            case types.ElicitRequestFormParams(message=message, requested_schema=schema):
-                fields = fields_of(schema)
-                answer = await self._asking().form(reading.said(message), fields, "")
-                content: Any = filled(answer, fields) if answer.action == "accept" else None
-                return types.ElicitResult(action=answer.action, content=content)
-            case types.ElicitRequestURLParams(message=message, url=url):
-                answer = await self._asking().form(reading.said(message), (), url)
-                return types.ElicitResult(action=answer.action)
-
-    async def sample(
-        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
-    ) -> types.CreateMessageResult | types.ErrorData:
-        reply = await self._asking().sample(reading.sampling(params))
-        if reply.refused:
-            return types.ErrorData(code=-1, message=reply.refused)
-        content = types.TextContent(type="text", text=reply.text)
-        return types.CreateMessageResult(
-            role="assistant", content=content, model=reply.model, stop_reason="endTurn"
-        )
-
-    async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
-        root = Path(self._terms.root)
-        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root.as_uri()), name=root.name)])
-
-    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        self._log.say(params.level, one_line(str(params.data), 2_000))
-
-    async def heard(self, message: types.ServerNotification | Exception) -> None:
-        match message:
-            case types.ToolListChangedNotification():
-                self._terms.heard("tools")
-            case types.PromptListChangedNotification():
-                self._terms.heard("prompts")
-            case types.ResourceListChangedNotification() | types.ResourceUpdatedNotification():
-                self._terms.heard("resources")
-            case Exception():
-                self._log.say("cockpit", one_line(f"{type(message).__name__}: {message}"))
-            case _:
-                pass
 
 
 class Talk:
@@ -323,6 +267,3 @@ def _fault(error: MCPError) -> McpFailed:
 def modern(protocol: str) -> bool:
     """Whether a version of the protocol is of the later, stateless era."""
     return protocol in MODERN_PROTOCOL_VERSIONS
-
-
-__all__ = ["Changed", "PageNeeded", "Talk", "modern", "talk"]

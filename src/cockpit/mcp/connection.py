@@ -6,15 +6,16 @@ thread. A server that hangs, dies or floods makes the call at hand fail, and not
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
+from cockpit.mcp.calls import Asked, Progress, Told, silent
+from cockpit.mcp.faults import meaning
 from cockpit.mcp.values import (
     Asking,
-    LoginNeeded,
     McpFailed,
     Nobody,
     Offer,
@@ -24,31 +25,21 @@ from cockpit.mcp.values import (
     Terms,
     Welcome,
 )
-from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.asking import FormField
-from cockpit.protocol.clean import one_line
 from cockpit.protocol.messages import Json
 
 if TYPE_CHECKING:
     from cockpit.mcp.client import Talk
     from cockpit.mcp.http import Answers
-    from cockpit.mcp.values import SamplingReply, SamplingRequest
 
 T = TypeVar("T")
 # A call that tells of progress may take longer than its time, but not for ever.
 LONGEST = 600.0
 LEAVING = 3.0
-BETWEEN = 0.1
 AGAIN = 1.0
-Progress = Callable[[float, float | None, str], None]
 
 
-def _silent(done: float, total: float | None, message: str) -> None:
-    """Nobody looks on."""
-
-
-_asking: ContextVar["_Asked | None"] = ContextVar("asking", default=None)
+_asking: ContextVar["Asked | None"] = ContextVar("asking", default=None)
 
 
 class Connection:
@@ -65,7 +56,7 @@ class Connection:
         self._stop = asyncio.Event()
         self._gone = asyncio.Event()
         self._over: asyncio.Future[McpFailed] = asyncio.get_running_loop().create_future()
-        self._calls: list[_Asked] = []
+        self._calls: list[Asked] = []
 
     @property
     def welcome(self) -> Welcome | None:
@@ -114,7 +105,7 @@ class Connection:
         name: str,
         arguments: Mapping[str, Json],
         asking: Asking | None = None,
-        progress: Progress = _silent,
+        progress: Progress = silent,
         seconds: float = 0.0,
     ) -> Outcome:
         """Call a tool. `progress` hears of it at most ten times a second; each word of it, and each moment
@@ -123,18 +114,18 @@ class Connection:
         async def ask(talk: "Talk") -> Outcome:
             return await talk.call(name, arguments, told.take)
 
-        told = _Told(progress, asking)
+        told = Told(progress, asking)
         return await self._asked(ask, told, seconds or self.terms.call_seconds)
 
     async def read(self, uri: str, asking: Asking | None = None) -> Outcome:
         """Read a resource. Raises `McpFailed`."""
-        return await self._asked(lambda talk: talk.read(uri), _Told(_silent, asking), self.terms.call_seconds)
+        return await self._asked(lambda talk: talk.read(uri), Told(silent, asking), self.terms.call_seconds)
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str], asking: Asking | None = None
     ) -> PromptText:
         """A prompt with its arguments. Raises `McpFailed`."""
-        told = _Told(_silent, asking)
+        told = Told(silent, asking)
         return await self._asked(lambda talk: talk.prompt(name, arguments), told, self.terms.call_seconds)
 
     async def complete(
@@ -143,10 +134,10 @@ class Connection:
         """Values for an argument of a prompt, or of a template of addresses. Raises `McpFailed`."""
         return await self._ask(lambda talk: talk.complete(ref, argument, value, known), 2.0)
 
-    async def _asked(self, make: Callable[["Talk"], Awaitable[T]], told: "_Told", seconds: float) -> T:
+    async def _asked(self, make: Callable[["Talk"], Awaitable[T]], told: "Told", seconds: float) -> T:
         from cockpit.mcp.client import PageNeeded
 
-        asked = _Asked(told)
+        asked = Asked(told)
         self._calls.append(asked)
         token = _asking.set(asked)
         try:
@@ -163,7 +154,7 @@ class Connection:
             self._calls.remove(asked)
 
     async def _ask(
-        self, make: Callable[["Talk"], Awaitable[T]], seconds: float, told: "_Told | None" = None
+        self, make: Callable[["Talk"], Awaitable[T]], seconds: float, told: "Told | None" = None
     ) -> T:
         """Run one request to its end, to its deadline or to the end of the connection."""
         talk = self._talk
@@ -203,7 +194,7 @@ class Connection:
             pass
         # Foreign code: whatever it raises, the connection is over and says why.
         except Exception as error:
-            fault = _meaning(error, self._answers)
+            fault = meaning(error, self._answers)
         finally:
             self._talk = None
             if not self._over.done():
@@ -272,71 +263,3 @@ async def _first(*events: asyncio.Event) -> None:
     finally:
         for wait in waits:
             wait.cancel()
-
-
-class _Told:
-    """What a call heard of its server, and when."""
-
-    def __init__(self, progress: Progress, asking: Asking | None) -> None:
-        self.asking: Asking = asking or Nobody()
-        self.heard = 0.0
-        self.waited = 0.0
-        self.is_asking = 0
-        self._progress = progress
-        self._said = 0.0
-
-    def take(self, done: float, total: float | None, message: str) -> None:
-        self.heard = now = asyncio.get_running_loop().time()
-        if now - self._said >= BETWEEN:
-            self._said = now
-            self._progress(done, total, message)
-
-
-class _Asked:
-    """The person behind one call. While they are asked the call's time stands still."""
-
-    def __init__(self, told: _Told) -> None:
-        self._told = told
-
-    async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
-        with self._asking():
-            return await self._told.asking.form(question, fields, url)
-
-    async def sample(self, request: "SamplingRequest") -> "SamplingReply":
-        with self._asking():
-            return await self._told.asking.sample(request)
-
-    @contextlib.contextmanager
-    def _asking(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        self._told.is_asking += 1
-        try:
-            yield
-        finally:
-            self._told.is_asking -= 1
-            self._told.heard = loop.time()
-            self._told.waited += loop.time() - began
-
-
-def _meaning(error: BaseException, answers: "Answers | None") -> McpFailed:
-    """What went wrong, out of the groups that the SDK's tasks raise."""
-    found = list(_leaves(error))
-    for one in found:
-        if isinstance(one, McpFailed):
-            return one
-    if answers is not None and answers.wanted:
-        return LoginNeeded("the server wants a login", "cockpit mcp login does it")
-    if answers is not None and answers.status >= 400:
-        return McpFailed(f"the server answered with HTTP {answers.status}", "look at its address")
-    first = found[0] if found else error
-    said = one_line(str(first), 300) or type(first).__name__
-    return McpFailed(f"{said} ({type(first).__name__})" if str(first) else said)
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:
-            yield from _leaves(one)
-    else:
-        yield error

@@ -6,15 +6,20 @@ and of a broken server in the same words.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from cockpit.errors import CockpitError
 from cockpit.mcp.values import Terms
 from cockpit.plugin.values import McpServer
+
+if TYPE_CHECKING:
+    from cockpit.mcp.oauth.provider import Login
 
 # A stream may be silent for so long before it is opened again.
 SILENCE = 300.0
@@ -24,18 +29,22 @@ PACKED = 50
 
 @dataclass(slots=True)
 class Answers:
-    """What the other side last said: `status`, and the realm of a login it wants."""
+    """What the other side last said: `status`, and how it wants a login. `auth` is what was sent for one."""
 
     status: int = 0
     wanted: str = ""
-    refused: list[int] = field(default_factory=list)
+    auth: "Login | None" = None
+
+    def problem(self) -> CockpitError | None:
+        """Why the login was given up, None where it was not."""
+        return self.auth.problem if self.auth is not None else None
 
 
 @asynccontextmanager
 async def http(server: McpServer, terms: Terms, answers: Answers) -> AsyncIterator[TransportStreams]:
     """The streams of a server at `server.url`."""
     timeout = httpx2.Timeout(terms.connect_seconds, read=SILENCE)
-    auth = terms.auth(server)
+    auth = answers.auth = terms.auth(server)
 
     async def note(response: httpx2.Response) -> None:
         answers.status = response.status_code

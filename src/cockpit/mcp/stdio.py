@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import shutil
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -21,8 +22,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from cockpit.mcp.sieve import Sieve
-from cockpit.mcp.values import McpFailed, Terms
+from cockpit.mcp.values import NotStarted, Terms
 from cockpit.plugin.values import McpServer
+from cockpit.workspace.environment import search_path
 from cockpit.workspace.logs import Log
 from cockpit.workspace.piped import Child, spawn
 
@@ -34,14 +36,14 @@ Incoming = SessionMessage | Exception
 
 @asynccontextmanager
 async def stdio(server: McpServer, terms: Terms, gone: asyncio.Event) -> AsyncIterator[TransportStreams]:
-    """The streams of a started child; `gone` is set when it closes its stdout. Raises `McpFailed` when it
+    """The streams of a started child; `gone` is set when it closes its stdout. Raises `NotStarted` when it
     cannot be started."""
     log = Log(terms.log)
     folder = str(Path(terms.root, server.cwd))
     try:
-        child = await asyncio.to_thread(spawn, server.command, folder, server.environment, log)
+        child = await asyncio.to_thread(spawn, _found(server), folder, server.environment, log)
     except (OSError, ValueError) as error:
-        raise McpFailed(f"{server.command[0]} could not be started: {error}", _remedy(error)) from error
+        raise NotStarted(f"{server.command[0]} could not be started: {error}", _remedy(error)) from error
     into, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, out = anyio.create_memory_object_stream[SessionMessage](0)
     reader = _Reader(child.pipes[1], into, gone, log, terms.largest)
@@ -52,6 +54,13 @@ async def stdio(server: McpServer, terms: Terms, gone: asyncio.Event) -> AsyncIt
     finally:
         # Whoever closes may be cancelled meanwhile: the child is ended all the same.
         await asyncio.shield(asyncio.ensure_future(_end(child, writer, (incoming, outgoing, into, out))))
+
+
+def _found(server: McpServer) -> tuple[str, ...]:
+    """The command with its program's whole path: Windows starts `npx.cmd` by no shorter name."""
+    program, *rest = server.command
+    path = search_path(server.environment.get("PATH") or os.environ.get("PATH", ""))
+    return (shutil.which(program, path=path) or program, *rest)
 
 
 def _remedy(error: Exception) -> str:

@@ -13,7 +13,7 @@ from cockpit.protocol.content import Block
 from cockpit.protocol.messages import Json
 
 if TYPE_CHECKING:
-    import httpx2
+    from cockpit.mcp.oauth.provider import Login
 
 Changed: TypeAlias = Literal["tools", "prompts", "resources"]
 
@@ -24,6 +24,10 @@ class McpFailed(CockpitError):
 
 class ServerGone(McpFailed):
     """The connection is over: the process ended, or the other side closed it."""
+
+
+class NotStarted(McpFailed):
+    """A program that could not be started at all."""
 
 
 class LoginNeeded(McpFailed):
@@ -166,10 +170,10 @@ class Nobody:
         return SamplingReply(refused="nobody is there to allow it")
 
 
-Auth: TypeAlias = "Callable[[McpServer], httpx2.Auth | None]"
+Auth: TypeAlias = "Callable[[McpServer], Login | None]"
 
 
-def _no_auth(server: McpServer) -> "httpx2.Auth | None":
+def _no_auth(server: McpServer) -> "Login | None":
     return None
 
 

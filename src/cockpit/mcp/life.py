@@ -1,0 +1,236 @@
+"""One server over all its starts: begun when it is wanted, begun again when it dies, ended. Decides nothing
+of what may be called; what a person did not agree to it does not start."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cockpit.mcp.connection import Connection
+from cockpit.mcp.naming import STRANGE
+from cockpit.mcp.pins import Pins, words_of
+from cockpit.mcp.values import Auth, Changed, LoginNeeded, McpFailed, NotStarted, Offer, Terms
+from cockpit.plugin.connections import ConnectionRow, ConnectionState
+from cockpit.plugin.values import McpServer
+from cockpit.workspace.logs import Log
+
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 30.0
+STARTS = 5
+STEADY = 60.0
+REST = 0.3
+AGAIN = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the servers of a root stand on. `told` is called when one is different: its argument says
+    whether what it offers is, too."""
+
+    root: str
+    logs: Path
+    pins: Pins
+    auth: Auth
+    told: Callable[[bool], None]
+    connect_seconds: float = 15.0
+    call_seconds: float = 30.0
+
+
+class Life:
+    """One server. `offer` is what it offers with the definitions that were approved; `changed` are the tools
+    that are others now."""
+
+    def __init__(self, server: McpServer, ground: Ground, disabled: bool) -> None:
+        self.server = server
+        self.offer = Offer()
+        self.changed: Mapping[str, str] = {}
+        self._ground = ground
+        self._state: ConnectionState = "disabled" if disabled else "waiting"
+        self._reason = "switched off" if disabled else ""
+        self._connection: Connection | None = None
+        self._seen = Offer()
+        self._task: asyncio.Task[None] | None = None
+        self._refresh: asyncio.Task[None] | None = None
+        self._is_stale = False
+        self._settled = asyncio.Event()
+        self._mode = "auto"
+        if disabled:
+            self._settled.set()
+
+    @property
+    def state(self) -> ConnectionState:
+        return self._state
+
+    @property
+    def log(self) -> Path:
+        """The file of what it writes."""
+        return self._ground.logs / f"{STRANGE.sub('_', self.server.name)}.log"
+
+    def row(self) -> ConnectionRow:
+        welcome = self._connection.welcome if self._connection is not None else None
+        origin = self.server.origin
+        return ConnectionRow(
+            name=self.server.name,
+            state=self._state,
+            target=words_of(self.server),
+            reason=self._reason,
+            layer=origin.layer if origin is not None else "",
+            file=origin.file if origin is not None else "",
+            protocol=welcome.protocol if welcome is not None else "",
+            instructions=welcome.instructions if welcome is not None else "",
+            tools=tuple(tool.name for tool in self.offer.tools),
+            prompts=tuple(prompt.name for prompt in self.offer.prompts),
+            resources=len(self.offer.resources),
+            changed=self.changed,
+            refused=self._connection.refused if self._connection is not None else (),
+            log=str(self.log),
+        )
+
+    def begin(self) -> None:
+        """Start it, unless it is switched off or runs already. Returns at once."""
+        if self._state == "disabled" or (self._task is not None and not self._task.done()):
+            return
+        self._say("starting")
+        self._settled.clear()
+        self._task = asyncio.create_task(self._live(), name=f"mcp life {self.server.name}")
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until it is ready or cannot be, at most so long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._settled.wait(), seconds)
+
+    async def connected(self) -> Connection:
+        """The connection, started again if it ended. Raises `McpFailed`."""
+        if self._state in ("failed", "stopped", "waiting"):
+            self.begin()
+        if self._state == "starting":
+            await self.settle(self._ground.connect_seconds + REST)
+        if self._state != "ready" or self._connection is None:
+            raise McpFailed(f"the MCP server {self.server.name} is not there: {self._why()}")
+        return self._connection
+
+    async def stop(self, state: ConnectionState = "stopped", reason: str = "") -> None:
+        """End it, within a few seconds."""
+        tasks = [task for task in (self._task, self._refresh) if task is not None]
+        self._task = self._refresh = None
+        for task in tasks:
+            task.cancel()
+        if self._connection is not None:
+            await self._connection.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._connection, self.offer, self.changed = None, Offer(), {}
+        self._say(state, reason)
+        self._settled.set()
+
+    async def accept(self) -> None:
+        """A person agreed to the tools as they are now."""
+        await asyncio.to_thread(self._ground.pins.accept, self.server, self._seen.tools)
+        self.offer, self.changed = self._seen, {}
+        self._ground.told(True)
+
+    async def _live(self) -> None:
+        """From start to start, until it is not worth another one."""
+        wait, starts = FIRST_WAIT, 0
+        while True:
+            began = time.monotonic()
+            try:
+                connection = await self._connect()
+            except LoginNeeded as error:
+                return self._end("needs login", error)
+            except (McpFailed, OSError) as error:
+                return self._end("failed", error)
+            if connection is None:
+                return None
+            fault = await connection.ended()
+            await connection.close()
+            self._connection = None
+            if time.monotonic() - began > STEADY:
+                wait, starts = FIRST_WAIT, 0
+            starts += 1
+            if starts >= STARTS:
+                return self._end("failed", McpFailed(f"it ended {starts} times in a row: {fault}"))
+            self._say("starting", f"it is started again: {fault}")
+            Log(self.log).say("cockpit", f"it ended and is started again in {wait:g} s: {fault}")
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _connect(self) -> Connection | None:
+        """Start and greet it, and look at what it offers; None where a person must agree first."""
+        standing = await asyncio.to_thread(self._ground.pins.standing, self.server)
+        if not standing.allowed:
+            self._say("disabled" if standing.is_refused else "needs approval", standing.reason)
+            self._settled.set()
+            return None
+        connection = await self._open()
+        self._connection = connection
+        try:
+            await self._look(connection)
+        except McpFailed:
+            await connection.close()
+            self._connection = None
+            raise
+        self._say("ready")
+        self._settled.set()
+        self._ground.told(True)
+        return connection
+
+    async def _open(self) -> Connection:
+        """An open connection. A server of the old days may end at the first word of the new protocol: then
+        it is started once more and greeted in the old way."""
+        ground = self._ground
+        seconds = self.server.seconds or ground.call_seconds
+        terms = Terms(
+            ground.root, self.log, ground.connect_seconds, seconds, auth=ground.auth, heard=self._heard
+        )
+        connection = Connection(self.server, terms, self._mode)
+        try:
+            await connection.open()
+        except (LoginNeeded, NotStarted):
+            raise
+        except McpFailed as error:
+            if self._mode != "auto" or not self.server.command:
+                raise
+            Log(self.log).say("cockpit", f"it did not understand the newest protocol ({error}); the old one")
+            connection = Connection(self.server, terms, "legacy")
+            await connection.open()
+            self._mode = "legacy"
+        return connection
+
+    async def _look(self, connection: Connection) -> None:
+        offer = await connection.offer()
+        checked = await asyncio.to_thread(self._ground.pins.checked, self.server, offer.tools)
+        self._seen = offer
+        self.offer, self.changed = replace(offer, tools=checked.tools), checked.changed
+
+    def _heard(self, what: Changed) -> None:
+        """The server says that it offers something else; a flood of that is a look now and then."""
+        self._is_stale = True
+        if self._refresh is None or self._refresh.done():
+            self._refresh = asyncio.create_task(self._look_again())
+
+    async def _look_again(self) -> None:
+        await asyncio.sleep(REST)
+        while self._is_stale and (connection := self._connection) is not None:
+            self._is_stale = False
+            before = self.offer, self.changed
+            try:
+                await self._look(connection)
+            except (McpFailed, OSError) as error:
+                Log(self.log).say("cockpit", f"what it offers now cannot be read: {error}")
+            if (self.offer, self.changed) != before:
+                self._ground.told(True)
+            await asyncio.sleep(AGAIN)
+
+    def _end(self, state: ConnectionState, error: Exception) -> None:
+        Log(self.log).say("cockpit", f"{state}: {error}")
+        self._say(state, str(error))
+        self._settled.set()
+
+    def _why(self) -> str:
+        return self._reason or self._state
+
+    def _say(self, state: ConnectionState, reason: str = "") -> None:
+        self._state, self._reason = state, reason
+        self._ground.told(False)
