@@ -13,6 +13,7 @@ from cockpit.core.ledger import refusals
 from cockpit.core.metering import Spent
 from cockpit.core.offering import offered
 from cockpit.core.rewinding import gone_turns
+from cockpit.core.setting_rows import setting_rows
 from cockpit.core.store import sessions_of
 from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
@@ -223,7 +224,7 @@ def _settings(agent: Agent) -> SettingsTable:
         "rules": [f"{one.level} {one} ({one.source})" for one in host.all_rules()],
     }
     counts = {hook.removeprefix("register_"): len(found) for hook, found in host.catalog.by_hook.items()}
-    return SettingsTable(values, counts, host.settings.sources)
+    return SettingsTable(values, counts, host.settings.sources, setting_rows(host.settings))
 
 
 def _listing(agent: Agent, kind: str) -> Reply:

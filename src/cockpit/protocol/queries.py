@@ -23,6 +23,7 @@ from cockpit.protocol.offering import Offered, Offering
 from cockpit.protocol.rewinding import CheckpointRow as CheckpointRow
 from cockpit.protocol.rewinding import CheckpointRows as CheckpointRows
 from cockpit.protocol.rewinding import Checkpoints as Checkpoints
+from cockpit.protocol.rows import SettingRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +213,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class SettingsTable:
-    """`values` by dotted key; `counts` of what is registered by name; `sources` are file paths."""
+    """`values` by dotted key; `counts` of what is registered by name; `sources` are file paths; `rows` is
+    every setting with its origin."""
 
     values: Mapping[str, Json]
     counts: Mapping[str, int]
     sources: tuple[str, ...]
+    rows: tuple[SettingRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from cockpit.protocol.agents import AgentRow
 from cockpit.protocol.content import Diff
+from cockpit.protocol.messages import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,23 @@ class PanelRow:
     state: str = ""
     action: str = ""
     agent: AgentRow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as a screen shows it. `key` is dotted, `value` None where nothing is set, `default` what
+    holds then. `origin` is its file and line, variable or flag. `kind` is text, choice, whole, number or
+    words; `wanted` says in words what it must be. One that is not `writable` is the machine's; of one that
+    is not `live` a change holds from the next session on. The hidden command `config.set` (`key`, `value`
+    as text) changes it, `config.unset` (`key`) takes it back."""
+
+    key: str
+    value: Json
+    origin: str
+    about: str
+    kind: str
+    wanted: str
+    default: Json = None
+    choices: tuple[str, ...] = ()
+    writable: bool = True
+    live: bool = True

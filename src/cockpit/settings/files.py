@@ -59,19 +59,30 @@ def load(root: str, trusted: bool, flags: Mapping[KeyPath, tuple[str, object]] |
     return Settings(pile.values, tuple(sources), tuple(pile.left_out), pile.origins)
 
 
-def layers(root: str, trusted: bool, flags: Mapping[KeyPath, tuple[str, object]]) -> Iterator[LayerTable]:
-    """What each layer above the defaults says, the lowest first. Raises `SettingsInvalid`."""
+def layers(
+    root: str,
+    trusted: bool,
+    flags: Mapping[KeyPath, tuple[str, object]],
+    broken: list[SettingsInvalid] | None = None,
+) -> Iterator[LayerTable]:
+    """What each layer above the defaults says, the lowest first. Raises `SettingsInvalid` for a file that
+    is no TOML; with a list for those that are `broken` they go there, and the others are read."""
     files: list[tuple[LayerName, Path]] = [("user", user_file())]
     if trusted:
         files += [("project", path) for path in project_files(root)]
-    for name, path in files:
-        if (layer := read(path, name)) is not None:
+    for name, path in [*files, ("managed", managed_file())]:
+        if name == "managed":
+            yield _named("environment", _from_environment(os.environ))
+            yield _named("flags", {key: (f"flag {flag}", value) for key, (flag, value) in flags.items()})
+        try:
+            layer = read(path, name) if path.is_absolute() else None
+        except SettingsInvalid as error:
+            if broken is None:
+                raise
+            broken.append(error)
+            continue
+        if layer is not None:
             yield layer
-    yield _named("environment", _from_environment(os.environ))
-    yield _named("flags", {path: (f"flag {flag}", value) for path, (flag, value) in flags.items()})
-    managed = managed_file()
-    if managed.is_absolute() and (layer := read(managed, "managed")) is not None:
-        yield layer
 
 
 def read(path: Path, name: LayerName) -> LayerTable | None:
@@ -127,12 +138,21 @@ def value_of(key: Key, text: str) -> object:
         return [one.strip() for one in text.split(",") if one.strip()] if key.kind == "words" else text
 
 
-def set_user_value(key: str, value: object) -> None:
-    """Write `value` at dotted `key` of the user's file, keeping its comments and order.
+def set_user_value(key: str | KeyPath, value: object) -> None:
+    """Write `value` at `key` (dotted, or a path of keys) of the user's file, keeping its comments and order.
 
     Raises `SettingsInvalid` when the file there is no TOML.
     """
-    _edit_user_file(key.split("."), lambda old: value)
+    _edit_user_file(key.split(".") if isinstance(key, str) else list(key), lambda old: value)
+
+
+def unset_user_value(path: KeyPath) -> bool:
+    """Take the value at `path` out of the user's file; whether it stood there."""
+    layer = read(user_file(), "user")
+    if layer is None or value_at(layer.table, path) is None:
+        return False
+    _edit_user_file(list(path), lambda old: None)
+    return True
 
 
 def add_user_word(parts: tuple[str, ...], word: str) -> None:
@@ -172,7 +192,11 @@ def _edit_user_file(parts: list[str], change: Callable[[object], object]) -> Non
             table[part] = inner
             inner = table[part]
         table = cast("dict[str, object]", inner)
-    table[parts[-1]] = change(table.get(parts[-1]))
+    value = change(table.get(parts[-1]))
+    if value is None:
+        table.pop(parts[-1], None)
+    else:
+        table[parts[-1]] = value
     write_atomically(path, tomlkit.dumps(document).encode(), private=True)
 
 

@@ -1,0 +1,194 @@
+"""`cockpit config show|get|set|unset|path|check`: the settings in force, where each comes from, and changing
+the person's own."""
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from cockpit.cli.catalogs import folder_of, is_trusted
+from cockpit.cli.lines import said
+from cockpit.core.setting_rows import setting_rows
+from cockpit.errors import CockpitError, SettingsInvalid
+from cockpit.protocol.rows import SettingRow
+from cockpit.settings import files
+from cockpit.settings.assigning import assign, path_of, unassign
+from cockpit.settings.layers import Settings, misfits, strangers, value_at
+from cockpit.settings.schema import dotted, find
+
+
+def main(argv: Sequence[str]) -> int:
+    given = _parser().parse_args(list(argv))
+    match given.what:
+        case "get":
+            return _get(given)
+        case "set":
+            return _set(given.key, given.value, given.cwd)
+        case "unset":
+            return _unset(given.key)
+        case "path":
+            return _path(given)
+        case "check":
+            return _check(given)
+        case _:
+            return _show(given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cockpit config", description="Settings and where they come from.")
+    what = parser.add_subparsers(dest="what", metavar="WHAT")
+    show = what.add_parser("show", help="every setting in force")
+    show.add_argument(
+        "--origin", action="store_true", help="with the file and line, variable or flag of each"
+    )
+    show.add_argument("--all", action="store_true", help="those that are not set, too")
+    show.add_argument("key", nargs="?", default="", help="only what begins so: limits")
+    get = what.add_parser("get", help="one value")
+    get.add_argument("key")
+    get.add_argument("--origin", action="store_true")
+    put = what.add_parser("set", help="change one in your own file; its comments stay")
+    put.add_argument("key", help="as limits.steps")
+    put.add_argument("value", nargs="+", help="several words make a list")
+    unset = what.add_parser("unset", help="take one out of your own file")
+    unset.add_argument("key")
+    path = what.add_parser("path", help="the files that are read here, and those that could be")
+    check = what.add_parser("check", help="every fault of these files, with its line; exit code 1 for one")
+    for one in (show, get, put, path, check):
+        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    for one in (show, get, path, check):
+        one.add_argument("--json", action="store_true")
+        one.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+    parser.set_defaults(origin=False, all=False, key="", cwd="", json=False, trust=False)
+    return parser
+
+
+def _where(given: argparse.Namespace) -> tuple[str, bool]:
+    root = folder_of(given.cwd)
+    return root, bool(given.trust) or is_trusted(root)
+
+
+def _show(given: argparse.Namespace) -> int:
+    root, trusted = _where(given)
+    settings = files.load(root, trusted)
+    rows = [one for one in setting_rows(settings) if one.key.startswith(given.key)]
+    rows = rows if given.all else [one for one in rows if one.value is not None]
+    if given.json:
+        print(
+            json.dumps(
+                [_row(one) for one in rows] + _others(settings, given.key), ensure_ascii=False, indent=1
+            )
+        )
+        return 0
+    lines = [(one.key, _written(one.value), one.origin) for one in rows]
+    lines += [
+        (str(one["key"]), _written(one["value"]), str(one["origin"])) for one in _others(settings, given.key)
+    ]
+    width = max((len(key) for key, *_ in lines), default=0)
+    for key, value, origin in lines:
+        text = f"{key:{width}}  {value:24}  {origin}" if given.origin else f"{key:{width}}  {value}"
+        print(said(text.rstrip()))
+    for one in settings.left_out:
+        print(said(f"! {one}"))
+    if not trusted:
+        print("this folder is not trusted: its own settings were not read (--trust reads them)")
+    return 0
+
+
+def _row(row: SettingRow) -> dict[str, object]:
+    return {
+        "key": row.key,
+        "value": row.value,
+        "origin": row.origin,
+        "default": row.default,
+        "about": row.about,
+        "kind": row.kind,
+        "choices": list(row.choices),
+        "writable": row.writable,
+    }
+
+
+def _others(settings: Settings, prefix: str) -> list[dict[str, object]]:
+    """What stands in tables whose keys are somebody else's: plugins' own, rules of single folders."""
+    paths = [path for path in settings.origins if find(path) is None or path[0] == "projects"]
+    named = [(dotted(path), value_at(settings.values, path), settings.origin(path)) for path in paths]
+    return [{"key": key, "value": value, "origin": at} for key, value, at in named if key.startswith(prefix)]
+
+
+def _get(given: argparse.Namespace) -> int:
+    root, trusted = _where(given)
+    path = path_of(given.key)
+    settings = files.load(root, trusted)
+    value, origin = value_at(settings.values, path), settings.origin(path)
+    if given.json:
+        told = {"key": dotted(path), "value": value, "origin": origin}
+        print(json.dumps(told, ensure_ascii=False, default=str))
+    elif value is not None:
+        print(said(f"{_written(value)}  {origin}" if given.origin else _written(value)))
+    # As `git config --get`: nothing is set.
+    return 0 if value is not None else 1
+
+
+def _set(key: str, words: list[str], cwd: str) -> int:
+    value = words[0] if len(words) == 1 else json.dumps(words, ensure_ascii=False)
+    path = assign(key, value)
+    print(said(f"{dotted(path)} = {value}  ({files.user_file()})"))
+    root = folder_of(cwd)
+    for place in files.load(root, is_trusted(root)).where(path):
+        if place.layer in ("project", "environment", "managed"):
+            print(said(f"but here {place} has the last word"))
+    return 0
+
+
+def _unset(key: str) -> int:
+    if not unassign(key):
+        raise CockpitError(f"{key} does not stand in {files.user_file()}", "cockpit config show --origin")
+    print(said(f"{key} is taken out of {files.user_file()}"))
+    return 0
+
+
+def _path(given: argparse.Namespace) -> int:
+    root, trusted = _where(given)
+    rows = [("user", files.user_file(), True)]
+    rows += [("project", path, trusted) for path in files.project_files(root)]
+    managed = files.managed_file()
+    rows += [("managed", managed, True)] if managed.is_absolute() else []
+    told = [
+        {"layer": layer, "file": str(path), "exists": path.is_file() if read else None, "read": read}
+        for layer, path, read in rows
+    ]
+    if given.json:
+        print(json.dumps(told, ensure_ascii=False, indent=1))
+        return 0
+    for one in told:
+        state = "" if one["exists"] else "not there" if one["read"] else "not read: the folder is not trusted"
+        print(said(f"{one['layer']:8}  {one['file']}  {state}".rstrip()))
+    return 0
+
+
+def _check(given: argparse.Namespace) -> int:
+    root, trusted = _where(given)
+    faults = _faults(root, trusted)
+    if given.json:
+        print(json.dumps(faults, ensure_ascii=False, indent=1))
+    else:
+        for one in faults:
+            print(said(one))
+        if not faults:
+            print("every settings file here is in order")
+    return 1 if faults else 0
+
+
+def _faults(root: str, trusted: bool) -> list[str]:
+    """Every fault of every file, not only the first."""
+    broken: list[SettingsInvalid] = []
+    found: list[str] = []
+    for layer in files.layers(root, trusted, {}, broken):
+        found += misfits(layer.table, layer)
+        found += strangers(layer.table, layer)
+    found += [str(one) for one in broken]
+    return found or list(files.load(root, trusted).left_out)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value) or "none"
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)

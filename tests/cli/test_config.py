@@ -1,0 +1,78 @@
+"""`cockpit config`: what is in force and why, and changing one's own file."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.command import cockpit
+
+from cockpit.settings import trust
+from cockpit.settings.files import user_file
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_show_names_file_and_line_variable_and_default(root: Path) -> None:
+    own = put(user_file(), 'mode = "plan"\n\n[plugins.search]\nengine = "python"\n')
+    ended = cockpit("config", "show", "--origin", cwd=root, environment={"COCKPIT_LIMITS_MONEY": "2"})
+    lines = {line.split()[0]: line for line in ended.out.splitlines()}
+    assert lines["mode"].endswith(f"plan  {' ' * 20}{own}:1") and lines["limits.steps"].endswith("default")
+    assert lines["limits.money"].endswith("environment COCKPIT_LIMITS_MONEY")
+    assert lines["plugins.search.engine"].endswith(f"{own}:4") and "limits.tokens" not in lines
+
+
+def test_show_as_json_is_one_list_of_objects(root: Path) -> None:
+    shared = put(root / ".cockpit/settings.toml", "[limits]\nmoney = 1\n[models]\ndefault = 'x:y'\n")
+    untrusted = json.loads(cockpit("config", "show", "--json", cwd=root).out)
+    assert not [one for one in untrusted if one["key"] == "limits.money"]
+    rows = json.loads(cockpit("config", "show", "--json", "--trust", "limits", cwd=root).out)
+    (money,) = [one for one in rows if one["key"] == "limits.money"]
+    assert money["value"] == 1 and money["origin"] == f"{shared}:2" and money["about"]
+    assert all(one["key"].startswith("limits") for one in rows)
+
+
+def test_get_says_one_value_and_1_where_there_is_none(root: Path) -> None:
+    put(user_file(), "[limits]\nsteps = 5\n")
+    assert cockpit("config", "get", "limits.steps", cwd=root).out == "5\n"
+    assert cockpit("config", "get", "limits.money", cwd=root).code == 1
+    refused = cockpit("config", "get", "limits.mony", cwd=root)
+    assert refused.code == 1 and "did you mean `limits.money`" in refused.err
+
+
+def test_set_writes_and_says_who_has_the_last_word(root: Path) -> None:
+    path = put(user_file(), "# mine\n")
+    ended = cockpit("config", "set", "mode", "plan", cwd=root, environment={"COCKPIT_MODE": "ask"})
+    assert ended.code == 0 and "environment COCKPIT_MODE has the last word" in ended.out
+    assert path.read_text(encoding="utf-8") == '# mine\nmode = "plan"\n'
+    cockpit("config", "set", "models.fallback", "a:b", "c:d", cwd=root)
+    assert '"a:b"' in path.read_text(encoding="utf-8")
+    assert cockpit("config", "unset", "mode", cwd=root).code == 0
+    assert cockpit("config", "unset", "mode", cwd=root).code == 1
+
+
+def test_check_names_every_fault_with_its_line(root: Path) -> None:
+    own = put(user_file(), "[limits]\nsteps = 'x'\nstepz = 1\n")
+    shared = put(root / ".cockpit/settings.toml", "a = [\n")
+    trust.keep(str(root), True)
+    ended = cockpit("config", "check", cwd=root)
+    assert ended.code == 1
+    for said in (f"{own}:2: `limits.steps`", f"{own}:3: `limits.stepz`", f"{shared}:1: this is no TOML"):
+        assert said in ended.out
+    put(own, "")
+    put(shared, 'mode = "full"\n')
+    ended = cockpit("config", "check", cwd=root)
+    assert ended.code == 1 and f"{shared}:1: `mode` left out" in ended.out
+    put(shared, 'mode = "deny"\n')
+    assert cockpit("config", "check", cwd=root).code == 0
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_path_says_which_files_are_read_here(root: Path, trusted: bool) -> None:
+    trust.keep(str(root), trusted)
+    rows = json.loads(cockpit("config", "path", "--json", cwd=root).out)
+    assert {one["read"] for one in rows if one["layer"] == "project"} == {trusted}
+    assert rows[0] == {"layer": "user", "file": str(user_file()), "exists": False, "read": True}
