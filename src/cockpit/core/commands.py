@@ -10,11 +10,11 @@ from cockpit.protocol.messages import Json
 from cockpit.protocol.ops import Invoke
 
 
-async def invoke(agent: Agent, op: Invoke) -> str:
+async def invoke(agent: Agent, op: Invoke) -> AsPrompt | None:
     """Run the command `op.action`.
 
     Emits a `Noticed` with kind `show` (content to draw) or `action` (one of the frontend's own
-    actions); its data holds the op's id under `op`. Returns the prompt a command makes, or "".
+    actions); its data holds the op's id under `op`. Returns the prompt a command makes.
     Raises `CockpitError` for an unknown command.
     """
     host = agent.host
@@ -29,9 +29,9 @@ async def invoke(agent: Agent, op: Invoke) -> str:
         case Action(action, arguments):
             told |= {"action": action, "arguments": dict(arguments)}
             host.log.emit(Noticed(plugin, "action", (Text(action),), told))
-        case AsPrompt(text):
-            return text
-    return ""
+        case AsPrompt():
+            return answer
+    return None
 
 
 async def prompt_of(agent: Agent, name: str, text: str) -> str:

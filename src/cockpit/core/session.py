@@ -191,8 +191,8 @@ class Session:
             self.turns.add(Waiting(op.id, op.origin, (Text(text),)))
 
     async def _invoke(self, op: Invoke) -> None:
-        if text := await invoke(self.main, op):
-            self.turns.add(Waiting(op.id, op.origin, (Text(text),)))
+        if made := await invoke(self.main, op):
+            self.turns.add(Waiting(op.id, op.origin, (Text(made.text),), made.mentions))
 
     async def _call_tool(self, op: CallTool) -> None:
         call = ToolCall(op.id, op.name, op.arguments)

@@ -21,11 +21,12 @@ CANCEL_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A prompt that is accepted and not begun."""
+    """A prompt that is accepted and not begun. With `mentions`, what its texts name is put beside them."""
 
     op: str
     origin: str
     content: tuple[Block, ...]
+    mentions: bool = True
 
 
 @dataclass(slots=True)
@@ -121,7 +122,7 @@ class Turns:
         self.main.budget = self.budget.child(host.limits)
         self.title = self.title or " ".join(plain(prompt.content).split())[:80]
         try:
-            content = await expanded(self.main, prompt.content)
+            content = await expanded(self.main, prompt.content) if prompt.mentions else prompt.content
         except asyncio.CancelledError:
             self._never_began(prompt)
             raise

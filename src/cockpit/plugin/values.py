@@ -109,9 +109,11 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class AsPrompt:
-    """A command that becomes a prompt."""
+    """A command that becomes a prompt. What its text names with a sign (`@file`) is put beside it unless
+    `mentions` is False: then the text has all that it is to have, and what it quotes stays words."""
 
     text: str
+    mentions: bool = True
 
 
 @dataclass(frozen=True, slots=True)
