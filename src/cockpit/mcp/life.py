@@ -124,10 +124,14 @@ class Life:
         self._say(state, reason)
         self._settled.set()
 
-    async def accept(self) -> None:
-        """A person agreed to the tools as they are now."""
-        await asyncio.to_thread(self._ground.pins.accept, self.server, self._seen.tools)
-        self.offer, self.changed = self._seen, {}
+    async def accept(self, *names: str) -> None:
+        """A person agreed to the tools `names` (none: to all) as they are now."""
+        tools = tuple(tool for tool in self._seen.tools if not names or tool.name in names)
+        await asyncio.to_thread(self._ground.pins.accept, self.server, tools)
+        agreed = {tool.name: tool for tool in tools}
+        mine = tuple(agreed.get(tool.name, tool) for tool in self.offer.tools)
+        self.offer = replace(self.offer, tools=mine)
+        self.changed = {name: what for name, what in self.changed.items() if name not in agreed}
         self._ground.told(True)
 
     async def _live(self) -> None:

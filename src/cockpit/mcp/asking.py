@@ -1,0 +1,82 @@
+"""Who answers what a server asks while it works for a session: its person, and a model they let it use."""
+
+from cockpit.errors import CockpitError
+from cockpit.mcp.oauth.person import open_page
+from cockpit.mcp.values import SamplingReply, SamplingRequest
+from cockpit.plugin.context import Context, FormAnswer, NobodyThere
+from cockpit.plugin.models import ModelRequest
+from cockpit.protocol.asking import FormField
+from cockpit.protocol.clean import clean
+from cockpit.protocol.content import Block, Image, Text
+from cockpit.protocol.messages import AssistantMessage, Message, UserMessage
+
+MOST_TOKENS = 8_192
+SHOWN = 1_500
+ONCE, SESSION, NO = "this once", "for this session", "no"
+
+
+class SessionAsking:
+    """The session behind a call. `lets` are the sessions whose person lets the server ask models."""
+
+    def __init__(self, server: str, context: Context, lets: set[str]) -> None:
+        self._source = f"MCP server {server}"
+        self._context = context
+        self._lets = lets
+
+    async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
+        """Declined where nobody is there. A page is opened after the yes."""
+        try:
+            answer = await self._context.session.ask_form(question, fields, source=self._source, url=url)
+        except NobodyThere:
+            return FormAnswer("decline")
+        if url and answer.action == "accept":
+            await open_page(url)
+        return answer
+
+    async def sample(self, request: SamplingRequest) -> SamplingReply:
+        """Asked for each time, until the person lets the server do it for this session."""
+        if not await self._may(request):
+            return SamplingReply(refused="the person did not allow it")
+        try:
+            answer = await self._context.models.complete(request.tier, _asked(request))
+        except CockpitError as error:
+            return SamplingReply(refused=f"the model did not answer: {error.message}")
+        return SamplingReply(answer.text, answer.model)
+
+    async def _may(self, request: SamplingRequest) -> bool:
+        session = self._context.session
+        if session.id in self._lets:
+            return True
+        field = FormField("allow", "Let it?", "choice", True, (ONCE, SESSION, NO), (), ONCE)
+        try:
+            answer = await session.ask_form(_question(request), (field,), source=self._source)
+        except NobodyThere:
+            return False
+        chosen = answer.values.get("allow") if answer.action == "accept" else NO
+        if chosen == SESSION:
+            self._lets.add(session.id)
+        return chosen in (ONCE, SESSION)
+
+
+def _question(request: SamplingRequest) -> str:
+    """What a person is shown: all that a model would get, and what it costs at most."""
+    parts = [f"[{one.role}] {one.text}" for one in request.messages]
+    if request.system:
+        parts.insert(0, f"[system] {request.system}")
+    text = clean("\n\n".join(parts))
+    cut = f"{text[:SHOWN]}\n... and {len(text) - SHOWN} characters more" if len(text) > SHOWN else text
+    most = min(request.most_tokens, MOST_TOKENS)
+    return f"It wants to ask a model, on your account (at most {most} tokens of answer):\n\n{cut}"
+
+
+def _asked(request: SamplingRequest) -> ModelRequest:
+    messages: list[Message] = []
+    for one in request.messages:
+        match one.role:
+            case "user":
+                pictures: tuple[Block, ...] = tuple(block for block in one.blocks if isinstance(block, Image))
+                messages.append(UserMessage((Text(one.text), *pictures)))
+            case "assistant":
+                messages.append(AssistantMessage(one.text))
+    most = max(1, min(request.most_tokens, MOST_TOKENS))
+    return ModelRequest("", request.system, tuple(messages), max_tokens=most)

@@ -1,0 +1,198 @@
+"""What servers offer as values of ours: tools, and prompts as commands. A tool of theirs is found by search,
+is judged like any other, and its hints about itself can tighten only."""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from cockpit.mcp.asking import SessionAsking
+from cockpit.mcp.life import Life
+from cockpit.mcp.paths import paths_in
+from cockpit.mcp.pins import words_of
+from cockpit.mcp.values import McpFailed, Outcome, PromptArgument, PromptDefinition, ToolDefinition
+from cockpit.plugin.context import Context, FormAnswer, NobodyThere
+from cockpit.plugin.tools import Arguments, Capability, Done, Part, Preview, Tool, ToolFailed
+from cockpit.plugin.values import AsPrompt, Command, CommandAnswer, Invoked, McpServer, Show
+from cockpit.protocol.asking import FormField
+from cockpit.protocol.clean import clean, one_line
+from cockpit.protocol.content import Text
+from cockpit.protocol.messages import Kind
+
+LONGEST = 2_000
+# The connection bounds a call; this only ends one that a person forgot.
+SECONDS = 3_600.0
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+YES, NO = "approve and call", "no"
+
+
+class Lives(Protocol):
+    """The servers, as a call of one of their tools finds them."""
+
+    def life(self, server: str) -> Life: ...
+    def asking(self, server: str, context: Context) -> SessionAsking: ...
+
+
+def destination(server: McpServer) -> str:
+    """Where something would be sent: the host, or the program."""
+    return urlsplit(server.url).netloc if server.url else words_of(server)
+
+
+def kind_of(definition: ToolDefinition) -> Kind:
+    """By its own word, where that asks for more care. One that says it only reads is never of a kind that
+    rules or modes let run unasked."""
+    if definition.destroys and not definition.reads_only:
+        return "delete"
+    return "fetch" if definition.reads_only else "other"
+
+
+def capabilities_of(server: McpServer, definition: ToolDefinition) -> frozenset[Capability]:
+    """Other people's code does it. What may change something far away sends, too."""
+    remote = bool(server.url) and urlsplit(server.url).hostname not in LOOPBACK
+    if not definition.reads_only and (remote or definition.is_open):
+        return frozenset({"code.exec", "net.egress"})
+    return frozenset({"code.exec"})
+
+
+def tool_of(lives: Lives, server: McpServer, definition: ToolDefinition, name: str) -> Tool:
+    """A server's tool under the name `name`."""
+
+    async def run(arguments: Arguments, context: Context) -> Done:
+        return await _call(lives, server.name, definition.name, arguments, context)
+
+    async def preview(arguments: Arguments, context: Context) -> Preview:
+        paths = await asyncio.to_thread(paths_in, arguments, context.workspace.root)
+        written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
+        part = Part("arguments", f"{definition.name} of {server.name}", written)
+        where = destination(server)
+        title = f"{server.name}: {definition.title or definition.name}"
+        return Preview(title, (part,), paths=paths, destination=where, lift="*")
+
+    about = definition.description or definition.title or definition.name
+    return Tool(
+        name=name,
+        kind=kind_of(definition),
+        description=f"[MCP server {server.name}] {about}"[:LONGEST],
+        parameters=definition.parameters,
+        capabilities=capabilities_of(server, definition),
+        run=run,
+        title=lambda arguments: f"{server.name}: {definition.name} {_brief(arguments)}".rstrip(),
+        preview=preview,
+        deferred=True,
+        keywords=(server.name, definition.name, definition.title, "mcp"),
+        seconds=SECONDS,
+    )
+
+
+def _brief(arguments: Arguments) -> str:
+    shown = (str(value) for value in arguments.values() if isinstance(value, str | int | float))
+    return one_line(" ".join(shown), 80)
+
+
+async def _call(lives: Lives, server: str, name: str, arguments: Arguments, context: Context) -> Done:
+    life = lives.life(server)
+    try:
+        connection = await life.connected()
+        await _approved(life, name, context)
+        report = context.running().progress
+        asking = lives.asking(server, context)
+
+        def heard(done: float, total: float | None, message: str) -> None:
+            report(f"{message or 'working'} {_share(done, total)}".rstrip() + "\n")
+
+        outcome = await connection.call(name, arguments, asking, heard)
+    except McpFailed as error:
+        raise ToolFailed(error.message, error.hint) from error
+    return done_of(outcome)
+
+
+def done_of(outcome: Outcome) -> Done:
+    """A server's answer as a tool's."""
+    return Done(outcome.text, outcome.blocks, outcome.structured, outcome.is_error, "none")
+
+
+def _share(done: float, total: float | None) -> str:
+    return f"{done:g}/{total:g}" if total else f"{done:g}" if done else ""
+
+
+async def _approved(life: Life, name: str, context: Context) -> None:
+    """Whether the tool is what was approved; a person is asked where it is not. Raises `ToolFailed`."""
+    if name not in life.changed:
+        return
+    changed, server = life.changed[name], life.server.name
+    text = f"the tool {name} of the MCP server {server} is not what was approved, so it was not called"
+    hint = f"a person looks at it and approves it with /mcp approve {server}"
+    refused = ToolFailed(f"{text}:\n{changed}\n", hint)
+    question = f"The MCP server {server} describes {name} otherwise than when it was approved:\n{changed}"
+    field = FormField("answer", "Call it?", "choice", True, (YES, NO), (), NO)
+    try:
+        answer = await context.session.ask_form(question, (field,), source=f"MCP server {server}")
+    except NobodyThere as error:
+        raise refused from error
+    if answer.action != "accept" or answer.values.get("answer") != YES:
+        raise refused
+    if life.changed.get(name) != changed:
+        raise ToolFailed(f"{name} changed again while the person looked; call it again")
+    await life.accept(name)
+
+
+def command_of(lives: Lives, server: McpServer, definition: PromptDefinition, name: str) -> Command:
+    """A server's prompt as the command `name`."""
+
+    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
+        try:
+            values = await _values(definition.arguments, invoked, context)
+            connection = await lives.life(server.name).connected()
+            asking = lives.asking(server.name, context)
+            prompt = await connection.prompt(definition.name, values, asking)
+        except McpFailed as error:
+            return Show((Text(str(error)),))
+        return AsPrompt(prompt.text)
+
+    hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in definition.arguments)
+    about = definition.description or f"the prompt {definition.name}"
+    return Command(name, f"{one_line(about, 200)} (MCP server {server.name})", run, hint)
+
+
+async def _values(
+    wanted: tuple[PromptArgument, ...], invoked: Invoked, context: Context
+) -> Mapping[str, str]:
+    """The arguments of a prompt: `name=value` or in their order; the rest of the words are the last one's.
+    What is missing is asked for. Raises `McpFailed`."""
+    values = _written(wanted, invoked.text) | {
+        name: str(value) for name, value in invoked.arguments.items() if value is not None
+    }
+    missing = tuple(one for one in wanted if one.required and not values.get(one.name))
+    if not missing:
+        return values
+    fields = tuple(FormField(one.name, one.name, "text", True, note=one.description) for one in missing)
+    try:
+        answer = await context.session.ask_form("What should the prompt be made of?", fields)
+    except NobodyThere:
+        answer = FormAnswer("decline")
+    if answer.action != "accept":
+        names = ", ".join(one.name for one in missing)
+        raise McpFailed(f"the prompt needs {names}", "write them behind its name: name=value")
+    return values | {name: str(value) for name, value in answer.values.items()}
+
+
+def _written(wanted: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    names = [one.name for one in wanted]
+    values: dict[str, str] = {}
+    loose: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            values[name] = value
+        else:
+            loose.append(word)
+    free = [name for name in names if name not in values]
+    if free and len(loose) > len(free):
+        loose = [*loose[: len(free) - 1], " ".join(loose[len(free) - 1 :])]
+    return values | dict(zip(free, loose, strict=False))
