@@ -3,6 +3,7 @@
 Trust, settings, rules and the transcript stay those of the session's own folder (docs/adr/0023).
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class AgentWorktrees:
         _move(agent, standing)
         return said(standing)
 
-    async def leave(self) -> Stand:
+    async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> Stand:
         """Raises `CockpitError` where it is in none, or something still runs there."""
         agent, standing = self._agent, self._agent.standing
         _may_move(agent)
@@ -59,6 +60,8 @@ class AgentWorktrees:
         if any(one.phase in ("queued", "running") for one in agent.agents.all()):
             raise CockpitError("subagents are at work", "wait for them or cancel them, then leave")
         left = said(standing)
+        if settling is not None:
+            await settling()
         _move(agent, None)
         with suppress(ValueError):
             agent.host.standings.remove(standing)

@@ -1,5 +1,6 @@
 """Worktrees as a plugin may touch them: where an agent stands, and moving the session into one and back."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +36,7 @@ class Worktrees(Protocol):
         that is checked out, with what is not committed if `carry`), unless `create` is False."""
         ...
 
-    async def leave(self) -> Stand:
-        """Work in the session's folder again. The worktree stays as it is."""
+    async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> Stand:
+        """Work in the session's folder again. `settling` is awaited first, when nothing is in the way: what
+        it raises is raised, and the agent stays. The worktree is left as it is then."""
         ...

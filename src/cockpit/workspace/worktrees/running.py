@@ -53,6 +53,7 @@ class Git:
         pieces: list[str] = []
         ended: Ended = await self.processes.run(
             reading(self.top, *arguments, off=self.off),
+            cwd=self.top,
             stdin=stdin,
             seconds=SECONDS,
             environment={**ENVIRONMENT, **(environment or {})},

@@ -1,0 +1,55 @@
+"""Worktrees and merges in words, for models and people alike."""
+
+import time
+from collections.abc import Iterable
+
+from cockpit.workspace.worktrees.values import Merge, Pruned, Row
+
+SHOWN = 40
+STATES = {True: "would go", False: "stays"}
+
+
+def row_words(row: Row) -> str:
+    """One line: `fix-login  cockpit/fix-login-1  2 commits, 3 files +10 -2, not merged, in use`."""
+    parts: list[str] = []
+    if row.files:
+        parts.append(f"{row.commits} commits, {row.files} files +{row.added} -{row.removed}")
+        parts.append("merged" if row.is_merged else "not merged")
+    if row.uncommitted:
+        parts.append(f"{row.uncommitted} files not committed")
+    parts = parts or ["nothing done in it"]
+    if row.is_in_use:
+        parts.append("in use")
+    hours = max(0.0, (time.time() - row.used) / 3600)
+    parts.append(f"{hours:.0f} h old" if hours < 48 else f"{hours / 24:.0f} days old")
+    return f"{row.name or '(no folder)'}  {row.branch}  {', '.join(parts)}"
+
+
+def rows_words(rows: Iterable[Row]) -> str:
+    return "\n".join(row_words(row) for row in rows) or "there are no worktrees"
+
+
+def merge_words(merge: Merge) -> str:
+    """What a merge would bring, or why it cannot be."""
+    head = f"{merge.branch} into {merge.target}"
+    if merge.conflicts:
+        listed = "\n".join(f"  {path}" for path in merge.conflicts)
+        return f"{head}: conflicts in {len(merge.conflicts)} files, nothing was changed:\n{listed}"
+    if not merge.new:
+        return f"{head}: there is nothing to bring"
+    lines = [f"{head}: {len(merge.files)} files +{merge.added} -{merge.removed}, no conflict"]
+    lines += [f"  {file.change} {file.path} (+{file.added} -{file.removed})" for file in merge.files[:SHOWN]]
+    if len(merge.files) > SHOWN:
+        lines.append(f"  and {len(merge.files) - SHOWN} more files")
+    lines += [f"commits: {len(merge.subjects)}"] if merge.subjects else []
+    lines += [f"  {subject}" for subject in merge.subjects[:SHOWN]]
+    if merge.uncommitted:
+        lines.append(f"{merge.uncommitted} files of its worktree are not committed yet; they are, first")
+    lines += [f"no agent may change {path}: {reason}" for path, reason in merge.refused]
+    return "\n".join(lines)
+
+
+def pruned_words(found: Iterable[Pruned], dry_run: bool) -> str:
+    words = STATES if dry_run else {True: "gone", False: "stays"}
+    lines = [f"{words[one.gone]}: {one.name or one.branch} ({one.reason})" for one in found]
+    return "\n".join(lines) or "there are no worktrees"
