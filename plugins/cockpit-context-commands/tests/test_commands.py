@@ -1,0 +1,30 @@
+"""What the files of a project name, read from real ones."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from cockpit.trial import Trial
+
+PLUGIN = Path(__file__).parents[1]
+
+
+def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
+    spec = spec_from_file_location("commands", PLUGIN / "src" / "cockpit_context_commands" / "__init__.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "Makefile").write_text(
+        "CC := gcc\n.PHONY: test\ntest: all\n\tpytest\nall:\n", encoding="utf-8"
+    )
+    (tmp_path / "package.json").write_text('{"scripts": {"lint": "eslint ."}}', encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text("[tool.poe.tasks]\nserve = 'x'\n", encoding="utf-8")
+    assert module.commands_of(tmp_path) == ["make test", "make all", "npm run lint", "poe serve"]
+    (tmp_path / "package.json").write_text("[broken", encoding="utf-8")
+    assert "npm run lint" not in module.commands_of(tmp_path)
+
+
+def test_it_is_registered_in_a_trusted_folder_only(tmp_path: Path) -> None:
+    trial = Trial(PLUGIN, tmp_path)
+    assert trial.plugin("project_commands")["registers"] == []
+    trial.prompt("hello", flags=("--trust",))
+    assert trial.plugin("project_commands")["registers"] == ["context: project-commands"]

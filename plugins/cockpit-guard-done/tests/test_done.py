@@ -1,0 +1,33 @@
+"""A check that is red until a file is right."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cockpit.protocol.events import TurnFinished
+from cockpit.protocol.messages import Json
+from cockpit.trial import Trial, calling
+
+PLUGIN = Path(__file__).parents[1]
+
+
+CHECK = "grep -q right answer.txt"
+
+
+def write(text: str) -> Mapping[str, Json]:
+    return calling(("write", {"path": "answer.txt", "content": text}))
+
+
+def test_the_turn_goes_on_until_the_check_is_green(tmp_path: Path) -> None:
+    trial = Trial(PLUGIN, tmp_path)
+    trial.settings(f'[plugins.done]\ncommand = "{CHECK}"\n')
+    steps = (write("wrong"), {"text": "Finished."}, write("right"))
+    events = trial.prompt("answer", *steps, flags=("--mode", "full"))
+    assert (trial.root / "answer.txt").read_text(encoding="utf-8") == "right"
+    assert [one.stop_reason for one in events if isinstance(one, TurnFinished)] == ["end_turn"]
+
+
+def test_a_turn_that_changed_nothing_is_not_checked(tmp_path: Path) -> None:
+    trial = Trial(PLUGIN, tmp_path)
+    trial.settings('[plugins.done]\ncommand = "touch checked"\n')
+    trial.prompt("hello", flags=("--mode", "full"))
+    assert not (trial.root / "checked").exists()

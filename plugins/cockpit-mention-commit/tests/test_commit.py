@@ -1,0 +1,29 @@
+"""A repository with one commit, and a prompt that names it."""
+
+import subprocess
+from pathlib import Path
+
+from cockpit.protocol.content import plain
+from cockpit.protocol.events import MessageFinished, TurnStarted
+from cockpit.trial import Trial
+
+PLUGIN = Path(__file__).parents[1]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    ended = subprocess.run(("git", *who, *arguments), cwd=folder, check=True, capture_output=True, text=True)
+    return ended.stdout.strip()
+
+
+def test_the_model_reads_the_commit_that_a_prompt_names(tmp_path: Path) -> None:
+    trial = Trial(PLUGIN, tmp_path)
+    git(trial.root, "init", "--quiet")
+    (trial.root / "tax.py").write_text("TAX = 7\n", encoding="utf-8")
+    git(trial.root, "add", ".")
+    git(trial.root, "commit", "--quiet", "-m", "Raise the tax")
+    name = git(trial.root, "rev-parse", "--short", "HEAD")
+    events = trial.prompt(f"why #{name}? and what of #todo?")
+    (started,) = [one for one in events if isinstance(one, TurnStarted)]
+    assert "Raise the tax" in plain(started.content) and "+TAX = 7" in plain(started.content)
+    assert [one for one in events if isinstance(one, MessageFinished)]

@@ -1,0 +1,28 @@
+"""A stand-in for the system's program says when it was started and when it was ended."""
+
+import os
+from pathlib import Path
+
+from cockpit.trial import Trial
+
+PLUGIN = Path(__file__).parents[1]
+# It waits on a pipe that nobody writes to.
+INHIBIT = """#!/bin/sh
+trap 'echo ended >> "$AWAKE/log"; exit 0' TERM
+echo began >> "$AWAKE/log"
+while :; do read -r line < "$AWAKE/pipe"; done
+"""
+
+
+def test_it_holds_the_program_for_as_long_as_the_session(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    os.mkfifo(tools / "pipe")
+    program = tools / "caffeinate"
+    program.write_text(INHIBIT, encoding="utf-8")
+    program.chmod(0o755)
+    path = os.pathsep.join((str(tools), os.environ["PATH"]))
+    trial = Trial(PLUGIN, tmp_path, PATH=path, AWAKE=str(tools))
+    # The model answers once the program has begun.
+    trial.prompt("hello", {"text": "I work.", "gate": str(tools / "log")})
+    assert (tools / "log").read_text(encoding="utf-8").split() == ["began", "ended"]

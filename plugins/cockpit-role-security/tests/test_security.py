@@ -1,0 +1,13 @@
+"""The role as cockpit lists it."""
+
+from pathlib import Path
+
+from cockpit.trial import Trial
+
+PLUGIN = Path(__file__).parents[1]
+
+
+def test_it_is_listed_with_what_it_is_for(tmp_path: Path) -> None:
+    row = Trial(PLUGIN, tmp_path).plugin("role_security")
+    assert (row["state"], row["registers"]) == ("loaded", ["roles: security"])
+    assert "changes nothing" in str(row["values"])

@@ -1,0 +1,12 @@
+"""Both themes are listed."""
+
+from pathlib import Path
+
+from cockpit.trial import Trial
+
+PLUGIN = Path(__file__).parents[1]
+
+
+def test_both_are_registered(tmp_path: Path) -> None:
+    row = Trial(PLUGIN, tmp_path).plugin("theme_solarized")
+    assert row["registers"] == ["themes: solarized-dark", "themes: solarized-light"]
