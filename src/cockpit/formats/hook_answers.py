@@ -134,6 +134,11 @@ def failed(fault: str) -> Answer:
     return Answer(faults=(fault,), failed=True)
 
 
+def late(fault: str) -> Answer:
+    """A hook that has not looked has not agreed either: before a call a person is asked."""
+    return Answer("ask", fault, faults=(fault,), failed=True)
+
+
 class _Reading:
     """Fields of one table; what has another shape is noted and left out."""
 

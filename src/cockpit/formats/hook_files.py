@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from cockpit import paths
 from cockpit.formats.hook_events import KINDS, SECONDS, Event, Kind, event_of, strange
-from cockpit.formats.hook_matching import fault_of
+from cockpit.formats.hook_matching import fault_of, rule_of
 from cockpit.formats.hooks import NEEDED, Condition, Found, Hook, HookFile, merged, numbered
 from cockpit.formats.jsons import Located, Step, load
 from cockpit.plugin.origin import Fault, Origin, Unloaded
@@ -157,8 +157,10 @@ def _hook(
     if (misfit := _misfit(located, place, kind)) is not None:
         return misfit
     when = entry.get("if") or ""
-    if when and (not isinstance(when, str) or event.looks_at != "tool"):
-        reason = f"`if` is a rule for a tool's call, as Bash(git *); {event.name} has none"
+    if when and (not isinstance(when, str) or rule_of(when) is None):
+        return located.fault((*place, "if"), f"`if` is {when!r}", "write one rule, as Bash(git *)")
+    if when and event.looks_at != "tool":
+        reason = f"`if` looks at a tool's call, and {event.name} has none"
         return located.fault((*place, "if"), reason, "take it out, or use a matcher")
     seconds, faults = _seconds(located, place, event, kind, file)
     action = {name: entry[name] for name in FIELDS[kind] if entry.get(name) is not None}

@@ -5,6 +5,7 @@ import re
 from functools import lru_cache
 
 EXACT = re.compile(r"[\w\-,| ]*\Z", re.ASCII)
+RULE = re.compile(r"\s*([\w*-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 # With these a pattern says what a name is not: another name of the same tool would fit it.
 NEGATING = ("(?!", "[^", "(?<!")
 
@@ -30,6 +31,12 @@ def fits(matcher: str, names: tuple[str, ...]) -> bool:
         names = names[:1]
     pattern = _compiled(matcher)
     return pattern is not None and any(pattern.search(name) for name in names)
+
+
+def rule_of(when: str) -> tuple[str, str] | None:
+    """The tool and the pattern of `Bash(git *)`; None for what is no permission rule."""
+    found = RULE.fullmatch(when)
+    return (found[1], (found[2] or "").strip()) if found else None
 
 
 @lru_cache(maxsize=256)

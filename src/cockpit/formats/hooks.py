@@ -80,6 +80,16 @@ class Hook:
         words = [str(one) for one in (*named, *(args if isinstance(args, list) else ())) if one]
         return " ".join(" ".join(words).split())
 
+    def name(self, root: str) -> str:
+        """What messages and settings call it: `PreToolUse .claude/settings.json:4`."""
+        file, where = self.file.path, self.file.path.as_posix()
+        for base, sign in ((Path(root), ""), (Path.home(), "~/")):
+            if file.is_relative_to(base):
+                where = f"{sign}{file.relative_to(base).as_posix()}"
+                break
+        nth = f" ({self.nth})" if self.nth > 1 else ""
+        return f"{self.event.name} {where}:{self.line}{nth}"
+
     def action_text(self, name: str) -> str:
         """A field of the action that is text, empty where it has none."""
         value = self.action.get(name)
@@ -111,6 +121,17 @@ class Found:
 
     hooks: tuple[Hook, ...] = ()
     unloaded: tuple[Unloaded, ...] = ()
+
+    def without(self, off: tuple[str, ...], root: str) -> "Found":
+        """All but those of these names; a name without a line (`PreToolUse .claude/settings.json`, or the
+        file alone) is all that stand there."""
+        named = {hook: hook.name(root) for hook in self.hooks} if off else {}
+        kept = tuple(hook for hook in self.hooks if not any(_is_named(one, named[hook]) for one in off))
+        return Found(kept, self.unloaded)
+
+
+def _is_named(word: str, name: str) -> bool:
+    return word == name or name.startswith(f"{word}:") or name.partition(" ")[2].startswith(f"{word}:")
 
 
 def merged(hooks: list[Hook]) -> tuple[Hook, ...]:

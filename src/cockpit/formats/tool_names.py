@@ -6,6 +6,7 @@ Knows the names from the tools' own aliases; what Claude Code has no word for ke
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from cockpit.plugin.tools import Arguments, Tool
 from cockpit.protocol.messages import Json
@@ -56,7 +57,8 @@ def named(tool: Tool, arguments: Arguments, root: str, family: str = "claude") -
     for one in ("file_path", "notebook_path"):
         path = theirs.get(one)
         if isinstance(path, str) and path:
-            theirs[one] = os.path.normpath(os.path.join(root, os.path.expanduser(path)))
+            base = Path.home() / path[2:] if path.startswith("~/") else Path(root) / path
+            theirs[one] = os.path.normpath(base)
     seconds = theirs.get(MILLISECONDS)
     if name == "Bash" and isinstance(seconds, int | float):
         theirs[MILLISECONDS] = int(1000 * seconds)
@@ -66,9 +68,6 @@ def named(tool: Tool, arguments: Arguments, root: str, family: str = "claude") -
         also.append("Edit")
     if family == "crush":
         name = CRUSH.get(name, name.lower()) if name in ARGUMENTS else name
-    elif family == "cockpit":
-        also.insert(0, name)
-        return Named(tool.name, tuple(dict.fromkeys((tool.name, *also))), theirs)
     return Named(name, tuple(dict.fromkeys((name, *also))), theirs)
 
 

@@ -1,0 +1,166 @@
+"""Whether a hook may run here. A person's own runs where they trust the folder; a project's runs after
+their yes for exactly what it is, scripts and all.
+
+What was agreed to lies in cockpit's state folder, by the real path of the project, as hashes.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cockpit import paths
+from cockpit.formats.hooks import Hook
+from cockpit.plugin.context import Context, NobodyThere
+from cockpit.protocol.events import Warned
+from cockpit.settings import plain
+from cockpit.settings.atomic import write_atomically
+
+RUN, LEAVE = "Run them", "Leave them out"
+SHOWN = 20
+PROJECT = re.compile(r"\$(?:\{(?:CLAUDE|COCKPIT)_PROJECT_DIR\}|(?:CLAUDE|COCKPIT)_PROJECT_DIR\b)")
+REMEDY = "`cockpit hooks approve` shows them and takes your yes"
+
+
+def pin(hook: Hook, root: str) -> str:
+    """The sha256 (hex) of a hook with the scripts of the project that its command names: reads them."""
+    digest = hashlib.sha256(hook.digest().encode())
+    for script in scripts(hook, Path(root)):
+        digest.update(str(script).encode("utf-8", "surrogateescape"))
+        try:
+            digest.update(plain.read_bytes(script))
+        except OSError as error:
+            digest.update(f"{error.errno}".encode())
+    return digest.hexdigest()
+
+
+def scripts(hook: Hook, root: Path) -> tuple[Path, ...]:
+    """The files of the project that a hook's command names."""
+    if hook.kind != "command":
+        return ()
+    args = hook.action.get("args")
+    more = args if isinstance(args, list) else []
+    text = hook.action_text("command")
+    try:
+        words = shlex.split(PROJECT.sub(lambda found: shlex.quote(str(root)), text))
+    except ValueError:
+        words = text.split()
+    words += [PROJECT.sub(lambda found: str(root), str(one)) for one in more]
+    named = (root / word for word in words if word and not word.startswith("-") and "\0" not in word)
+    return tuple(one for one in dict.fromkeys(named) if one.is_relative_to(root) and one.is_file())
+
+
+def agreed(root: str) -> frozenset[str]:
+    """The pins that a person has said yes to for `root`."""
+    rows = _load().get(root)
+    return frozenset(one for one in rows if isinstance(one, str)) if isinstance(rows, list) else frozenset()
+
+
+def agree(root: str, pins: Iterable[str]) -> None:
+    """Keep a person's yes."""
+    kept = _load()
+    kept[root] = sorted({*agreed(root), *pins})
+    write_atomically(_file(), json.dumps(kept, indent=1).encode(), private=True)
+
+
+def revoke(root: str) -> int:
+    """Forget every yes for `root`; how many there were."""
+    kept, count = _load(), len(agreed(root))
+    if kept.pop(root, None) is not None:
+        write_atomically(_file(), json.dumps(kept, indent=1).encode(), private=True)
+    return count
+
+
+def _file() -> Path:
+    return paths.state() / "hooks.json"
+
+
+def _load() -> dict[str, object]:
+    try:
+        raw = json.loads(plain.read_bytes(_file()))
+    except (OSError, ValueError):
+        # Without a readable file nothing was agreed to: the person is asked again.
+        return {}
+    return raw if isinstance(raw, dict) else {}
+
+
+@dataclass(slots=True)
+class Agreement:
+    """Who may run at one root, and whom a person has refused in which session."""
+
+    root: str
+    hooks: tuple[Hook, ...] = ()
+    _refused: set[tuple[str, str]] = field(default_factory=set)
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def why_not(self, hook: Hook, context: Context) -> str:
+        """Why a hook does not run, empty where it may. Asks a person where that is open."""
+        if not context.session.trusted and hook.kind == "command":
+            return "commands of hooks do not run in a folder that is not trusted"
+        if hook.file.layer != "project":
+            return ""
+        wanted = await asyncio.to_thread(pin, hook, self.root)
+        if wanted in await asyncio.to_thread(agreed, self.root):
+            return ""
+        async with self._asking:
+            return await self._ask(wanted, context)
+
+    async def ask_early(self, context: Context) -> None:
+        """Put what is open to the person at the beginning, before the first hook is due."""
+        for hook in self.hooks:
+            if hook.file.layer == "project" and context.session.trusted:
+                await self.why_not(hook, context)
+
+    def forget(self, session: str) -> None:
+        """A session is over, and with it what was refused in it."""
+        self._refused = {one for one in self._refused if one[0] != session}
+
+    async def _ask(self, wanted: str, context: Context) -> str:
+        session = context.session.id
+        if (session, wanted) in self._refused:
+            return "nobody has agreed to it"
+        fresh = await asyncio.to_thread(self._open, session)
+        if wanted not in fresh:
+            return ""
+        told = question(fresh.values(), Path(self.root))
+        try:
+            answer = await context.session.ask_user(told, (RUN, LEAVE))
+        except NobodyThere:
+            self._refused |= {(session, one) for one in fresh}
+            text = f"{len(fresh)} hooks of this folder's files do not run: nobody has agreed to them"
+            context.session.emit(Warned(text, REMEDY, "hooks"))
+            return "nobody has agreed to it"
+        if answer.strip().lower() in (RUN.lower(), "yes", "y"):
+            await asyncio.to_thread(agree, self.root, fresh)
+            return "" if wanted in fresh else "nobody has agreed to it"
+        self._refused |= {(session, one) for one in fresh}
+        return "nobody has agreed to it"
+
+    def _open(self, session: str) -> Mapping[str, Hook]:
+        """The project's hooks that nobody has answered for yet, by their pins."""
+        known = agreed(self.root)
+        pins = {pin(hook, self.root): hook for hook in self.hooks if hook.file.layer == "project"}
+        done = known | {one for id, one in self._refused if id == session}
+        return {one: hook for one, hook in pins.items() if one not in done}
+
+
+def question(hooks: Iterable[Hook], root: Path) -> str:
+    """What a person is asked before hooks of a project run: what each does, and where it stands."""
+    rows = [line_of(hook, root) for hook in hooks]
+    more = f"\n  … and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    listed = "\n".join(f"  {row}" for row in rows[:SHOWN])
+    what = f"{len(rows)} hooks" if len(rows) > 1 else "a hook"
+    return f"Files of this folder want to run {what} with your rights:\n{listed}{more}"
+
+
+def line_of(hook: Hook, root: Path) -> str:
+    """One hook in a line: `PreToolUse Bash: python3 check.py (.claude/settings.json:4)`."""
+    matcher = " ".join(filter(None, (hook.event.name, hook.conditions[0].matcher, hook.conditions[0].when)))
+    named = ", ".join(one.relative_to(root).as_posix() for one in scripts(hook, root))
+    file = hook.file.path
+    where = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+    return f"{matcher}: {hook.text} ({where}:{hook.line}{f'; runs {named}' if named else ''})"

@@ -1,0 +1,206 @@
+"""Claude Code's plugins: folders with `.claude-plugin/plugin.json` that bring skills, agents, commands, hooks
+and servers. Says what lies in one and where; the readers of each kind read it. Runs nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from cockpit import paths
+from cockpit.formats.hooks import HookFile
+from cockpit.formats.jsons import Located, load
+from cockpit.plugin import installed
+from cockpit.plugin.origin import Fault, Origin, Unloaded
+from cockpit.protocol.messages import Json
+from cockpit.settings import plain
+
+MANIFEST = ".claude-plugin/plugin.json"
+Kind = Literal["skills", "agents", "commands"]
+# Where each kind lies unless the manifest says so; whether what it says comes besides.
+FOLDERS: tuple[tuple[Kind, bool], ...] = (("skills", True), ("agents", False), ("commands", False))
+IGNORED = ("outputStyles", "themes", "monitors", "userConfig", "dependencies", "channels", "workflows")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One bundle. `places` are files and folders by kind; `hooks`, `servers` (MCP) and `languages` (LSP) are
+    files that hold them. `source` says where it was installed from, `file` is its manifest."""
+
+    name: str
+    folder: Path
+    file: Path
+    description: str = ""
+    version: str = ""
+    source: str = ""
+    places: dict[Kind, tuple[Path, ...]] = field(default_factory=dict)
+    hooks: tuple[HookFile, ...] = ()
+    servers: tuple[Path, ...] = ()
+    languages: tuple[Path, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    def environment(self, root: str) -> dict[str, str]:
+        """What `${NAME}` means in its files besides the environment."""
+        kept = paths.data() / "bundles-kept" / self.name
+        return {
+            "CLAUDE_PLUGIN_ROOT": str(self.folder),
+            "CLAUDE_PLUGIN_DATA": str(kept),
+            "CLAUDE_PROJECT_DIR": root,
+        }
+
+
+def read_bundle(folder: Path, source: str = "") -> Bundle | Unloaded:
+    """The bundle in `folder`. Without a manifest it is called as its folder is."""
+    file = folder / MANIFEST
+    try:
+        located = load(plain.read_text(file), str(file))
+    except FileNotFoundError:
+        located = Located(str(file), {})
+    except OSError as error:
+        located = Located(str(file), faults=(Fault(str(file), 0, f"{error.strerror}", "mend the file"),))
+    if located.faults or not isinstance(located.value, dict):
+        fault = Fault(str(file), 1, "the manifest is no table", 'write {"name": "..."}')
+        faults = located.faults or (fault,)
+        return Unloaded(folder.name, Origin(str(file), "plugin", refused=faults))
+    return _Reading(folder, located).bundle(source)
+
+
+def bundles_of(home: Path, root: Path | None = None) -> tuple[Bundle, ...]:
+    """The bundles that are installed and not switched off: those of `cockpit plugins install`, then Claude
+    Code's own. One that Claude Code installed for a project counts there alone."""
+    return tuple(one for one in found_bundles(home, root) if isinstance(one, Bundle))
+
+
+def found_bundles(home: Path, root: Path | None = None) -> Iterator[Bundle | Unloaded]:
+    """The same with those that cannot be read. Of one name the first counts."""
+    names: set[str] = set()
+    for folder, source in (*_own(), *_of_claude(home, root)):
+        bundle = read_bundle(folder, source)
+        if bundle.name not in names:
+            names.add(bundle.name)
+            yield bundle
+
+
+def _own() -> Iterator[tuple[Path, str]]:
+    folder = installed.bundles()
+    try:
+        found = sorted(folder.iterdir())
+    except OSError:
+        return
+    for one in found:
+        if not one.name.startswith(".") and one.is_dir():
+            yield one, "cockpit plugins"
+
+
+def _of_claude(home: Path, root: Path | None) -> Iterator[tuple[Path, str]]:
+    """What `~/.claude/plugins/installed_plugins.json` lists and settings do not switch off."""
+    listed = _json(home / ".claude" / "plugins" / "installed_plugins.json")
+    enabled = _json(home / ".claude" / "settings.json").table("enabledPlugins")
+    for key, rows in listed.table("plugins").items():
+        if enabled.get(key) is False:
+            continue
+        for row in rows if isinstance(rows, list) else [rows]:
+            if isinstance(row, dict) and _is_here(row, root):
+                folder = Path(str(row.get("installPath") or ""))
+                if folder.is_absolute() and folder.is_dir():
+                    yield folder, f"Claude Code ({key})"
+
+
+def _is_here(row: dict[str, Json], root: Path | None) -> bool:
+    project = row.get("projectPath")
+    if row.get("scope", "user") == "user" or not isinstance(project, str):
+        return True
+    return root is not None and root.is_relative_to(project)
+
+
+def _json(file: Path) -> Located:
+    try:
+        return load(plain.read_text(file), str(file))
+    except OSError:
+        return Located(str(file))
+
+
+class _Reading:
+    """A manifest while it is read."""
+
+    def __init__(self, folder: Path, located: Located) -> None:
+        self._folder = folder
+        self._located = located
+        self._faults: list[Fault] = []
+
+    def bundle(self, source: str) -> Bundle:
+        name = self._text("name") or self._folder.name
+        places = {kind: self._places(kind, besides) for kind, besides in FOLDERS}
+        if (self._folder / "SKILL.md").is_file():
+            places["skills"] = (*places["skills"], self._folder / "SKILL.md")
+        hooks = tuple(self._hooks(name))
+        servers = self._files("mcpServers", ".mcp.json")
+        languages = self._files("lspServers", ".lsp.json")
+        for key in IGNORED:
+            if self._located.at(key) is not None:
+                self._refuse(key, f"`{key}` is not taken over", "the rest of the bundle works without it")
+        return Bundle(
+            name=name,
+            folder=self._folder,
+            file=self._folder / MANIFEST,
+            description=self._text("description"),
+            version=self._text("version"),
+            source=source,
+            places=places,
+            hooks=hooks,
+            servers=servers,
+            languages=languages,
+            faults=tuple(self._faults),
+        )
+
+    def _text(self, key: str) -> str:
+        value = self._located.at(key)
+        if value is not None and not isinstance(value, str):
+            self._refuse(key, f"`{key}` is no text", "write it in quotes")
+        return value if isinstance(value, str) else ""
+
+    def _places(self, kind: Kind, besides: bool) -> tuple[Path, ...]:
+        """Files and folders of a kind: the usual folder, and what the manifest names."""
+        usual = self._folder / kind
+        named = self._named(kind)
+        found = [usual] if usual.is_dir() and (besides or not named) else []
+        return tuple(dict.fromkeys((*found, *named)))
+
+    def _files(self, key: str, usual: str) -> tuple[Path, ...]:
+        """Files that hold servers; the manifest itself where they stand in it."""
+        file = self._folder / usual
+        found = [file] if file.is_file() else []
+        if isinstance(self._located.at(key), dict):
+            return (*found, self._folder / MANIFEST)
+        return tuple(dict.fromkeys((*found, *self._named(key))))
+
+    def _hooks(self, name: str) -> Iterator[HookFile]:
+        usual = self._folder / "hooks" / "hooks.json"
+        files = [usual] if usual.is_file() else []
+        if isinstance(self._located.at("hooks"), dict):
+            files.append(self._folder / MANIFEST)
+        else:
+            files += self._named("hooks")
+        for file in dict.fromkeys(files):
+            yield HookFile(file, "plugin", root=str(self._folder), prefix=name)
+
+    def _named(self, key: str) -> list[Path]:
+        """The paths that the manifest names, none of them outside of the bundle."""
+        value = self._located.at(key)
+        if value is None or isinstance(value, dict):
+            if isinstance(value, dict) and key in ("agents", "commands", "skills"):
+                self._refuse(key, f"`{key}` is a table", 'name folders or files: ["./more"]')
+            return []
+        found: list[Path] = []
+        for one in value if isinstance(value, list) else [value]:
+            path = self._folder / one if isinstance(one, str) else None
+            if path is None or not path.resolve().is_relative_to(self._folder.resolve()):
+                self._refuse(key, f"`{key}` names {one!r}", "name a path in the bundle: ./more")
+            elif not path.exists():
+                self._refuse(key, f"`{key}` names {one!r}, which is not there", "mend the path")
+            else:
+                found.append(path)
+        return found
+
+    def _refuse(self, key: str, reason: str, remedy: str) -> None:
+        self._faults.append(self._located.fault((key,), reason, remedy))
