@@ -1,18 +1,25 @@
 """`tools/call`: a client's call from its request to its result, with progress, questions and cancellation."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     CallToolRequestParams,
     CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
     ElicitResult,
+    FormElicitationCapability,
     ImageContent,
     InputRequiredResult,
     InputResponseRequestParams,
+    MissingRequiredClientCapabilityErrorData,
     TextContent,
+    UrlElicitationCapability,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -63,7 +70,7 @@ async def _going(
     going = served.take_up(params.request_state, name, arguments)
     if going is None:
         raise MCPError(INVALID_PARAMS, "requestState is unknown, used, or of another call")
-    response = (params.input_responses or {}).get(KEY)
+    response = (params.input_responses or {}).get(key_of(going.asked))
     if isinstance(response, ElicitResult):
         await _answered(served, going, response)
         return going
@@ -105,11 +112,15 @@ async def _ask(served: Served, ctx: Request, going: Going, asked: Asking) -> Inp
         await served.nobody(asked, TOO_LONG)
         return None
     request = elicitation(asked)
-    if not _can_ask(ctx, is_page=request.params.mode == "url"):
+    is_page = request.params.mode == "url"
+    if not _can_ask(ctx, is_page):
         await served.nobody(asked)
+        if isinstance(asked, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            served.end_later(going)
+            raise _incapable(is_page)
         return None
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return InputRequiredResult(input_requests={KEY: request}, request_state=served.park(going))
+        return InputRequiredResult(input_requests={key_of(asked): request}, request_state=served.park(going))
     params = request.params
     try:
         if params.mode == "url":
@@ -125,6 +136,12 @@ async def _ask(served: Served, ctx: Request, going: Going, asked: Asking) -> Inp
     return None
 
 
+def key_of(asked: Asking | None) -> str:
+    """Under which name a question stands among a request's: who asks it, where somebody is named."""
+    source = asked.source if isinstance(asked, QuestionAsked) else ""
+    return re.sub(r"\W+", "_", source).strip("_") or KEY
+
+
 def _can_ask(ctx: Request, is_page: bool) -> bool:
     capabilities = ctx.session.client_capabilities
     can = capabilities.elicitation if capabilities is not None else None
@@ -132,6 +149,15 @@ def _can_ask(ctx: Request, is_page: bool) -> bool:
         return False
     # Until 2025-06-18 the capability had no parts: it meant forms.
     return can.url is not None if is_page else can.form is not None or can.url is None
+
+
+def _incapable(is_page: bool) -> MCPError:
+    """A tool's question is the call; an approval that nobody can give is a denied call, and says so."""
+    kind = {"url": UrlElicitationCapability()} if is_page else {"form": FormElicitationCapability()}
+    wanted = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
+    found = MissingRequiredClientCapabilityErrorData(required_capabilities=wanted)
+    data = found.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool asks a person, by elicitation", data)
 
 
 async def _answered(served: Served, going: Going, result: ElicitResult) -> None:

@@ -106,6 +106,10 @@ def _guarded(app: "ASGIApp", token: str) -> "ASGIApp":
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] == "http":
+            # Blanks around a value are no part of it (RFC 9110, 5.5); not every parser takes them off.
+            headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+            scope = {**scope, "headers": headers}
         if scope["type"] != "http" or not token:
             await app(scope, receive, send)
             return
@@ -113,8 +117,8 @@ def _guarded(app: "ASGIApp", token: str) -> "ASGIApp":
         if hmac.compare_digest(given, expected):
             await app(scope, receive, send)
             return
-        headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        refusal = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 401, "headers": refusal})
         await send({"type": "http.response.body", "body": b""})
 
     return guarded

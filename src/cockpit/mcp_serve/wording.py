@@ -23,7 +23,12 @@ LONGEST = 8_000
 def elicitation(asked: ApprovalRequested | QuestionAsked) -> ElicitRequest:
     """The request that puts `asked` to a person."""
     if isinstance(asked, ApprovalRequested):
-        choice: dict[str, Json] = {"type": "string", "title": "Decision", "enum": [ALLOW, REJECT], "default": REJECT}
+        choice: dict[str, Json] = {
+            "type": "string",
+            "title": "Decision",
+            "enum": [ALLOW, REJECT],
+            "default": REJECT,
+        }
         return _form("\n".join(_approval(asked)), {DECISION: choice}, [DECISION])
     if asked.url:
         params = ElicitRequestURLParams(

@@ -54,8 +54,8 @@ class PromptRows:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """What the model would get of the prompt `name`, with `text` after its name. No turn begins; what it
-    runs to be written (`!` lines) is judged as ever."""
+    """What a model would get of the prompt `name`, with `text` after its name. No turn begins. A skill is
+    not in force by it, and runs nothing; what a command's file runs to be written is judged as ever."""
 
     name: str
     text: str = ""

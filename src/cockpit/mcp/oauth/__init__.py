@@ -9,6 +9,7 @@ from cockpit.mcp.oauth.login import auth_for as auth_for
 from cockpit.mcp.oauth.login import is_logged_in as is_logged_in
 from cockpit.mcp.oauth.login import login as login
 from cockpit.mcp.oauth.login import logout as logout
+from cockpit.mcp.oauth.login import quiet as quiet
 from cockpit.mcp.oauth.person import Person as Person
 from cockpit.mcp.oauth.person import SessionPerson as SessionPerson
 from cockpit.mcp.oauth.terminal import TerminalPerson as TerminalPerson
