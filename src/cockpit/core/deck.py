@@ -15,6 +15,7 @@ from cockpit.core.assembly import Ground, assemble, rules_of
 from cockpit.core.catalog import Catalog, build
 from cockpit.core.checkpointing import Checkpointing
 from cockpit.core.code_panels import CodePanels
+from cockpit.core.connecting import Connecting, prepare
 from cockpit.core.metering import Meter
 from cockpit.core.opening import Past, begin, read
 from cockpit.core.options import Options, flags_of
@@ -55,6 +56,7 @@ class LocalDeck:
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
         self._meter = Meter()
+        self._connecting = Connecting()
         self._probing: dict[str, asyncio.Task[None]] = {}
         self._loading = asyncio.Lock()
         self._reloading: dict[str, asyncio.Task[None]] = {}
@@ -90,6 +92,7 @@ class LocalDeck:
     async def close(self) -> None:
         for session in tuple(self._sessions.values()):
             await session.close("the deck was closed")
+        await self._connecting.close()
         await asyncio.gather(*(one.navigator.life.close() for one in self._navigators.values()))
         self._navigators.clear()
         for workspace in self._workspaces.values():
@@ -129,6 +132,7 @@ class LocalDeck:
         # One prompt without a screen is over before a warm server would pay.
         warm = self._options.origin != "headless"
         self._panels[id] = CodePanels(navigator, root, session.host.log.emit, warm)
+        self._connecting.attach(session, at_once=not warm)
         if self._options.record:
             session.host.log.watch(_recorder(Path(self._options.record)))
         moved = await take_up(session.main, past.folder)
@@ -173,9 +177,11 @@ class LocalDeck:
         return opened.navigator
 
     async def _registered(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
-        """Settings and catalog of a root, worked out in a thread: plugins are foreign code."""
+        """Settings and catalog of a root, worked out in a thread: plugins are foreign code. What MCP servers
+        offer by now is joined to it."""
         async with self._loading:
-            return await asyncio.to_thread(self._build, root, trusted)
+            settings, catalog = await asyncio.to_thread(self._build, root, trusted)
+        return settings, self._connecting.joined(root, trusted, settings, catalog)
 
     def _build(self, root: str, trusted: bool) -> tuple[Settings, Catalog]:
         settings = settings_files.load(root, trusted, flags_of(self._options))
@@ -189,6 +195,7 @@ class LocalDeck:
         catalog = build(
             manager, found, root, settings, environment, trusted, lambda: self._changed(root), self._meter
         )
+        prepare(catalog)
         return settings, catalog
 
     def _trusted(self, root: str) -> bool:
@@ -226,10 +233,12 @@ class LocalDeck:
         await self._navigator(root, catalog, trusted)
         session.host.trusted = trusted
         session.host.redactor.use(await asyncio.to_thread(secrets_of, root, trusted, os.environ))
+        self._connecting.attach(session, at_once=True)
         _use(session, settings, catalog)
 
     def _forget(self, id: str) -> None:
         self._sessions.pop(id, None)
+        self._connecting.detach(id)
         if (probing := self._probing.pop(id, None)) is not None:
             probing.cancel()
         if (panels := self._panels.pop(id, None)) is not None:

@@ -1,7 +1,6 @@
 """Who answers what a server asks while it works for a session: its person, and a model they let it use."""
 
 from cockpit.errors import CockpitError
-from cockpit.mcp.oauth.person import open_page
 from cockpit.mcp.values import SamplingReply, SamplingRequest
 from cockpit.plugin.context import Context, FormAnswer, NobodyThere
 from cockpit.plugin.models import ModelRequest
@@ -30,6 +29,8 @@ class SessionAsking:
         except NobodyThere:
             return FormAnswer("decline")
         if url and answer.action == "accept":
+            from cockpit.mcp.oauth.person import open_page
+
             await open_page(url)
         return answer
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from cockpit.mcp.calls import Asked, Progress, Told, silent
-from cockpit.mcp.faults import meaning
 from cockpit.mcp.values import (
     Asking,
     McpFailed,
@@ -194,6 +193,8 @@ class Connection:
             pass
         # Foreign code: whatever it raises, the connection is over and says why.
         except Exception as error:
+            from cockpit.mcp.faults import meaning
+
             fault = meaning(error, self._answers)
         finally:
             self._talk = None

@@ -176,8 +176,9 @@ class Life:
             self._connection = None
             raise
         self._say("ready")
-        self._settled.set()
+        # Who waits for it is to find its tools.
         self._ground.told(True)
+        self._settled.set()
         return connection
 
     async def _open(self) -> Connection:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # A shorter one would be found in every other word.
 SHORTEST = 8
 Watcher = Callable[[bool], None]
+CONNECT_SECONDS = 15.0
+CALL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,8 @@ class House:
     root: str
     state: Path
     disabled: tuple[str, ...] = ()
-    connect_seconds: float = 15.0
-    call_seconds: float = 30.0
+    connect_seconds: float = CONNECT_SECONDS
+    call_seconds: float = CALL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

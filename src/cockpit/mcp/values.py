@@ -170,7 +170,10 @@ class Nobody:
         return SamplingReply(refused="nobody is there to allow it")
 
 
-Auth: TypeAlias = "Callable[[McpServer], Login | None]"
+class Auth(Protocol):
+    """What authorises requests to a server, None where nothing has to."""
+
+    def __call__(self, server: McpServer) -> "Login | None": ...
 
 
 def _no_auth(server: McpServer) -> "Login | None":

@@ -1,0 +1,262 @@
+"""The MCP servers of the deck's roots: shared by the sessions of a root, joined to its catalog, shown in
+Work, asked about where a person must agree. Speaks no MCP; imports no SDK."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from cockpit import paths
+from cockpit.core.catalog import Catalog, Entry
+from cockpit.core.session import Session
+from cockpit.plugin.connections import ConnectionRow
+from cockpit.plugin.context import NobodyThere
+from cockpit.plugin.origin import Layer
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import Command, McpServer
+from cockpit.protocol.asking import QuestionAsked
+from cockpit.protocol.clean import clean, one_line
+from cockpit.protocol.events import PanelChanged, Warned
+from cockpit.protocol.ops import Answer
+from cockpit.protocol.rows import PanelRow
+from cockpit.settings.files import Settings
+
+if TYPE_CHECKING:
+    from cockpit.mcp.servers import House, Servers
+
+PLUGIN = "mcp"
+REST = 0.3
+# A person who looks on sees the first paint before other people's programs start.
+BEGIN_AFTER = 0.4
+Key = tuple[str, bool]
+YES, LATER, NEVER = "start it", "not now", "never"
+
+
+@dataclass(slots=True)
+class _Root:
+    """The servers of one root (as trusted, or as not), its catalog without them, and its sessions."""
+
+    base: Catalog
+    servers: "Servers | None" = None
+    sessions: dict[str, Session] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    shown: tuple[PanelRow, ...] = ()
+    has_begun: bool = False
+    is_waiting: bool = False
+    is_joining: bool = False
+
+    def begin(self) -> None:
+        self.has_begun = True
+        if self.servers is not None:
+            self.servers.begin()
+
+
+class Connecting:
+    """All of the deck's. Where no server is named nothing is imported, and without a session none starts."""
+
+    def __init__(self) -> None:
+        self._roots: dict[Key, _Root] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def joined(self, root: str, trusted: bool, settings: Settings, catalog: Catalog) -> Catalog:
+        """`catalog` with what its servers offer now. Servers that it names no more are ended."""
+        found = self._roots.setdefault((root, trusted), _Root(catalog))
+        found.base = catalog
+        wanted = catalog.all(McpServer)
+        if found.servers is None and not wanted:
+            return catalog
+        from cockpit.mcp.servers import Servers
+
+        house = _house(root, settings)
+        if found.servers is None:
+            found.servers = Servers(house)
+            found.servers.watch(lambda offer: self._heard(found, offer))
+            for session in found.sessions.values():
+                session.host.connections = found.servers
+            if found.has_begun:
+                found.begin()
+        found.servers.use(wanted, house)
+        return _with(catalog, found.servers)
+
+    def attach(self, session: Session, at_once: bool) -> None:
+        """The session works with the servers of its root from now on; they begin soon, or `at_once`."""
+        host = session.host
+        self.detach(host.session, keep=(host.root, host.trusted))
+        found = self._roots.setdefault((host.root, host.trusted), _Root(host.catalog))
+        found.sessions[host.session] = session
+        if found.servers is not None:
+            host.connections = found.servers
+        loop = asyncio.get_running_loop()
+        if at_once:
+            loop.call_soon(found.begin)
+        else:
+            loop.call_later(BEGIN_AFTER, found.begin)
+
+    def detach(self, session: str, keep: Key | None = None) -> None:
+        """The session is gone. Servers that nobody uses any more are ended."""
+        for key, found in tuple(self._roots.items()):
+            if found.sessions.pop(session, None) is not None and not found.sessions and key != keep:
+                del self._roots[key]
+                if found.servers is not None:
+                    self._keep(found.servers.close())
+
+    async def close(self) -> None:
+        """End all servers, within a few seconds."""
+        roots, self._roots = tuple(self._roots.values()), {}
+        ends = [one.servers.close() for one in roots if one.servers is not None]
+        await asyncio.gather(*ends, *self._tasks, return_exceptions=True)
+
+    def _heard(self, found: _Root, offer: bool) -> None:
+        """A server is different. What many say at once is told once."""
+        loop = asyncio.get_running_loop()
+        if offer and not found.is_joining:
+            found.is_joining = True
+            loop.call_soon(self._join, found)
+        if not found.is_waiting:
+            found.is_waiting = True
+            loop.call_later(REST, self._tell, found)
+
+    def _join(self, found: _Root) -> None:
+        found.is_joining = False
+        if found.servers is None:
+            return
+        catalog = _with(found.base, found.servers)
+        for session in found.sessions.values():
+            _take(session, catalog)
+
+    def _tell(self, found: _Root) -> None:
+        found.is_waiting = False
+        rows = found.servers.rows() if found.servers is not None else ()
+        shown = tuple(_row(row) for row in rows)
+        if shown != found.shown:
+            found.shown = shown
+            for session in found.sessions.values():
+                session.host.log.emit(PanelChanged(PLUGIN, shown))
+        for row in rows:
+            self._speak(found, row)
+
+    def _speak(self, found: _Root, row: ConnectionRow) -> None:
+        """What a person should know of a server, once."""
+        for said in _sayings(row):
+            if said in found.told or not found.sessions:
+                continue
+            found.told.add(said)
+            asked = [one for one in found.sessions.values() if one.host.approvals.someone]
+            if row.state == "needs approval" and asked and found.servers is not None:
+                self._keep(_ask(asked[0], found.servers, row))
+            else:
+                _warn(found.sessions.values(), said, _remedy(row))
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def prepare(catalog: Catalog) -> None:
+    """Import what the servers of a catalog need. Called in a worker thread."""
+    if catalog.all(McpServer):
+        import_module("cockpit.mcp.servers")
+
+
+def _house(root: str, settings: Settings) -> "House":
+    from cockpit.mcp.servers import CALL_SECONDS, CONNECT_SECONDS, House
+
+    connect = settings.number("mcp.connect_seconds") or CONNECT_SECONDS
+    call = settings.number("mcp.call_seconds") or CALL_SECONDS
+    return House(root, paths.state(), settings.words("mcp.disabled"), connect, call)
+
+
+def _with(catalog: Catalog, servers: "Servers") -> Catalog:
+    """The catalog with the servers' tools and commands behind its own. A name it has is never given away."""
+    tools = catalog.all(Tool)
+    known = (*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases))
+    commands = catalog.all(Command)
+    slashes = (*(one.name for one in commands), *(alias for one in commands for alias in one.aliases))
+    offered = servers.offered(known, slashes)
+    entries = [_entry("register_tools", server, tool.name, tool) for server, tool in offered.tools]
+    entries += [_entry("register_commands", server, one.name, one) for server, one in offered.commands]
+    if not entries and not offered.refused:
+        return catalog
+    by_hook = {hook: dict(ones) for hook, ones in catalog.by_hook.items()}
+    for entry in entries:
+        by_hook[entry.hook][entry.name] = entry
+    return replace(
+        catalog,
+        entries=(*catalog.entries, *entries),
+        warnings=(*catalog.warnings, *offered.refused),
+        by_hook=by_hook,
+    )
+
+
+def _entry(hook: str, server: McpServer, name: str, value: object) -> Entry:
+    layer: Layer = server.origin.layer if server.origin is not None else "plugin"
+    return Entry(hook, name, value, PLUGIN, layer)
+
+
+def _take(session: Session, catalog: Catalog) -> None:
+    """Another catalog from the next step on; what was sent to a model keeps its bytes."""
+    host = session.host
+    known = set(host.catalog.warnings)
+    host.catalog = catalog
+    for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
+        agent.toolbox.use(catalog)
+        agent.fixed_context.pop(PLUGIN, None)
+    for text in (one for one in catalog.warnings if one not in known):
+        host.log.emit(Warned(text, source="mcp"))
+
+
+def _row(row: ConnectionRow) -> PanelRow:
+    counts = f"{len(row.tools)} tools" if row.state == "ready" else one_line(row.reason, 120)
+    changed = f", {len(row.changed)} changed" if row.changed else ""
+    return PanelRow(f"{row.name}  {counts or one_line(row.target, 120)}{changed}", row.state)
+
+
+def _sayings(row: ConnectionRow) -> Iterable[str]:
+    """What is said of a server as it is now."""
+    name = f"MCP server {row.name}"
+    match row.state:
+        case "needs approval":
+            yield f"{name} is not started: {row.reason}"
+        case "needs login":
+            yield f"{name} wants a login"
+        case "failed":
+            yield f"{name} is not there: {row.reason}"
+        case _:
+            pass
+    for tool in row.changed or {}:
+        yield f"{name} describes {tool} otherwise than when it was approved: it is not called"
+
+
+def _remedy(row: ConnectionRow) -> str:
+    remedies: Mapping[str, str] = {
+        "needs approval": f"look at it, then: cockpit mcp approve {row.name}",
+        "needs login": f"cockpit mcp login {row.name}",
+        "failed": f"cockpit mcp log {row.name} shows what it wrote; /mcp restart {row.name} tries again",
+    }
+    return remedies.get(row.state, f"/mcp shows what changed; /mcp approve {row.name} agrees to it")
+
+
+def _warn(sessions: Iterable[Session], text: str, hint: str) -> None:
+    for session in sessions:
+        session.host.log.emit(Warned(text, hint, "mcp"))
+
+
+async def _ask(session: Session, servers: "Servers", row: ConnectionRow) -> None:
+    """Ask once whether a project's server may start: exactly this command line, from this file."""
+    text = f"{row.reason}\n\n{clean(row.target)}\n\nfrom {clean(row.file)}. It runs with your rights."
+    question = QuestionAsked("", text, (YES, LATER, NEVER), source=f"MCP server {row.name}")
+    try:
+        answer = await session.host.approvals.question(question, "main", "")
+    except NobodyThere:
+        return
+    said = _answered(answer)
+    if said == YES:
+        await servers.command("approve", row.name)
+    elif said == NEVER:
+        await servers.command("refuse", row.name)
+
+
+def _answered(answer: Answer) -> str:
+    return answer.text if answer.action == "accept" else LATER
