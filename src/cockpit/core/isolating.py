@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cockpit.workspace.worktrees.running import Git
 
 FILE = "worktrees.json"
+SUBJECT = 72
 
 
 async def isolate(parent: Agent, id: str) -> Standing:
@@ -97,7 +98,7 @@ async def settle(agent: Agent, message: str) -> Settled | None:
         git, _ = await opened(agent.host.workspace.processes, tree.origin)
         if any(job.running for job in standing.workspace.processes.jobs()):
             await _closed(agent, standing)
-        found = await settled(git, tree, message)
+        found = await settled(git, tree, _subject(message, agent.path))
     except (CockpitError, OSError) as error:
         text = f"what {agent.path} did is not committed: {error}"
         agent.host.log.emit(Warned(text, f"it lies in {tree.path}", "worktrees"), agent.path)
@@ -106,6 +107,13 @@ async def settle(agent: Agent, message: str) -> Settled | None:
         await _closed(agent, standing)
         _save(agent.host, agent.path, "")
     return found
+
+
+def _subject(message: str, path: str) -> str:
+    """A commit's message: the task in one line, and whose work it is."""
+    words = " ".join(message.split()) or "Work of a subagent"
+    line = words if len(words) <= SUBJECT else f"{words[: SUBJECT - 3]}..."
+    return f"{line}\n\nBy cockpit's subagent {path}."
 
 
 def told(found: Settled) -> str:

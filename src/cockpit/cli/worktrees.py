@@ -1,0 +1,102 @@
+"""`cockpit worktrees`: the worktrees of this folder's repository, merged back and pruned by a person."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from cockpit.builtin.worktrees.words import merge_words, pruned_words, rows_words
+from cockpit.errors import CockpitError
+from cockpit.workspace.processes import LocalProcesses
+from cockpit.workspace.worktrees import merging
+from cockpit.workspace.worktrees.listing import rows
+from cockpit.workspace.worktrees.pruning import HOURS, prune, take_away
+from cockpit.workspace.worktrees.running import Git, opened
+from cockpit.workspace.worktrees.values import Repository
+
+
+def main(argv: Sequence[str]) -> int:
+    given = _parser().parse_args(list(argv))
+    return asyncio.run(_run(given))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cockpit worktrees", description="The worktrees that agents of this repository worked in."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    listing = commands.add_parser("list", help="each with what was done in it")
+    merge = commands.add_parser("merge", help="bring the work of one into the branch that is checked out")
+    merge.add_argument("name", help="the worktree, or its branch")
+    merge.add_argument("--into", default="", metavar="BRANCH", help="another branch than the one checked out")
+    merge.add_argument("--dry-run", action="store_true", help="only say what it would bring, or conflicts")
+    merge.add_argument("--keep", action="store_true", help="keep worktree and branch")
+    merge.add_argument(
+        "--protected", action="store_true", help="also files that steer programs; look at them first"
+    )
+    pruning = commands.add_parser(
+        "prune", help="take away what is old and holds nothing that is nowhere else"
+    )
+    pruning.add_argument("name", nargs="?", default="", help="only this one")
+    pruning.add_argument("--max-age-hours", type=float, default=HOURS, metavar="N")
+    pruning.add_argument("--unmerged", action="store_true", help="also work that is nowhere else: it is lost")
+    pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
+    for one in (listing, merge, pruning):
+        one.add_argument("--json", action="store_true")
+    return parser
+
+
+async def _run(given: argparse.Namespace) -> int:
+    processes = LocalProcesses(str(Path.cwd()))
+    try:
+        git, seen = await opened(processes, str(Path.cwd()))
+        match given.command:
+            case "list":
+                return await _list(git, seen, given.json)
+            case "merge":
+                return await _merge(git, seen, given)
+            case _:
+                return await _prune(git, seen, given)
+    finally:
+        await processes.close()
+
+
+async def _list(git: Git, seen: Repository, as_json: bool) -> int:
+    found = await rows(git, seen)
+    print(json.dumps([asdict(row) for row in found], ensure_ascii=False) if as_json else rows_words(found))
+    return 0
+
+
+async def _merge(git: Git, seen: Repository, given: argparse.Namespace) -> int:
+    """0 for merged (or mergeable), 1 for a conflict or nothing to bring: nothing has changed then."""
+    if not given.dry_run:
+        await merging.committed(git, seen, given.name)
+    async with merging.tried(git, seen, given.name, given.into) as (merge, _):
+        if given.json:
+            print(json.dumps(asdict(merge), ensure_ascii=False))
+        else:
+            print(merge_words(merge))
+        if given.dry_run:
+            return 1 if merge.conflicts or not merge.new else 0
+        await merging.apply(git, seen, merge, given.protected)
+    if given.keep:
+        return 0
+    for row in await rows(git, seen):
+        if row.branch == merge.branch and row.is_merged and not row.uncommitted and not row.is_in_use:
+            await take_away(git.at(seen.origin), row)
+            print(f"{row.branch} is gone, and its worktree", file=sys.stderr)
+    return 0
+
+
+async def _prune(git: Git, seen: Repository, given: argparse.Namespace) -> int:
+    found = await prune(git, seen, given.max_age_hours, given.dry_run, given.unmerged, given.name)
+    if given.name and not found:
+        raise CockpitError(f"there is no worktree called {given.name}", "cockpit worktrees list shows them")
+    if given.json:
+        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+    else:
+        print(pruned_words(found, given.dry_run))
+    return 0

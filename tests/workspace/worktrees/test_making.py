@@ -1,0 +1,246 @@
+"""Making worktrees: from the active HEAD, with what is not committed, on real repositories."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.repositories import Repo
+
+from cockpit.errors import CockpitError
+from cockpit.workspace.processes import LocalProcesses
+from cockpit.workspace.worktrees.making import make
+from cockpit.workspace.worktrees.running import opened
+from cockpit.workspace.worktrees.values import Worktree
+
+ON_POSIX = sys.platform != "win32"
+
+
+async def made(
+    processes: LocalProcesses, root: Path, name: str = "fix", ref: str = "", carry: bool = True
+) -> Worktree:
+    git, seen = await opened(processes, str(root))
+    return await make(git, seen, name, ref, carry)
+
+
+async def test_it_begins_at_the_head_that_is_worked_on(repo: Repo, processes: LocalProcesses) -> None:
+    repo.git("switch", "--quiet", "-c", "feature")
+    repo.write("app.py", "feature\n")
+    head = repo.commit("second")
+    before = repo.state()
+    tree = await made(processes, repo.folder, "Fix the login!")
+    assert repo.head(tree.path) == head == tree.head == tree.base
+    assert Path(tree.path) == repo.folder / ".cockpit" / "worktrees" / "fix-the-login"
+    assert tree.branch == "cockpit/fix-the-login-1"
+    assert Path(tree.path, "app.py").read_text() == "feature\n"
+    assert repo.state() == before
+    assert repo.git("status", "--porcelain", at=tree.path) == ""
+
+
+async def test_one_made_in_a_worktree_begins_at_that_ones_head(repo: Repo, processes: LocalProcesses) -> None:
+    first = await made(processes, repo.folder, "first")
+    repo.write("app.py", "of the child\n", first.path)
+    head = repo.commit("in the child", first.path)
+    second = await made(processes, Path(first.path), "second")
+    assert second.head == head
+    assert second.origin == str(repo.folder)
+    assert Path(second.path).parent == Path(first.path).parent
+
+
+async def test_it_shows_what_the_person_sees(repo: Repo, processes: LocalProcesses) -> None:
+    repo.write("gone.txt", "x\n")
+    head = repo.commit("second")
+    repo.write("app.py", "one\nTWO\nthree\n")
+    repo.git("add", "app.py")
+    repo.write("app.py", "one\nTWO\nthree\nfour\n")
+    repo.write("src/new.py", "new = True\n")
+    (repo.folder / "picture.bin").write_bytes(bytes(range(256)))
+    (repo.folder / "gone.txt").unlink()
+    before = repo.state()
+    tree = await made(processes, repo.folder)
+    assert repo.head(tree.path) == head
+    assert Path(tree.path, "app.py").read_text() == "one\nTWO\nthree\nfour\n"
+    assert Path(tree.path, "src/new.py").read_text() == "new = True\n"
+    assert Path(tree.path, "picture.bin").read_bytes() == bytes(range(256))
+    assert not Path(tree.path, "gone.txt").exists()
+    assert repo.state() == before
+    assert any("4 files" in note for note in tree.notes)
+
+
+async def test_nothing_is_carried_when_that_is_not_wanted(repo: Repo, processes: LocalProcesses) -> None:
+    repo.write("app.py", "changed\n")
+    tree = await made(processes, repo.folder, carry=False)
+    assert Path(tree.path, "app.py").read_text() == "one\ntwo\nthree\n"
+    assert not tree.is_carrying
+
+
+async def test_secrets_and_ignored_files_are_not_carried(repo: Repo, processes: LocalProcesses) -> None:
+    repo.write(".gitignore", "build/\n")
+    repo.write("deploy.pem", "old\n")
+    repo.commit("second")
+    repo.write(".env", "KEY=1\n")
+    repo.write("deploy.pem", "PRIVATE\n")
+    repo.write("build/out", "x\n")
+    repo.write("kept.txt", "x\n")
+    tree = await made(processes, repo.folder)
+    assert not Path(tree.path, ".env").exists()
+    assert not Path(tree.path, "build").exists()
+    assert Path(tree.path, "deploy.pem").read_text() == "old\n"
+    assert Path(tree.path, "kept.txt").exists()
+    assert any(".env" in note and "deploy.pem" in note for note in tree.notes)
+    known = repo.git("cat-file", "--batch-all-objects", "--batch-check", "--unordered").splitlines()
+    contents = [repo.git("cat-file", "-p", row.split()[0]) for row in known if row.split()[1] == "blob"]
+    assert not any("KEY=1" in one or "PRIVATE" in one for one in contents)
+
+
+async def test_from_a_commit_that_is_named(repo: Repo, processes: LocalProcesses) -> None:
+    first = repo.head()
+    repo.write("app.py", "second\n")
+    repo.commit("second")
+    repo.write("app.py", "not committed\n")
+    tree = await made(processes, repo.folder, ref=first)
+    assert repo.head(tree.path) == first
+    assert Path(tree.path, "app.py").read_text() == "one\ntwo\nthree\n"
+    with pytest.raises(CockpitError, match="no commit called"):
+        await made(processes, repo.folder, ref="--upload-pack=x")
+
+
+async def test_names_are_taken_once(repo: Repo, processes: LocalProcesses) -> None:
+    trees = await asyncio.gather(*(made(processes, repo.folder, "same") for _ in range(5)))
+    assert len({one.path for one in trees}) == len({one.branch for one in trees}) == 5
+    assert repo.git("status", "--porcelain") == ""
+
+
+async def test_hooks_filters_and_monitors_of_the_repository_do_not_run(
+    repo: Repo, processes: LocalProcesses, tmp_path: Path
+) -> None:
+    trap, ran = tmp_path / "trap", tmp_path / "ran"
+    trap.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{ran}'\ncat\n")
+    trap.chmod(0o755)
+    hooks = repo.folder / ".git" / "hooks"
+    for name in ("post-checkout", "pre-commit", "commit-msg", "reference-transaction", "post-index-change"):
+        (hooks / name).write_text(trap.read_text())
+        (hooks / name).chmod(0o755)
+    repo.write(".gitattributes", "*.py filter=trap diff=trap merge=trap\n")
+    repo.git("add", "--all")
+    repo.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "attributes")
+    for key in ("filter.trap.clean", "filter.trap.smudge", "filter.trap.process", "core.fsmonitor"):
+        repo.git("config", key, str(trap))
+    repo.write("app.py", "changed\n")
+    ran.unlink(missing_ok=True)
+    tree = await made(processes, repo.folder)
+    assert Path(tree.path, "app.py").read_text() == "changed\n"
+    assert not ran.exists()
+
+
+async def test_a_folder_below_the_top(repo: Repo, processes: LocalProcesses) -> None:
+    git, seen = await opened(processes, str(repo.folder / "src"))
+    assert seen.inside == "src"
+    assert seen.top == seen.origin == str(repo.folder)
+    tree = await make(git, seen, "part")
+    assert Path(tree.path, "src", "part.py").exists()
+
+
+async def test_where_there_is_nothing_to_make_one_from(tmp_path: Path, processes: LocalProcesses) -> None:
+    bare, empty, none = tmp_path / "bare", tmp_path / "empty", tmp_path / "none"
+    subprocess.run(("git", "init", "--quiet", "--bare", bare), check=True)
+    subprocess.run(("git", "init", "--quiet", empty), check=True)
+    none.mkdir()
+    for folder, words in ((bare, "bare"), (empty, "no commit yet"), (none, "git repository")):
+        with pytest.raises(CockpitError, match=words) as raised:
+            await opened(processes, str(folder))
+        assert raised.value.hint
+
+
+async def test_a_detached_head_and_a_shallow_clone_serve_too(
+    repo: Repo, processes: LocalProcesses, tmp_path: Path
+) -> None:
+    repo.git("switch", "--quiet", "--detach")
+    assert (await made(processes, repo.folder)).head == repo.head()
+    repo.git("switch", "--quiet", "main")
+    repo.write("app.py", "second\n")
+    repo.commit("second")
+    clone = tmp_path / "clone"
+    subprocess.run(("git", "clone", "--quiet", "--depth=1", repo.folder.as_uri(), clone), check=True)
+    tree = await made(processes, clone)
+    assert Path(tree.path, "app.py").read_text() == "second\n"
+
+
+async def test_an_unfinished_merge_is_said(repo: Repo, processes: LocalProcesses) -> None:
+    repo.git("switch", "--quiet", "-c", "other")
+    repo.write("app.py", "theirs\n")
+    repo.commit("theirs")
+    repo.git("switch", "--quiet", "main")
+    repo.write("app.py", "ours\n")
+    repo.commit("ours")
+    subprocess.run(("git", "merge", "other"), cwd=repo.folder, check=False, capture_output=True)
+    before = repo.state()
+    with pytest.raises(CockpitError, match="merge is under way"):
+        await made(processes, repo.folder)
+    assert repo.state() == before
+    assert list((repo.folder / ".cockpit" / "worktrees").iterdir()) == []
+    assert repo.branches() == {"main", "other"}
+
+
+@pytest.mark.parametrize("part", [".cockpit", ".cockpit/worktrees"])
+async def test_a_link_in_the_place_of_the_folder_leads_nowhere(
+    repo: Repo, processes: LocalProcesses, tmp_path: Path, part: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (repo.folder / part).parent.mkdir(exist_ok=True)
+    (repo.folder / part).symlink_to(elsewhere)
+    with pytest.raises(CockpitError, match="is no folder"):
+        await made(processes, repo.folder)
+    assert list(elsewhere.iterdir()) == []
+
+
+async def test_submodules_are_empty_and_that_is_said(
+    repo: Repo, processes: LocalProcesses, tmp_path: Path
+) -> None:
+    inner = Repo(tmp_path / "inner")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "libs/inner")
+    repo.commit("a submodule")
+    (repo.folder / "libs/inner/app.py").write_text("changed within\n")
+    tree = await made(processes, repo.folder)
+    assert list(Path(tree.path, "libs/inner").iterdir()) == []
+    assert "submodules are empty in it" in tree.notes
+    assert not tree.is_carrying
+
+
+async def test_installed_packages_are_linked(repo: Repo, processes: LocalProcesses) -> None:
+    repo.write(".gitignore", "node_modules/\n.venv/\ntarget/\n")
+    repo.commit("ignores")
+    repo.write("node_modules/left-pad/index.js", "pad\n")
+    repo.write("packages/a/node_modules/b.js", "b\n")
+    repo.write("packages/a/main.js", "a\n")
+    repo.commit("a package")
+    repo.write(".venv/pyvenv.cfg", "x\n")
+    repo.write(".venv/.gitignore", "*\n")
+    repo.write("target/out", "built\n")
+    before = repo.state()
+    tree = await made(processes, repo.folder)
+    assert Path(tree.path, "node_modules/left-pad/index.js").read_text() == "pad\n"
+    assert Path(tree.path, "packages/a/node_modules/b.js").exists()
+    assert Path(tree.path, ".venv/pyvenv.cfg").exists()
+    assert not Path(tree.path, "target").exists()
+    assert set(tree.linked) == {
+        str(repo.folder / one) for one in ("node_modules", ".venv", "packages/a/node_modules")
+    }
+    assert repo.git("status", "--porcelain", at=tree.path) == ""
+    assert repo.state() == before
+    assert os.path.islink(Path(tree.path, "node_modules")) is ON_POSIX
+
+
+async def test_a_link_among_the_packages_is_not_followed(
+    repo: Repo, processes: LocalProcesses, tmp_path: Path
+) -> None:
+    (tmp_path / "home").mkdir()
+    repo.write(".gitignore", "node_modules\n")
+    repo.commit("ignores")
+    (repo.folder / "node_modules").symlink_to(tmp_path / "home")
+    tree = await made(processes, repo.folder)
+    assert tree.linked == ()
+    assert not os.path.lexists(Path(tree.path, "node_modules"))
