@@ -11,6 +11,8 @@ from cockpit.plugin.tools import Alias, Done, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 
 NAMES = 60
+# Seconds that a search waits for MCP servers that are starting.
+STARTING = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class ToolSearch:
 async def find(arguments: ToolSearch, context: Context) -> Done:
     if not arguments.query.strip():
         raise ToolFailed("`query` is empty; write what the tool should do, or select:name")
+    if any(row.state == "starting" for row in context.connections.rows()):
+        await context.connections.settled(STARTING)
     found = context.session.toolbox.search(arguments.query)
     if not found:
         return Done(f"no tool fits; the others are: {_others(context)}")
