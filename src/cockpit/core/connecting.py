@@ -63,7 +63,9 @@ class Connecting:
         """`catalog` with what its servers offer now. Servers that it names no more are ended."""
         found = self._roots.setdefault((root, trusted), _Root(catalog))
         found.base = catalog
-        wanted = catalog.all(McpServer)
+        # Who switches the plugin off wants none of it: its verdicts and its listings are gone, too.
+        on = any(one.found.name == PLUGIN and one.found.state == "loaded" for one in catalog.plugins)
+        wanted = catalog.all(McpServer) if on else ()
         if found.servers is None and not wanted:
             return catalog
         from cockpit.mcp.servers import Servers
