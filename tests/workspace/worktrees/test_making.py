@@ -201,7 +201,9 @@ async def test_submodules_are_empty_and_that_is_said(
     repo: Repo, processes: LocalProcesses, tmp_path: Path
 ) -> None:
     inner = Repo(tmp_path / "inner")
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "libs/inner")
+    repo.git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "libs/inner"
+    )
     repo.commit("a submodule")
     (repo.folder / "libs/inner/app.py").write_text("changed within\n")
     tree = await made(processes, repo.folder)
