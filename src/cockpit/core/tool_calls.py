@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from cockpit.core import foreign
 from cockpit.core.agent import Agent
 from cockpit.core.arguments import check
 from cockpit.core.budget import LimitReached
@@ -34,10 +35,6 @@ from cockpit.safety.audit import AuditFailed
 
 Finish = Callable[[ToolResult], None]
 SEEN = 8
-FOREIGN = "mcp__"
-# What brings back what other people's servers say.
-OUTSIDE = (FOREIGN, "list_mcp_", "read_mcp_")
-STARTING = 15.0
 CANCELLED = "cancelled by the person; what it had done by then stays done"
 
 
@@ -116,11 +113,7 @@ def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
 async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: AskedBy = "model") -> ToolResult:
     """One call through the whole order. Raises nothing but cancellation."""
     started = time.monotonic()
-    found = agent.toolbox.find(call.name, call.arguments)
-    if found is None and call.name.startswith(FOREIGN):
-        # Its server may still be starting; one that is dead or hangs is not waited for again.
-        await agent.host.connections.settled(STARTING)
-        found = agent.toolbox.find(call.name, call.arguments)
+    found = await foreign.found(agent, call)
     if found is None or call.problem:
         agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
         if found is not None:
@@ -259,7 +252,7 @@ async def _guarded_result(
     if passed.refusal:
         return _result(call, "denied", f"the result is held back by {passed.refusal}")
     outcome: Outcome = "error" if done.is_error else "ok"
-    if tool.kind == "fetch" or tool.name.startswith(OUTSIDE) or permitted.sends:
+    if foreign.is_outside(tool, permitted.sends):
         host.has_read_outside = True
     result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle, isolation=done.isolation)
     return replace(result, blocks=_rendered(agent, tool, call, result))
