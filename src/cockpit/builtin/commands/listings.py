@@ -24,7 +24,7 @@ from cockpit.protocol.queries import (
 KINDS = {
     "tools": ("tools", "What the model can call, sent and deferred"),
     "skills": ("skills", "The skills there are"),
-    "agents": ("roles", "The roles a subagent can have"),
+    "roles": ("roles", "The roles a subagent can have"),
     "mcp": ("mcp_servers", "The MCP servers that are configured"),
 }
 

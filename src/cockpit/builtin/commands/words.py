@@ -11,7 +11,6 @@ REVIEW = (
     "defects only, each with path:line, why it fails, and the smallest fix; say so if there are none."
 )
 LATER = {
-    "agent": ("Give a task to a subagent", "subagents by name come with roles"),
     "skill": ("Use a skill", "skills come with a later version"),
     "memory": (
         "What is remembered across sessions",

@@ -7,6 +7,7 @@ from cockpit.core.catalog import Catalog
 from cockpit.core.router import TIERS, ModelUnknown, choose
 from cockpit.core.subagents.rights import unknown
 from cockpit.errors import CockpitError
+from cockpit.formats.role_tools import FOREIGN
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Role
 from cockpit.protocol.events import Warned
@@ -46,8 +47,9 @@ def find_role(catalog: Catalog, name: str) -> Role:
 def check_tools(role: Role, catalog: Catalog) -> None:
     """Raises `CockpitError` for a role that lists a tool nobody knows: it would lack what it is for."""
     tools = catalog.all(Tool)
-    strange = unknown(role.tools or (), tools)
-    if not strange:
+    strange = [one for one in unknown(role.tools or (), tools) if one.partition("(")[0] not in FOREIGN]
+    # Our own roles list what a plugin that is switched off would bring.
+    if not strange or (role.origin is not None and role.origin.layer == "built-in"):
         return
     every = [*(one.name for one in tools), *(alias.name for one in tools for alias in one.aliases)]
     near = difflib.get_close_matches(strange[0], every, 3, 0.5)

@@ -1,0 +1,125 @@
+"""What a role's file says of tools, in several agents' words: lists, maps of yes and no, permissions."""
+
+from collections.abc import Mapping
+
+from cockpit.formats.fields import Fields
+from cockpit.protocol.messages import Json
+
+EVERY = frozenset({"*", "all", "All", "All tools", "all tools"})
+# Names of other agents for what cockpit has no tool for (yet): a list that has one of them is no mistake.
+_FOREIGN = """
+    Agent AskUserQuestion BashOutput CronCreate CronDelete CronList Edit EnterPlanMode EnterWorktree
+    ExitPlanMode ExitWorktree Glob Grep KillBash KillShell LS LSP ListMcpResourcesTool Monitor MultiEdit
+    NotebookEdit NotebookRead PowerShell Read ReadMcpResourceTool RemoteTrigger SendMessage Skill
+    SlashCommand Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TeamCreate TeamDelete
+    TodoRead TodoWrite ToolSearch WebFetch WebSearch Write activate_skill ask_user codesearch doom_loop
+    external_directory get_internal_docs google_web_search lsp question read_many_files save_memory skill
+    todoread todowrite view_image web_fetch web_search webfetch websearch write_todos
+"""
+_CHANGING = """
+    Agent Bash Edit MultiEdit NotebookEdit PowerShell Task Write apply_patch bash code_actions delegate
+    delete edit edit_symbol format git_change job move multi_edit rename replace run_shell_command
+    run_tests shell write write_file
+"""
+FOREIGN = frozenset(_FOREIGN.split())
+CHANGING = frozenset(_CHANGING.split())
+# opencode's permissions by what they are for.
+GATED = {"edit": "Edit", "bash": "Bash", "webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task"}
+
+
+def tools_of(fields: Fields, family: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The tools it has (None: all of its opener's) and those it must not use."""
+    value = fields.document.fields.get("tools")
+    listed: tuple[str, ...] | None
+    denied = list(fields.words("disallowedTools") or fields.words("disallowed-tools") or ())
+    if isinstance(value, dict):
+        listed, off = _switched(fields.table("tools"))
+        denied += off
+    elif isinstance(value, str) and value.strip() in EVERY:
+        listed = None
+        fields.text("tools")
+    else:
+        listed = fields.words("tools")
+    if listed is not None and any(name in EVERY for name in listed):
+        listed = None
+    if listed is not None and family == "gemini":
+        listed = tuple(_gemini(name) for name in listed)
+    listed = (
+        None if listed is None else tuple(name for name in listed if not _malformed(fields, "tools", name))
+    )
+    denied += _gated(fields)
+    kept = tuple(one for one in dict.fromkeys(denied) if not _malformed(fields, "disallowedTools", one))
+    return listed, kept
+
+
+def _malformed(fields: Fields, key: str, entry: str) -> bool:
+    """Whether an entry cannot be read: `Bash(git`."""
+    if entry.count("(") == entry.count(")") and not entry.startswith("("):
+        return False
+    fields.faults.append(
+        fields.document.fault(key, f"{entry!r} is no entry of a tool list", "write `Tool` or `Tool(pattern)`")
+    )
+    return True
+
+
+def _switched(table: Mapping[str, Json]) -> tuple[tuple[str, ...] | None, list[str]]:
+    """opencode's `write: false`; with `"*": false` only what is switched on is there."""
+    on = tuple(name for name, value in table.items() if value is True and name != "*")
+    off = [_served(name) for name, value in table.items() if value is False and name != "*"]
+    return (on, off) if table.get("*") is False else (None, off)
+
+
+def _gated(fields: Fields) -> list[str]:
+    """opencode's `permission:`: what is denied. An allow would loosen, which a role does not."""
+    denied: list[str] = []
+    for key, value in fields.table("permission").items():
+        name = GATED.get(key, key)
+        if value == "deny":
+            denied.append(name)
+        elif isinstance(value, dict):
+            denied += _patterns(fields, key, name, value)
+        elif value == "allow":
+            _loosens(fields, key)
+    return denied
+
+
+def _patterns(fields: Fields, key: str, name: str, table: Mapping[str, Json]) -> list[str]:
+    if table.get("*") == "deny":
+        allowed = [pattern for pattern, value in table.items() if value != "deny"]
+        if allowed:
+            fields.faults.append(
+                fields.document.fault(
+                    "permission",
+                    f"`{key}` denies all but {', '.join(allowed)}, which is taken as all",
+                    f"list the calls instead: `tools: {name}({allowed[0]})`",
+                )
+            )
+        return [name]
+    if "allow" in table.values():
+        _loosens(fields, key)
+    return [f"{name}({pattern})" for pattern, value in table.items() if value == "deny"]
+
+
+def _loosens(fields: Fields, key: str) -> None:
+    fields.faults.append(
+        fields.document.fault(
+            "permission",
+            f"`{key}` allows, and a role only narrows: what it does is asked for as usual",
+            "keep such rules under [permissions] in your own settings",
+        )
+    )
+
+
+def _gemini(name: str) -> str:
+    """Gemini's names of MCP tools (`mcp_server_*`) as everybody's."""
+    if not name.startswith("mcp_") or name.startswith("mcp__"):
+        return name
+    if name == "mcp_*":
+        return "mcp__*"
+    server, _, tool = name.removeprefix("mcp_").partition("_")
+    return f"mcp__{server}__{tool}"
+
+
+def _served(name: str) -> str:
+    """opencode writes `server_*` for the tools of a server."""
+    return f"mcp__{name.removesuffix('_*')}__*" if name.endswith("_*") else name
