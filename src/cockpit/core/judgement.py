@@ -6,8 +6,10 @@ Asks nobody: an `ask` that comes out of here goes to the approvals.
 import asyncio
 from dataclasses import dataclass, replace
 
+from cockpit.core.foreign import OUTSIDE
 from cockpit.core.rules import Asked, Covered, Rule, covering
 from cockpit.plugin.safety import Decider, Judged, Level, Verdict
+from cockpit.plugin.tools import Tool
 from cockpit.protocol.messages import Mode
 
 ORDER: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -62,7 +64,10 @@ async def judge(
     verdict = await _decided(judged, deciders)
     if verdict.level == "deny":
         return verdict
-    if (now.is_planning or now.mode == "plan") and not _looks(judged, verdict):
+    root = judged.context.workspace.root
+    covered = covering(rules, Asked(judged.tool, judged.preview, root, verdict.parts))
+    planning = now.is_planning or now.mode == "plan"
+    if planning and not _looks(judged, verdict) and not _is_let(judged.tool, covered):
         return replace(
             verdict,
             level="deny",
@@ -70,8 +75,6 @@ async def judge(
             rules=(*verdict.rules, "mode plan"),
             alternative="put it into the plan and call propose_plan; a person leaves plan mode",
         )
-    root = judged.context.workspace.root
-    covered = covering(rules, Asked(judged.tool, judged.preview, root, verdict.parts))
     if covered is not None and covered.level == "deny":
         return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
     if covered is not None and covered.level == "ask":
@@ -94,6 +97,13 @@ def _looks(judged: Judged, verdict: Verdict) -> bool:
     if tool.capabilities & CHANGING:
         return not _changes(judged)
     return tool.kind in LOOKING and tool.capabilities <= HARMLESS
+
+
+def _is_let(tool: Tool, covered: Covered | None) -> bool:
+    """Whether plan mode lets a foreign tool be judged on: it says that it only reads, and a person's own rule
+    names it. Neither is enough by itself."""
+    foreign = tool.kind == "fetch" and tool.name.startswith(OUTSIDE)
+    return foreign and not tool.capabilities & SENDING and covered is not None and covered.level == "allow"
 
 
 def _answered(verdict: Verdict, judged: Judged, covered: Covered | None, now: Circumstances) -> Verdict:

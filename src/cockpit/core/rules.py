@@ -190,6 +190,9 @@ def _names(rule: Rule, tool: Tool) -> bool:
         return True
     if name in SHELL:
         return tool.kind == "execute"
+    if rule.level != "allow" and name in READING | WRITING and tool.name.startswith("mcp__"):
+        # Nobody knows what it does with a path: what may not be read or written may not be named to it.
+        return rule.pattern not in ANYTHING
     if name in READING:
         return tool.kind in ("read", "search")
     if name in WRITING:
