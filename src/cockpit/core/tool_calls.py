@@ -35,6 +35,10 @@ from cockpit.safety.audit import AuditFailed
 
 Finish = Callable[[ToolResult], None]
 SEEN = 8
+FOREIGN = "mcp__"
+# What brings back what other people's servers say.
+OUTSIDE = (FOREIGN, "list_mcp_", "read_mcp_")
+STARTING = 15.0
 CANCELLED = "cancelled by the person; what it had done by then stays done"
 
 
@@ -159,11 +163,11 @@ async def _in_order(
     agent: Agent, tool: Tool, call: ToolCall, guard: LoopGuard, asked_by: AskedBy
 ) -> ToolResult:
     running = Running(call, None, _progress(agent, call))
-    owner = agent.host.catalog.owner(Tool, tool.name)
-    context = replace(context_of(agent, owner, running), call=None)
-    if agent.halt and asked_by == "model":
+    context = context_of(agent, agent.host.catalog.owner(Tool, tool.name), running)
+    if agent.halt and asked_by != "person":
         return _result(call, "denied", f"not run: the turn was ended by {agent.halt}")
-    passed = await ask_guards(agent, Guarded("tool_call", call=call, tool=tool.name), call=call.id)
+    guarded = Guarded("tool_call", call=call, tool=tool.name, facts={"asked_by": asked_by})
+    passed = await ask_guards(agent, guarded, call=call.id)
     if said := passed.refusal or passed.halt:
         return _result(call, "denied", f"refused by {said}")
     call = passed.guarded.call or call
@@ -172,7 +176,7 @@ async def _in_order(
         return _result(call, "repeated", repeated)
     running = replace(running, call=call)
     # Rules judge what is named, hidden or not; what a change would hold is seen through the veil.
-    bare = replace(context, workspace=agent.workspace, navigator=agent.navigator)
+    bare = replace(context, workspace=agent.workspace, navigator=agent.navigator, call=None)
     looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)
     preview = await tool.preview(call.arguments, looking) if tool.preview else None
     if spoilt := _spoilt(agent, preview):
@@ -187,7 +191,7 @@ async def _in_order(
     await agent.host.audit.sync()
     run = partial(_run, agent, tool, call, permitted, context)
     # What a person runs is the person's own: no rewind takes it back.
-    ran = await (around(agent, tool, call, permitted, run) if asked_by == "model" else run())
+    ran = await (around(agent, tool, call, permitted, run) if asked_by != "person" else run())
     done = agent.host.redactor.done(ran, tool.kind, call.id)
     done = _annotated(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
     return await _guarded_result(agent, tool, call, done, permitted, guard)

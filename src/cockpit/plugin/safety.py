@@ -108,7 +108,8 @@ class Guarded:
     else is known at this point: `source` and `model` (session_start), `reason` (session_end), `trigger`
     (manual, auto) and `focus` (compaction, compacted), `continued` (stop, subagent_stop: how often a guard
     has made it go on), `is_error` and `paths` (tool_result: the files it read or changed, relative to the
-    root), `suggestions` (permission: the rules that a person could keep), `kind` (notification).
+    root), `asked_by` (tool_call: model, person or plugin),
+    `suggestions` (permission: the rules that a person could keep), `kind` (notification).
     """
 
     point: Point
