@@ -51,14 +51,14 @@ def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) 
     assert "settings.toml" in row["found"] and row["mend"]
 
 
-def test_a_plugin_that_fails_is_named_with_what_takes_it_away(
+def test_a_plugin_that_fails_is_named_with_what_tells_more(
     root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribution(plugins, "broken-thing", "raise RuntimeError('bad day')")
     monkeypatch.chdir(root)
     row = next(one for one in checks.checks() if one.name == "broken-thing")
     assert row.state == "missing" and "bad day" in row.found
-    assert row.mend == "pip uninstall broken-thing"
+    assert row.mend == "cockpit plugins doctor broken-thing"
 
 
 @pytest.mark.parametrize(

@@ -172,9 +172,7 @@ def _plugins_and_keys(catalog: Catalog) -> Iterator[Check]:
     broken = [one.found for one in catalog.plugins if one.found.state == "failed"]
     yield Check("plugins", "loaded", "ok", f"{len(catalog.plugins) - len(broken)} of {len(catalog.plugins)}")
     for plugin in broken:
-        mend = (
-            f"pip uninstall {plugin.distribution}"
-            if not plugin.is_ours
-            else "pip install --force-reinstall cockpit-agent"
-        )
+        mend = f"cockpit plugins doctor {plugin.name}"
+        if plugin.is_ours:
+            mend = "pip install --force-reinstall cockpit-agent"
         yield Check("plugins", plugin.name, "missing", plugin.reason, mend)

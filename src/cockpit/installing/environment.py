@@ -15,7 +15,7 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -80,6 +80,8 @@ def commit(staged: Staged, plugins: tuple[Installed, ...]) -> Record:
     if installed.read() != staged.before:
         raise CockpitError("plugins were changed by another cockpit meanwhile", "run the command again")
     record = staged.record(tuple(sorted(plugins, key=lambda one: one.distribution)))
+    if not plugins:
+        record = replace(record, generation="", site="")
     write_atomically(installed.file(), installed.encoded(record))
     for name in staged.before.past:
         if name and name not in record.past:
