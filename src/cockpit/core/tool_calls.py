@@ -20,6 +20,7 @@ from cockpit.core.budget import LimitReached
 from cockpit.core.guards import ask_guards
 from cockpit.core.loop_guard import LoopGuard
 from cockpit.core.permission import Permitted, permit
+from cockpit.core.rendering import rendered
 from cockpit.core.results import capped
 from cockpit.core.rewinding import around, warm
 from cockpit.core.view import context_of
@@ -27,8 +28,6 @@ from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, PlanRefused, Running
 from cockpit.plugin.safety import Guarded
 from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Tool
-from cockpit.plugin.values import Renderer
-from cockpit.protocol.content import Block
 from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
 from cockpit.protocol.messages import AskedBy, Json, Outcome, ToolCall, ToolResult
 from cockpit.safety.audit import AuditFailed
@@ -259,19 +258,7 @@ async def _guarded_result(
     if foreign.is_outside(tool, permitted.sends):
         host.has_read_outside = True
     result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle, isolation=done.isolation)
-    return replace(result, blocks=_rendered(agent, tool, call, result))
-
-
-def _rendered(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
-    renderer = agent.host.catalog.get(Renderer, tool.name)
-    if renderer is None:
-        return result.blocks
-    try:
-        return renderer.render(call, result)
-    # Foreign code: a renderer that raises leaves the tool's own blocks.
-    except Exception as error:
-        agent.host.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
-        return result.blocks
+    return replace(result, blocks=rendered(agent, tool, call, result))
 
 
 def _annotated(done: Done, notes: tuple[str, ...]) -> Done:
