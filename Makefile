@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test check servers format snapshots bench fuzz smoke-model dist clean
+.PHONY: run test check servers conformance format snapshots bench fuzz smoke-model dist clean
 
 run: $(VENV)/.run
 	@$(BIN)/cockpit --cwd "$(DIR)" $(ARGS)
@@ -28,6 +28,14 @@ check: $(VENV)/.dev
 servers:
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund \
 		typescript-language-server@5.3.0 typescript@5.9.3
+
+# The official MCP suite against our client and against mcp-serve; its version stands where its gaps do.
+SUITE = $(shell sed -n 's/^suite = "\(.*\)"/\1/p' tests/conformance/left_out.toml)
+
+conformance: $(VENV)/.dev
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --prefix $(VENV)/conformance \
+		@modelcontextprotocol/conformance@$(SUITE) || echo "the conformance suite cannot be installed here"
+	@PYTHONPATH=. $(BIN)/python -m tests.conformance.run
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff format .
