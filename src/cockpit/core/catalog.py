@@ -18,7 +18,7 @@ from cockpit.core.metering import Meter
 from cockpit.core.skill_entries import with_skills
 from cockpit.plugin.discovery import Found, place_of
 from cockpit.plugin.hookspecs import HOOKS
-from cockpit.plugin.origin import Layer, Origin, Unloaded
+from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Scope, Source, name_of
 from cockpit.settings.files import Settings
@@ -58,7 +58,8 @@ class PluginState:
 class Catalog:
     """Everything registered for a root. Built whole, never changed: a reload builds another.
 
-    `unloaded` are, by hook, the files that gave no value. `meter` counts what calls cost from now on.
+    `unloaded` are, by hook, the files that gave no value, `faults` what of any file was refused. `meter`
+    counts what calls cost from now on.
     """
 
     entries: tuple[Entry, ...]
@@ -67,6 +68,7 @@ class Catalog:
     by_hook: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     unloaded: Mapping[str, tuple[Unloaded, ...]] = field(default_factory=dict)
     meter: Meter = field(default_factory=Meter)
+    faults: tuple[Fault, ...] = ()
 
     def all(self, cls: type[T]) -> tuple[T, ...]:
         """Every value of a class that no higher layer hides, in the order of registration."""
@@ -159,15 +161,15 @@ def build(
     by_hook: dict[str, dict[str, Entry]] = {hook: {} for hook in HOOKS}
     for entry in kept:
         by_hook[entry.hook][entry.name] = entry
-    warnings += _faults(kept, unloaded)
-    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded, meter)
+    faults = _faults(kept, unloaded)
+    return Catalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults)
 
 
-def _faults(kept: list[Entry], unloaded: Mapping[str, tuple[Unloaded, ...]]) -> list[str]:
-    """What files were refused, each once, with file, line and remedy."""
+def _faults(kept: list[Entry], unloaded: Mapping[str, tuple[Unloaded, ...]]) -> tuple[Fault, ...]:
+    """What of files was refused, each once."""
     origins = [entry.origin for entry in kept if entry.origin is not None]
     origins += [one.origin for ones in unloaded.values() for one in ones]
-    return list(dict.fromkeys(str(fault) for origin in origins for fault in origin.refused))
+    return tuple(dict.fromkeys(fault for origin in origins for fault in origin.refused))
 
 
 def scope_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pluggy
 
 from cockpit import __version__, paths
-from cockpit.core import store
+from cockpit.core import refusals, store
 from cockpit.core.assembly import Ground, assemble, rules_of
 from cockpit.core.catalog import Catalog, build
 from cockpit.core.checkpointing import Checkpointing
@@ -249,7 +249,7 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     """Take what was rebuilt, from the next step on; residents that run go on running."""
     host = session.host
     host.breaker.forgive()
-    known = set(host.catalog.warnings)
+    known, refused = set(host.catalog.warnings), set(host.catalog.faults)
     host.settings, host.catalog, host.rules = settings, catalog, rules_of(host.root, host.trusted)
     for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
         agent.toolbox.use(catalog)
@@ -258,6 +258,7 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     session.residents.keep(catalog.all(Resident))
     for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):
         host.log.emit(Warned(text, source="plugins"))
+    refusals.tell(host, refused)
 
 
 def _recorder(file: Path) -> Callable[[Envelope], None]:

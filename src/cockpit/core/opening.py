@@ -7,6 +7,7 @@ begun. What a crash left open is closed as interrupted, unless it only waited fo
 from dataclasses import dataclass, field
 
 from cockpit import __version__
+from cockpit.core import refusals
 from cockpit.core.agent import Host
 from cockpit.core.history import History
 from cockpit.core.log import Log
@@ -185,6 +186,7 @@ def begin(session: Session, past: Past, reports: tuple[str, ...], takes_up: bool
         log.emit(Warned(text, "mend the rule: what it should stop is not stopped", "permissions"))
     for text in (*host.catalog.warnings, *host.settings.left_out):
         log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
+    refusals.tell(host)
     _offer(host)
     calls = mend(past, log)
     if host.crew is not None:

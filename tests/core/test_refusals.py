@@ -1,0 +1,44 @@
+"""What files hold that is not taken over is one message, whole once, with file, line and remedy."""
+
+from pathlib import Path
+
+from tests.support.decks import Driver, driving
+from tests.support.moved_in import moved_in
+
+from cockpit.core.options import Options
+from cockpit.protocol.events import Warned
+
+ROLE = "---\nname: wide\ndescription: Wants more\npermissionMode: bypassPermissions\n---\nDo it.\n"
+
+
+def told(driver: Driver) -> list[str]:
+    return [
+        one.event.text for one in driver.seen if isinstance(one.event, Warned) and one.event.source == "files"
+    ]
+
+
+async def said(root: Path) -> list[str]:
+    options = Options(model="offline:rules", trust=True, someone=False)
+    async with driving(root, options=options) as driver:
+        await driver.prompt("hello")
+        return told(driver)
+
+
+async def test_it_is_told_whole_once_then_in_short_and_whole_again_when_it_changes(tmp_path: Path) -> None:
+    root = moved_in(tmp_path / "project", broken=True)
+    first = await said(root)
+    assert len(first) == 1
+    assert ".claude/agents/widening.md:4: `permissionMode: bypassPermissions`" in first[0]
+    assert ".codex/hooks.json:3" in first[0] or "and " in first[0].splitlines()[-1]
+    assert str(root) not in first[0]
+    (second,) = await said(root)
+    assert "still not taken over" in second and "\n" not in second
+    (root / ".claude" / "agents" / "wide.md").write_text(ROLE, encoding="utf-8")
+    (third,) = await said(root)
+    assert "the rest works" in third
+
+
+async def test_nothing_is_said_where_all_was_taken(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    assert await said(root) == []
