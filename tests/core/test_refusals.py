@@ -12,9 +12,8 @@ ROLE = "---\nname: wide\ndescription: Wants more\npermissionMode: bypassPermissi
 
 
 def told(driver: Driver) -> list[str]:
-    return [
-        one.event.text for one in driver.seen if isinstance(one.event, Warned) and one.event.source == "files"
-    ]
+    warnings = (one.event for one in driver.seen if isinstance(one.event, Warned))
+    return [one.text for one in warnings if one.source == "files"]
 
 
 async def said(root: Path) -> list[str]:
