@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import driving
 
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli.catalogs import catalog_of
 from cockpit.core.options import Options
 from cockpit.core.results import StoredResults, capped
 from cockpit.plugin.tools import Tool
@@ -33,13 +33,17 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
     "git": {"what": "status"},
     "git_change": {"what": "add", "paths": [NAME]},
     "enter_plan_mode": {"reason": "看"},
+    "enter_worktree": {"name": "再见"},
     "glob": {"pattern": "*.md"},
     "hierarchy": {"symbol": f"{NAME}:1:1"},
     "job": {"action": "list"},
+    "leave_worktree": {"keep": True},
     "list": {"path": "."},
+    "merge_worktree": {"branch": "再见"},
     "move": {"path": NAME, "to": "再见.md"},
     "multi_edit": {"path": NAME, "edits": [{"old": "你好", "new": "再见"}]},
     "project_map": {},
+    "prune_worktrees": {},
     "propose_plan": {
         "title": "写",
         "summary": "",
@@ -60,8 +64,9 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
 CHANGES = {"apply_patch", "delete", "edit", "git_change", "move", "multi_edit", "run_tests", "shell", "write"}
 # What no language server does for prose: refused with a reason.
 BY_SERVER = {"code_actions", "edit_symbol", "format", "rename"}
-# A person, an output, tests or plan mode that are not there.
-NEEDS_MORE = {"ask_user", "enter_plan_mode", "propose_plan", "read_result", "run_tests"}
+# A person, an output, tests, plan mode or a commit that are not there.
+WORKTREES = {"enter_worktree", "leave_worktree", "merge_worktree", "prune_worktrees"}
+NEEDS_MORE = {"ask_user", "enter_plan_mode", "propose_plan", "read_result", "run_tests", *WORKTREES}
 SHOWS_THE_NAME = {"git", "glob", "list", "read", "search", "shell"}
 
 

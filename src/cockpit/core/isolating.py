@@ -39,6 +39,8 @@ async def isolate(parent: Agent, id: str) -> Standing:
     from cockpit.workspace.worktrees.making import make
     from cockpit.workspace.worktrees.running import opened
 
+    if parent.is_planning:
+        raise CockpitError("plan mode changes nothing, so it makes no worktree", "open it without isolation")
     git, seen = await opened(parent.workspace.processes, parent.root)
     kept = _load(parent.host).get(id, "")
     tree = await find(git, seen, kept) if kept else None

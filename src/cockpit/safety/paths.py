@@ -6,6 +6,7 @@ import os
 from cockpit.safety.values import Ground
 from cockpit.workspace.lettered import judge_windows
 from cockpit.workspace.resolver import Access, Judged, Resolver
+from cockpit.workspace.worktrees.names import tree_of
 
 
 def classify(path: str, access: Access, ground: Ground) -> Judged:
@@ -22,7 +23,7 @@ def classify(path: str, access: Access, ground: Ground) -> Judged:
 
 def resolver_of(ground: Ground) -> Resolver:
     """The resolver as a `Ground` describes it."""
-    return Resolver(ground.root, "", ground.home, ground.own)
+    return Resolver(ground.root, "", ground.home, ground.own, tree_of(ground.root))
 
 
 def _from(path: str, ground: Ground, windows: bool = False) -> str:

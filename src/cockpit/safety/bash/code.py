@@ -133,7 +133,7 @@ def _named(one: str, text: str, command: Command, ground: Ground) -> list[Findin
     if spot.kind in ("secret", "process"):
         return [deny("read.secret", f"its code names {one}: {spot.reason}", "secret.read")]
     changes = WRITES.search(text) or REMOVES.search(text)
-    if changes and spot.kind in ("protected", "persist", "own", "system", "device"):
+    if changes and spot.kind in ("protected", "persist", "own", "origin", "system", "device"):
         return [deny("write.protected", f"its code writes {one}: {spot.reason}", "persist", "fs.write")]
     if spot.kind == "project secret" and FETCH.search(text):
         return [

@@ -44,7 +44,18 @@ DELETERS = words(
     """
 )
 READ_ASKS = frozenset(
-    {"secret", "process", "project secret", "own", "device", "outside", "system", "unknown", "persist"}
+    {
+        "secret",
+        "process",
+        "project secret",
+        "own",
+        "device",
+        "outside",
+        "system",
+        "origin",
+        "unknown",
+        "persist",
+    }
 )
 RAW = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapper/|disk)")
 
@@ -61,6 +72,7 @@ WRITES: dict[str, Finding] = {
     "persist": deny("write.persist", "it writes {text}: {why}", "persist", "fs.outside"),
     "own": deny("write.own", "it changes cockpit's own files: {path}", "agent.self"),
     "secret": deny("write.secret", "it writes {text}: {why}", "persist", "fs.outside"),
+    "origin": deny("write.origin", "it writes {path}: {why}; name it in the worktree", "fs.outside"),
     "system": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
     "process": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
     "device": deny("write.device", "it writes to the device {path}", "host.mutate"),

@@ -17,10 +17,11 @@ from cockpit.safety.bash.words import GLOBS, MILD, ONE, SET, SET_END, STAR, UNKN
 from cockpit.safety.values import Ground
 from cockpit.workspace import names
 from cockpit.workspace.words import words
+from cockpit.workspace.worktrees.names import tree_of
 
 Kind = Literal[
-    "quiet", "plain", "unknown", "outside", "project secret", "system", "protected", "persist", "own",
-    "device", "socket", "process", "secret",
+    "quiet", "plain", "unknown", "outside", "project secret", "system", "origin", "protected", "persist",
+    "own", "device", "socket", "process", "secret",
 ]  # fmt: skip
 ORDER: tuple[Kind, ...] = get_args(Kind)
 QUIET = re.compile(r"/dev/(null|stdin|stdout|stderr|tty|zero|urandom|random|full|fd/\d+)|/proc/self/fd/\d+")
@@ -195,7 +196,10 @@ def _letters(path: str, ground: Ground) -> Place:
             part.casefold() in names.SECRET_FOLDERS or part.startswith("id_") for part in parts
         )
         return Place(path, "project secret" if soft else "secret", secret)
-    if any(within(path, folder) for folder in ground.own) or OWN.search(path):
+    # What is called so above a worktree is where it lies: it is the root that is worked in.
+    tree = tree_of(ground.root)
+    named = path[len(ground.root) :] if tree and inside else path
+    if any(within(path, folder) for folder in ground.own) or OWN.search(named):
         return Place(path, "own", f"{path} belongs to cockpit itself")
     if path.startswith("/dev/") and not path.startswith("/dev/shm"):
         return Place(path, "device", f"{path} is a device")
@@ -205,6 +209,8 @@ def _letters(path: str, ground: Ground) -> Place:
         return Place(path, "persist", f"{path} is read by programs that start later")
     if HARD_SYSTEM.match(path) and not SOFT_SYSTEM.match(path):
         return Place(path, "system", f"{path} belongs to the system")
+    if not inside and tree and within(path, tree):
+        return Place(path, "origin", f"{path} lies in the tree that this worktree was made from")
     if not inside:
         return Place(path, "outside", f"{path} lies outside of the workspace")
     return Place(path, "plain")

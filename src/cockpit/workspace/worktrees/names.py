@@ -33,6 +33,16 @@ def folder_of(top: str) -> str:
     return "/".join((top.replace("\\", "/").rstrip("/"), *FOLDER))
 
 
+def tree_of(root: str) -> str:
+    """The top of the tree that the worktree `root` (or the folder in one) was made from; "" for no worktree
+    of ours."""
+    parts = root.replace("\\", "/").split("/")
+    for at in range(len(parts) - len(FOLDER)):
+        if tuple(part.casefold() for part in parts[at : at + len(FOLDER)]) == FOLDER:
+            return "/".join(parts[:at]) or "/"
+    return ""
+
+
 def origin_of(path: str) -> str:
     """The path that an absolute `path` in one of our worktrees stands for in the tree it was made from;
     any other path as it is. `/r/.cockpit/worktrees/x/src/a` is `/r/src/a`."""
