@@ -125,8 +125,7 @@ class Found:
     def without(self, off: tuple[str, ...], root: str) -> "Found":
         """All but those of these names; a name without a line (`PreToolUse .claude/settings.json`, or the
         file alone) is all that stand there."""
-        named = {hook: hook.name(root) for hook in self.hooks} if off else {}
-        kept = tuple(hook for hook in self.hooks if not any(_is_named(one, named[hook]) for one in off))
+        kept = tuple(one for one in self.hooks if not any(_is_named(word, one.name(root)) for word in off))
         return Found(kept, self.unloaded)
 
 
@@ -139,16 +138,23 @@ def merged(hooks: list[Hook]) -> tuple[Hook, ...]:
     that another layer has too runs where that one does not."""
     kept: dict[tuple[str, Layer], Hook] = {}
     for hook in hooks:
-        same, mine = _sameness(hook), hook
-        others = [one for (key, layer), one in kept.items() if key == same and layer != hook.file.layer]
-        if others:
-            elsewhere = tuple(condition for one in others for condition in one.conditions)
-            mine = replace(mine, elsewhere=elsewhere)
-        if (first := kept.get((same, hook.file.layer))) is not None:
+        same, layer = _sameness(hook), hook.file.layer
+        others = [key for key in kept if key[0] == same and key[1] != layer]
+        whole = next((key for key in others if {*hook.conditions} <= {*kept[key].conditions}), None)
+        if whole is not None:
+            kept[whole] = _with(kept[whole], hook)
+        elif (first := kept.get((same, layer))) is not None:
             conditions = tuple(dict.fromkeys((*first.conditions, *hook.conditions)))
-            mine = replace(first, conditions=conditions, also=(*first.also, f"{hook.file.path}:{hook.line}"))
-        kept[same, hook.file.layer] = mine
+            kept[same, layer] = replace(_with(first, hook), conditions=conditions)
+        else:
+            elsewhere = tuple(condition for key in others for condition in kept[key].conditions)
+            kept[same, layer] = replace(hook, elsewhere=elsewhere)
     return tuple(kept.values())
+
+
+def _with(first: Hook, hook: Hook) -> Hook:
+    """`first`, which tells that `hook` says the same."""
+    return replace(first, also=(*first.also, f"{hook.file.path}:{hook.line}"))
 
 
 def _sameness(hook: Hook) -> str:

@@ -1,5 +1,6 @@
 """Whether a hook is meant by what passes: its matcher, and the rule in its `if`."""
 
+from cockpit.builtin.hooks.telling import reason_of
 from cockpit.builtin.judging import judged
 from cockpit.formats import hook_matching
 from cockpit.formats.hooks import Condition, Hook
@@ -45,6 +46,8 @@ def _names(hook: Hook, guarded: Guarded, call: Named | None) -> tuple[str, ...] 
             return call.names if call is not None else (guarded.tool,)
         case "role":
             return (guarded.role,)
+        case "reason":
+            return (reason_of(guarded),)
         case fact:
             return (str(guarded.facts.get(fact, "")),)
 

@@ -57,7 +57,7 @@ def _of_event(name: str, guarded: Guarded, call: Named | None) -> dict[str, Json
         case "SessionStart":
             return {"source": facts.get("source", "startup"), "model": facts.get("model", "")}
         case "SessionEnd":
-            return {"reason": facts.get("reason", "other")}
+            return {"reason": reason_of(guarded)}
         case "UserPromptSubmit":
             return {"prompt": text}
         case "PermissionRequest":
@@ -97,9 +97,9 @@ def _response(call: Named | None, text: str) -> Json:
             return {"content": [{"type": "text", "text": text}]}
 
 
-def reason_of(closing: str) -> str:
+def reason_of(guarded: Guarded) -> str:
     """Why a session ends, in Claude Code's words."""
-    return "prompt_input_exit" if closing in ("closed", "") else "other"
+    return "prompt_input_exit" if guarded.facts.get("reason") == "closed" else "other"
 
 
 def environment_of(hook: Hook, context: Context, variables: str = "") -> dict[str, str]:

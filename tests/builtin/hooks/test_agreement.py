@@ -1,0 +1,153 @@
+"""A project's hooks run after a person's yes for exactly what they are, and nothing runs before trust."""
+
+from tests.support.decks import Driver, call, driving
+from tests.support.hooks import House, command, options, write
+
+from cockpit import paths
+from cockpit.protocol.events import ApprovalRequested, QuestionAsked, ToolCallFinished, Warned
+from cockpit.protocol.ops import Answer, Trust
+
+READ = call("Read", file_path="a.txt")
+
+
+async def answer(driver: Driver, text: str) -> str:
+    """Answer the question about hooks; what it asked."""
+    asked = await driver.next(QuestionAsked)
+    await driver.channel.submit(Answer(f"a{asked.id}", "tui", asked.id, text))
+    return asked.question
+
+
+async def test_a_projects_hooks_are_shown_and_wait_for_a_yes_that_is_kept(house: House) -> None:
+    house.project(PreToolUse=("Read", command("echo 'no reading' >&2; exit 2", timeout=5)))
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        question = await answer(driver, "Run them")
+        assert question.endswith("  PreToolUse Read: echo 'no reading' >&2; exit 2 (.claude/settings.json:7)")
+        await driver.end(turn)
+        assert driver.all(ToolCallFinished)[0].result.outcome == "denied"
+    async with driving(house.root, options=options()) as driver:
+        await driver.prompt("go")
+        assert not driver.all(QuestionAsked)
+        assert driver.all(ToolCallFinished)[0].result.outcome == "denied"
+
+
+async def test_a_no_holds_for_the_session_and_is_asked_once(house: House) -> None:
+    house.project(PreToolUse=("Read", command(house.python("note('ran')"))))
+    house.play({"calls": [READ]}, {"calls": [READ, call("Read", file_path="b.txt")]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        await answer(driver, "Leave them out")
+        await driver.end(turn)
+        assert {one.result.outcome for one in driver.all(ToolCallFinished)} <= {"ok", "repeated"}
+        assert len(driver.all(QuestionAsked)) == 1
+    assert house.noted() == []
+
+
+async def test_a_hook_or_a_script_of_it_that_changed_is_asked_about_again(house: House) -> None:
+    script = house.root / ".claude" / "hooks" / "check.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("exit 0\n", encoding="utf-8")
+    hook = command('sh "$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh')
+    house.project(PreToolUse=("Read", hook))
+    again = call("Read", file_path="b.txt")
+    house.play({"calls": [READ]}, {"text": "Done."}, {"calls": [again]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        assert "runs .claude/hooks/check.sh" in await answer(driver, "Run them")
+        await driver.end(turn)
+        # The very session that agreed: what lies there now is another thing.
+        script.write_text("exit 2\n", encoding="utf-8")
+        turn = await driver.begin("go")
+        await driver.until(lambda one: len(driver.all(QuestionAsked)) == 2)
+        asked = driver.all(QuestionAsked)[1]
+        await driver.channel.submit(Answer("second", "tui", asked.id, "Leave them out"))
+        await driver.end(turn)
+        assert [one.result.outcome for one in driver.all(ToolCallFinished)] == ["ok", "ok"]
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        await answer(driver, "Run them")
+        await driver.end(turn)
+        assert driver.all(ToolCallFinished)[0].result.outcome == "denied"
+    house.project(PreToolUse=("Read|Bash", hook))
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        await answer(driver, "Leave them out")
+        await driver.end(turn)
+        assert driver.all(ToolCallFinished)[0].result.outcome == "ok"
+
+
+async def test_without_a_person_nothing_of_the_project_runs_and_it_is_said_once(house: House) -> None:
+    house.project(SessionStart=command(house.python("note('ran')")), PreToolUse=("Read", command("exit 2")))
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options(someone=False)) as driver:
+        await driver.prompt("go")
+        assert driver.all(ToolCallFinished)[0].result.outcome == "ok"
+        [said] = [one for one in driver.all(Warned) if "nobody has agreed" in one.text]
+    assert said.text.startswith("2 hooks") and "cockpit hooks approve" in said.hint
+    assert house.noted() == []
+
+
+async def test_a_bundle_of_questions_is_one_question(house: House) -> None:
+    house.project(
+        SessionStart=command("true"),
+        UserPromptSubmit=command("true"),
+        PreToolUse=("", command("exit 0"), {"type": "http", "url": "http://127.0.0.1:9/x"}),
+    )
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        question = await answer(driver, "Leave them out")
+        await driver.end(turn)
+        assert len(driver.all(QuestionAsked)) == 1
+    assert "4 hooks" in question and "http://127.0.0.1:9/x" in question
+
+
+async def test_before_trust_no_hook_is_read_and_a_persons_own_does_not_run(house: House) -> None:
+    house.project(PreToolUse=("Read", command(house.python("note('project')"))))
+    house.own(
+        PreToolUse=("Read", command(house.python("note('own')"))),
+        PostToolUse=("Read", command(house.python("note('own after')"))),
+    )
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options("full", trust=False)) as driver:
+        turn = await driver.begin("go")
+        request = await driver.next(ApprovalRequested)
+        assert "not trusted" in request.reason
+        await driver.decide(request.id, "allow_once")
+        await driver.end(turn)
+        assert not driver.all(QuestionAsked)
+    assert house.noted() == []
+
+
+async def test_trust_given_later_asks_then(house: House) -> None:
+    house.project(SessionStart=command(house.python("note('begun')")))
+    house.play({"text": "Hello."}, {"text": "Again."})
+    async with driving(house.root, options=options(trust=False)) as driver:
+        await driver.prompt("hi")
+        await driver.channel.submit(Trust("t1", "tui", True))
+        await answer(driver, "Run them")
+        await house.until(1)
+    assert house.noted() == ["begun"]
+
+
+async def test_hooks_that_are_switched_off_do_not_run(house: House) -> None:
+    house.own(PreToolUse=("Read", command("exit 2")), Stop=command(house.python("note('stop')")))
+    paths.config().mkdir(parents=True, exist_ok=True)
+    (paths.config() / "settings.toml").write_text(
+        '[hooks]\ndisabled = ["PreToolUse ~/.claude/settings.json"]\n', encoding="utf-8"
+    )
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        await driver.prompt("go")
+        assert driver.all(ToolCallFinished)[0].result.outcome == "ok"
+    assert house.noted() == ["stop"]
+
+
+async def test_our_own_files_are_heard_and_a_block_needs_no_program(house: House) -> None:
+    write(paths.config() / "hooks.json", {"pre_tool_use": ("read", {"type": "block", "reason": "never"})})
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        await driver.prompt("go")
+        [result] = [one.result for one in driver.all(ToolCallFinished)]
+    assert result.outcome == "denied" and result.text.endswith("never")
