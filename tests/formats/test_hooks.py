@@ -1,0 +1,232 @@
+"""Hooks as Claude Code, Codex and crush write them, with all their fields; broken ones tell their line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cockpit.formats.hook_files import hook_files, read_files, read_hooks
+from cockpit.formats.hook_matching import fault_of, fits, rule_of
+from cockpit.formats.hooks import Hook, HookFile
+from cockpit.formats.jsons import load
+from cockpit.plugin.origin import Unloaded
+
+CLAUDE = """{
+  // every field that Claude Code documents
+  "permissions": {"allow": []},
+  "hooks": {
+    "PreToolUse": [
+      {"matcher": "Edit|Write", "hooks": [
+        {"type": "command", "command": "black", "timeout": 20, "statusMessage": "formatting",
+         "once": true, "async": false, "shell": "bash", "args": ["-q"], "if": "Edit(src/**)",
+         "onFailure": "block"}
+      ]}
+    ],
+    "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "date"}]}],
+    "SessionEnd": [{"hooks": [{"type": "command", "command": "sync"}]}],
+    "Stop": [{"hooks": [
+      {"type": "prompt", "prompt": "Done? $ARGUMENTS", "model": "haiku"},
+      {"type": "agent", "prompt": "Look", "timeout": 90},
+      {"type": "http", "url": "https://example.org/x", "headers": {"A": "$B"}, "allowedEnvVars": ["B"]},
+      {"type": "mcp_tool", "server": "s", "tool": "t", "input": {"a": "${tool_input.b}"}},
+      {"type": "command", "command": "echo", "async": true}
+    ]}]
+  }
+}"""
+
+
+def read(text: str, family: str = "claude", seconds: float | None = None) -> tuple[list[Hook], list[str]]:
+    file = HookFile(Path("/p/hooks.json"), "project", family, seconds)
+    found = read_hooks(load(text, str(file.path)), file)
+    return list(found.hooks), [str(fault) for one in found.unloaded for fault in one.origin.refused]
+
+
+def test_every_field_of_claude_code_is_understood() -> None:
+    hooks, faults = read(CLAUDE)
+    assert faults == []
+    first, prompt, end, *stop = hooks
+    assert (first.event.name, first.line, first.once, first.fails_closed) == ("PreToolUse", 7, True, True)
+    assert first.action == {"command": "black", "args": ["-q"], "shell": "bash"}
+    assert [(one.matcher, one.when) for one in first.conditions] == [("Edit|Write", "Edit(src/**)")]
+    assert (first.seconds, prompt.seconds, end.seconds) == (20.0, 30.0, 1.5)
+    assert [one.kind for one in stop] == ["prompt", "agent", "http", "mcp_tool", "command"]
+    assert [one.seconds for one in stop] == [30.0, 90.0, 600.0, 600.0, 600.0]
+    assert stop[4].in_background and not first.in_background
+    assert stop[2].action["allowedEnvVars"] == ["B"]
+
+
+def test_a_listing_tells_where_a_hook_stands_and_what_it_cannot_do() -> None:
+    origin = read(CLAUDE)[0][0].origin()
+    assert (origin.file, origin.layer) == ("/p/hooks.json", "project")
+    assert origin.fields["line"] == 7 and origin.fields["timeout"] == 20.0
+    assert origin.fields["decides"] == "it can deny and ask; its allow loosens nothing"
+
+
+def test_our_own_files_have_fifteen_seconds_and_crushs_thirty_and_its_shape() -> None:
+    flat = '"pre_tool_use": [{"matcher": "^bash$", "command": "y"}]'
+    text = f'{{"hooks": {{"stop": [{{"hooks": [{{"command": "x"}}]}}], {flat}}}}}'
+    (stop, before), faults = read(text, "cockpit", 15.0)
+    assert faults == []
+    assert (stop.event.name, stop.seconds, before.action_text("command")) == ("Stop", 15.0, "y")
+    assert read(text, "crush", 30.0)[0][1].seconds == 30.0
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('"PreToolUze": []', "4: there is no event PreToolUze; did you mean PreToolUse?"),
+        ('"FileChanged": []', "4: nothing here brings about FileChanged"),
+        ('"Stop": {}', "4: `Stop` is no list"),
+        ('"Stop": ["x"]', "4: this is no table"),
+        ('"PreToolUse": [{"matcher": "(", "hooks": []}]', "4: the matcher '(' is no regular expression"),
+        ('"PreToolUse": [{"matcher": 7, "hooks": []}]', "4: `matcher` is no text"),
+        ('"Stop": [{"hooks": {}}]', "4: `hooks` is no list"),
+        ('"Stop": [{"hooks": [{"type": "shell"}]}]', "4: there is no type 'shell'"),
+        ('"Stop": [{"hooks": [{"type": "command"}]}]', "4: a hook of type command needs `command`"),
+        (
+            '"Stop": [{"hooks": [{"command": " "}]}]',
+            "4: a hook of type command has another shape of `command`",
+        ),
+        (
+            '"Stop": [{"hooks": [{"command": "x", "args": [1]}]}]',
+            "another shape of `args`; write a list of texts",
+        ),
+        ('"Stop": [{"hooks": [{"command": "x", "shell": "fish"}]}]', "`shell` names no shell"),
+        ('"Stop": [{"hooks": [{"type": "http", "url": "ftp://x"}]}]', "`url` is no address"),
+        ('"Stop": [{"hooks": [{"type": "mcp_tool", "server": "s"}]}]', "type mcp_tool needs `tool`"),
+        ('"Stop": [{"hooks": [{"command": "x", "if": "Bash(x)"}]}]', "Stop has none; take it out"),
+        ('"PreToolUse": [{"hooks": [{"command": "x", "if": "a b"}]}]', "`if` is 'a b'; write one rule"),
+    ],
+)
+def test_what_cannot_be_taken_over_is_told_with_its_line_and_the_rest_works(entry: str, said: str) -> None:
+    text = f'{{\n"hooks": {{\n"Notification": [{{"hooks": [{{"command": "notify"}}]}}],\n{entry}\n}}}}'
+    hooks, faults = read(text)
+    assert [one.action_text("command") for one in hooks] == ["notify"]
+    assert len(faults) == 1 and said in faults[0], faults
+
+
+def test_a_timeout_that_is_none_leaves_the_default_and_is_told() -> None:
+    [hook], _ = read('{"hooks": {"Stop": [{"hooks": [{"command": "x", "timeout": "5s"}]}]}}')
+    assert hook.seconds == 600.0
+    assert str(hook.refused[0]) == "/p/hooks.json:1: `timeout` is '5s'; write seconds; 600 are used"
+
+
+def test_files_are_read_person_first_and_a_projects_only_where_it_is_trusted(tmp_path: Path) -> None:
+    root, home = tmp_path / "root", tmp_path / "home"
+    for folder, name in ((home, ".claude/settings.json"), (root, ".claude/settings.local.json")):
+        (folder / name).parent.mkdir(parents=True)
+        hook = {"hooks": {"Stop": [{"hooks": [{"command": f"echo {folder.name}"}]}]}}
+        (folder / name).write_text(json.dumps(hook), encoding="utf-8")
+
+    def commands(trusted: bool) -> list[str]:
+        return [one.action_text("command") for one in read_files(hook_files(root, trusted, home)).hooks]
+
+    assert commands(True) == ["echo home", "echo root"]
+    assert commands(False) == ["echo home"]
+
+
+def found(tmp_path: Path, **tables: object) -> tuple[list[Hook], list[Unloaded]]:
+    """The hooks of files with these tables: `user_...` and `project_...`, in their order."""
+    files = []
+    for name, table in tables.items():
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(table), encoding="utf-8")
+        files.append(HookFile(path, "user" if name.startswith("user") else "project"))
+    result = read_files(tuple(files))
+    return list(result.hooks), list(result.unloaded)
+
+
+def stops(*groups: tuple[str, str]) -> dict[str, object]:
+    rows = [{"matcher": m, "hooks": [{"command": c}]} for m, c in groups]
+    return {"hooks": {"PreToolUse": rows}}
+
+
+def test_the_same_hook_stands_once_with_all_its_conditions_and_tells_the_other_places(tmp_path: Path) -> None:
+    hooks, _ = found(
+        tmp_path, user_a=stops(("Bash", "x"), ("Read", "x"), ("", "y")), user_b=stops(("Bash", "x"))
+    )
+    assert [(one.action_text("command"), len(one.conditions)) for one in hooks] == [("x", 2), ("y", 1)]
+    assert hooks[0].also == (f"{tmp_path}/user_a.json:1", f"{tmp_path}/user_b.json:1")
+
+
+def test_a_project_cannot_widen_a_persons_hook_and_what_it_repeats_runs_once(tmp_path: Path) -> None:
+    hooks, _ = found(
+        tmp_path, user=stops(("Bash", "x")), project=stops(("*", "x")), project_2=stops(("Bash", "x"))
+    )
+    own, theirs = hooks
+    assert [one.matcher for one in own.conditions] == ["Bash"]
+    assert (theirs.file.layer, [one.matcher for one in theirs.elsewhere]) == ("project", ["Bash"])
+    hooks, _ = found(tmp_path, user=stops(("Bash", "x")), project=stops(("Bash", "x")))
+    assert [one.file.layer for one in hooks] == ["user"]
+
+
+def test_a_person_switches_all_off_and_a_project_only_its_own(tmp_path: Path) -> None:
+    off = stops(("", "x")) | {"disableAllHooks": True}
+    hooks, unloaded = found(tmp_path, user=stops(("", "own")), project=off)
+    assert [one.action_text("command") for one in hooks] == ["own"]
+    assert "switched off" in str(unloaded[0].origin.refused[0])
+    assert found(tmp_path, user=off, project=stops(("", "theirs")))[0] == []
+
+
+def test_a_broken_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"hooks": {\n"Stop" []}}', encoding="utf-8")
+    good = tmp_path / "good.json"
+    good.write_text(json.dumps(stops(("", "x"))), encoding="utf-8")
+    folder = tmp_path / "folder.json"
+    folder.mkdir()
+    result = read_files(tuple(HookFile(path, "user") for path in (broken, folder, good)))
+    assert len(result.hooks) == 1
+    first, second = (str(one.origin.refused[0]) for one in result.unloaded)
+    assert first.startswith(f"{broken}:2: this is no JSON: a colon is missing here")
+    assert str(folder) in second
+
+
+def test_hooks_of_one_line_have_names_of_their_own() -> None:
+    hooks, _ = read('{"hooks": {"Stop": [{"hooks": [{"command": "a"}, {"command": "b"}]}]}}')
+    assert [one.name("/p") for one in hooks] == ["Stop hooks.json:1", "Stop hooks.json:1 (2)"]
+
+
+def test_a_digest_is_of_what_runs_and_when() -> None:
+    def digest(matcher: str, command: str, line: str = "") -> str:
+        return read(line + json.dumps(stops((matcher, command))))[0][0].digest()
+
+    assert digest("Bash", "x") == digest("Bash", "x", "\n\n")
+    assert len({digest("Bash", "x"), digest("Read", "x"), digest("Bash", "y")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("matcher", "names", "fitting"),
+    [
+        ("", ("Bash",), True),
+        ("*", ("Bash",), True),
+        ("Bash", ("Bash", "shell"), True),
+        ("shell", ("Bash", "shell"), True),
+        ("Edit|Write", ("Write",), True),
+        ("Edit, Write", ("Write",), True),
+        ("bash", ("Bash",), False),
+        ("Ba", ("Bash",), False),
+        ("mcp__memory", ("mcp__memory__create",), False),
+        ("mcp__memory__.*", ("mcp__memory__create",), True),
+        ("Notebook.*", ("NotebookEdit",), True),
+        (".*Edit", ("MultiEdit",), True),
+        ("^(?!Bash)", ("Bash", "shell"), False),
+        ("^(?!Bash)", ("Read",), True),
+        ("(?<tool>Bash)$", ("Bash",), True),
+        ("(", ("Bash",), False),
+    ],
+)
+def test_matchers(matcher: str, names: tuple[str, ...], fitting: bool) -> None:
+    assert fits(matcher, names) is fitting
+
+
+def test_only_what_is_no_regular_expression_is_a_fault() -> None:
+    assert [bool(fault_of(one)) for one in ("", "*", "Bash|Read", "a.*", "*.py", "[")] == [False] * 4 + [
+        True
+    ] * 2
+
+
+def test_a_rule_is_a_tool_and_a_pattern() -> None:
+    assert rule_of("Bash(git push *)") == ("Bash", "git push *")
+    assert rule_of("mcp__x__*") == ("mcp__x__*", "")
+    assert rule_of("a b") is None
