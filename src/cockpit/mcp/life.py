@@ -3,6 +3,7 @@ of what may be called; what a person did not agree to it does not start."""
 
 import asyncio
 import contextlib
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from cockpit.mcp.connection import Connection
 from cockpit.mcp.naming import STRANGE
-from cockpit.mcp.pins import Pins, words_of
+from cockpit.mcp.pins import Pins, is_of_project, words_of
 from cockpit.mcp.values import Auth, Changed, LoginNeeded, McpFailed, NotStarted, Offer, Terms
 from cockpit.plugin.connections import ConnectionRow, ConnectionState
 from cockpit.plugin.values import McpServer
@@ -30,12 +31,20 @@ class Ground:
     whether what it offers is, too."""
 
     root: str
-    logs: Path
+    state: Path
     pins: Pins
     auth: Auth
     told: Callable[[bool], None]
     connect_seconds: float = 15.0
     call_seconds: float = 30.0
+
+
+def log_of(state: Path, server: McpServer) -> Path:
+    """The file of what a server writes; `state` is cockpit's state folder. Those of two projects may have one
+    name."""
+    own = server.origin.file if server.origin is not None and is_of_project(server) else ""
+    mark = f"-{hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()[:8]}" if own else ""
+    return state / "mcp" / "logs" / f"{STRANGE.sub('_', server.name)}{mark}.log"
 
 
 class Life:
@@ -66,7 +75,7 @@ class Life:
     @property
     def log(self) -> Path:
         """The file of what it writes."""
-        return self._ground.logs / f"{STRANGE.sub('_', self.server.name)}.log"
+        return log_of(self._ground.state, self.server)
 
     def row(self) -> ConnectionRow:
         welcome = self._connection.welcome if self._connection is not None else None

@@ -212,7 +212,7 @@ class Servers:
         house = self._house
         ground = Ground(
             root=house.root,
-            logs=house.state / "mcp" / "logs",
+            state=house.state,
             pins=self._pins,
             auth=self._auth or _auth,
             told=self._told,
