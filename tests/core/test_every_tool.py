@@ -59,6 +59,7 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
     "symbols": {"path": NAME},
     "todo": {"rows": [{"text": "写"}]},
     "tool_search": {"query": "git"},
+    "use_skill": {"name": "explain", "arguments": "你好"},
     "write": {"path": NAME, "content": "再见\n"},
 }
 CHANGES = {"apply_patch", "delete", "edit", "git_change", "move", "multi_edit", "run_tests", "shell", "write"}

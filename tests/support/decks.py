@@ -98,7 +98,7 @@ class Driver:
     ) -> None:
         await self.channel.submit(Decide(uuid.uuid4().hex, "tui", request, decision, note, tuple(parts)))
 
-    async def run_tool(self, name: str, origin: str = "tui", **arguments: Json) -> str:
+    async def run_tool(self, name: str, /, origin: str = "tui", **arguments: Json) -> str:
         id = uuid.uuid4().hex
         await self.channel.submit(CallTool(id, origin, name, arguments))
         return id
