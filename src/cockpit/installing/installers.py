@@ -22,6 +22,8 @@ from cockpit.installing.sources import Source
 Name = Literal["pip", "uv"]
 SECONDS = 1800
 TAIL = 12
+# How the lines begin that say why.
+TELLING = ("ERROR", "error", "  cause", "  ╰", "  ×", "  Because", "hint")
 SECRETS = ("_API_KEY", "_SECRET", "_SECRET_KEY")
 
 
@@ -86,7 +88,7 @@ def _arguments(name: Name, staged: Staged, held: Path, wishes: Wishes) -> list[s
                 "--disable-pip-version-check",
                 "--no-input",
                 "install",
-                "--quiet",
+                "--progress-bar=off",
                 "--no-warn-script-location",
             ]
             given += ["--constraint", str(held)]
@@ -142,7 +144,10 @@ def _environment() -> Mapping[str, str]:
 
 def _failure(name: Name, output: str) -> str:
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("ERROR", "error", "  cause", "  ╰", "  ×"))] or lines
+    told = [
+        line for line in lines if line.startswith(TELLING) or "depends on" in line or "constraint" in line
+    ]
+    told = told or lines
     return f"{name} could not install it:\n  " + "\n  ".join(told[-TAIL:]) + "\nNothing was changed"
 
 

@@ -78,7 +78,7 @@ def _upgrade(given: argparse.Namespace) -> int:
     known |= {name: one for one in record.plugins for name in one.names}
     for name in given.name:
         if normal(name) not in known and name not in known:
-            raise unknown("installed plugin", name, (one.distribution for one in record.plugins))
+            raise unknown("installed plugin", name, known)
     chosen = [known.get(name) or known[normal(name)] for name in given.name] or list(record.plugins)
     if not chosen:
         print("No plugin is installed.")
@@ -123,10 +123,17 @@ def _add_bundle(source: Source, yes: bool) -> bool:
 
 
 def _add_packages(packages: list[Source], wishes: Wishes, yes: bool) -> int:
+    record = installed.read()
+    named = {one.named for one in packages}
+    if not record.fits and any(one.source not in named for one in record.plugins):
+        raise CockpitError(
+            f"the plugins here were installed for Python {record.python}", "cockpit plugins upgrade"
+        )
     with staging() as staged:
-        before = distributions([str(staged.site)]) if staged.before.fits else {}
+        # Read now: a distribution that is replaced has no version any more.
+        before = {name: one.version for name, one in distributions([str(staged.site)]).items()}
         installer = install(staged, packages, wishes)
-        asked = _asked_for(staged, packages, before, installer)
+        asked = _asked_for(staged, packages, installer)
         brought = _brought(staged, asked, before)
         _show(brought)
         if not _agreed(yes):
@@ -139,9 +146,7 @@ def _add_packages(packages: list[Source], wishes: Wishes, yes: bool) -> int:
     return 0
 
 
-def _asked_for(
-    staged: Staged, packages: list[Source], before: dict[str, Distribution], installer: str
-) -> list[Installed]:
+def _asked_for(staged: Staged, packages: list[Source], installer: str) -> list[Installed]:
     """The distributions that `packages` became. Raises `CockpitError` for one that is no plugin."""
     found = distributions([str(staged.site)])
     asked = []
@@ -179,7 +184,7 @@ def _name_of(source: Source, found: dict[str, Distribution]) -> str | None:
     return next((name for name, one in found.items() if sources.came_from(one, source)), None)
 
 
-def _brought(staged: Staged, asked: list[Installed], before: dict[str, Distribution]) -> Brought:
+def _brought(staged: Staged, asked: list[Installed], before: dict[str, str]) -> Brought:
     """What is in the staged environment now, without what nothing needs any more. Raises `CockpitError`
     where it does not fit cockpit, or does not load."""
     own = own_distributions()
@@ -198,9 +203,9 @@ def _brought(staged: Staged, asked: list[Installed], before: dict[str, Distribut
     fresh = {
         name: one
         for name, one in after.items()
-        if name not in names and (name not in before or before[name].version != one.version)
+        if name not in names and (name not in before or before[name] != one.version)
     }
-    gone = tuple(f"{name} {one.version}" for name, one in before.items() if name not in after)
+    gone = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
     return Brought(tuple(asked), tuple(fresh.values()), gone, tuple(plugins))
 
 

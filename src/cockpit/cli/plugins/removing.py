@@ -48,11 +48,13 @@ def _remove(chosen: list[Installed]) -> None:
         kept = tuple(one for one in staged.before.plugins if one not in chosen)
         present = distributions([str(staged.site)])
         gone = needs.orphans(present, {normal(one.distribution) for one in kept})
+        # A distribution is read lazily: what is gone has no version any more.
+        labels = {name: f"{name} {present[name].version}" for name in gone}
         drop(staged, gone)
         commit(staged, kept)
     for one in chosen:
         print(f"Removed {one.distribution} {one.version}.")
     names = {normal(one.distribution) for one in chosen}
-    others = sorted(f"{name} {present[name].version}" for name in gone - names)
+    others = sorted(label for name, label in labels.items() if name not in names)
     if others:
         print(f"Nothing else needed: {', '.join(others)}")
