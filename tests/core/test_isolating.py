@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.decks import Driver, call, driving, script
+from tests.support.decks import Driver, driving, script
 from tests.support.repositories import Repo
 
 from cockpit.core.isolating import isolate
@@ -19,6 +19,7 @@ from cockpit.protocol.queries import ChangeRows, Changes
 from cockpit.settings.files import user_file
 
 Step = Mapping[str, Json]
+DONE: dict[str, list[Step]] = {"do it": [{"text": "done"}]}
 WORKER = Role("worker", "works", "You are the worker.")
 
 
@@ -40,6 +41,10 @@ def plays(repo: Repo, *steps: Step, **others: list[Step]) -> None:
     script(repo.folder.parent, {"text": "main"}, **(others or {"do it": list(steps)}))
 
 
+def does(name: str, **arguments: Json) -> Step:
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
 def main_of(driver: Driver) -> Session:
     assert isinstance(driver.channel, Session)
     return driver.channel
@@ -57,9 +62,9 @@ async def test_it_works_in_its_worktree_and_the_tree_stays(repo: Repo) -> None:
     repo.write("src/draft.py", "draft = 1\n")
     plays(
         repo,
-        {"calls": [call("read", path="src/draft.py")]},
-        {"calls": [call("edit", path="app.py", old="two", new="TWO")]},
-        {"calls": [call("shell", command="pwd > where.txt; git branch --show-current >> where.txt")]},
+        does("read", path="src/draft.py"),
+        does("edit", path="app.py", old="two", new="TWO"),
+        does("shell", command="pwd > where.txt; git branch --show-current >> where.txt"),
         {"text": "It is done."},
     )
     before = repo.state()
@@ -88,10 +93,10 @@ async def test_no_edit_leaks_into_the_tree_it_was_made_from(repo: Repo, mode: Mo
     named = str(repo.folder / "app.py")
     plays(
         repo,
-        {"calls": [call("edit", path=named, old="two", new="LEAKED")]},
-        {"calls": [call("write", path=str(repo.folder / "new.py"), content="LEAKED\n")]},
-        {"calls": [call("delete", path="../../../app.py")]},
-        {"calls": [call("move", path="app.py", to="../../../moved.py")]},
+        does("edit", path=named, old="two", new="LEAKED"),
+        does("write", path=str(repo.folder / "new.py"), content="LEAKED\n"),
+        does("delete", path="../../../app.py"),
+        does("move", path="app.py", to="../../../moved.py"),
         {"text": "tried"},
     )
     before = repo.state()
@@ -113,7 +118,7 @@ async def test_no_command_leaks_into_the_tree_it_was_made_from(repo: Repo) -> No
         f"python3 -c \"open('{tree}/app.py', 'w').write('LEAKED')\"",
         "echo LEAKED > own.txt",
     )
-    plays(repo, *({"calls": [call("shell", command=line)]} for line in lines), {"text": "tried"})
+    plays(repo, *(does("shell", command=line) for line in lines), {"text": "tried"})
     before = repo.state()
     async with driving(repo.folder, options=options()) as driver:
         await opened(driver)
@@ -125,7 +130,7 @@ async def test_no_command_leaks_into_the_tree_it_was_made_from(repo: Repo) -> No
 
 
 async def test_one_that_did_nothing_leaves_nothing(repo: Repo) -> None:
-    plays(repo, {"calls": [call("read", path="app.py")]}, {"text": "looked"})
+    plays(repo, does("read", path="app.py"), {"text": "looked"})
     async with driving(repo.folder, options=options()) as driver:
         report = await (await opened(driver)).wait()
         assert "nothing was changed" in report.text
@@ -137,8 +142,8 @@ async def test_one_that_did_nothing_leaves_nothing(repo: Repo) -> None:
 async def test_two_at_once_each_in_their_own(repo: Repo) -> None:
     plays(
         repo,
-        first=[{"calls": [call("edit", path="app.py", old="one", new="ONE")]}, {"text": "first"}],
-        second=[{"calls": [call("edit", path="app.py", old="three", new="THREE")]}, {"text": "second"}],
+        first=[does("edit", path="app.py", old="one", new="ONE"), {"text": "first"}],
+        second=[does("edit", path="app.py", old="three", new="THREE"), {"text": "second"}],
     )
     async with driving(repo.folder, options=options()) as driver:
         agents = main_of(driver).main.agents
@@ -163,11 +168,11 @@ async def test_g11_what_a_rule_denies_in_the_tree_it_denies_in_the_worktree(
     user_file().write_text(f'[permissions]\ndeny = ["Read({pattern})", "Edit({pattern})"]\n')
     plays(
         repo,
-        {"calls": [call("read", path="src/secret/key.txt")]},
-        {"calls": [call("read", path=str(repo.folder / "src/secret/key.txt"))]},
-        {"calls": [call("search", pattern="hidden line")]},
-        {"calls": [call("write", path="src/secret/new.txt", content="x\n")]},
-        {"calls": [call("edit", path="src/part.py", old="1", new="2")]},
+        does("read", path="src/secret/key.txt"),
+        does("read", path=str(repo.folder / "src/secret/key.txt")),
+        does("search", pattern="hidden line"),
+        does("write", path="src/secret/new.txt", content="x\n"),
+        does("edit", path="src/part.py", old="1", new="2"),
         {"text": "tried"},
     )
     async with driving(repo.folder, options=options()) as driver:
@@ -200,9 +205,9 @@ async def test_it_reads_installed_packages_and_writes_none(repo: Repo) -> None:
     repo.write("node_modules/p/index.js", "installed\n")
     plays(
         repo,
-        {"calls": [call("shell", command="cat node_modules/p/index.js")]},
-        {"calls": [call("write", path="node_modules/p/index.js", content="LEAKED\n")]},
-        {"calls": [call("shell", command="echo LEAKED > node_modules/p/index.js")]},
+        does("shell", command="cat node_modules/p/index.js"),
+        does("write", path="node_modules/p/index.js", content="LEAKED\n"),
+        does("shell", command="echo LEAKED > node_modules/p/index.js"),
         {"text": "tried"},
     )
     async with driving(repo.folder, options=options("auto-edit")) as driver:
@@ -258,9 +263,7 @@ async def test_plan_mode_makes_no_worktree(repo: Repo) -> None:
 async def test_without_a_repository_it_is_a_report_that_says_so(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(
-        "COCKPIT_SCRIPT", str(script(root.parent, {"text": "main"}, **{"do it": [{"text": "done"}]}))
-    )
+    monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, {"text": "main"}, **DONE)))
     async with driving(root, options=options()) as driver:
         handle = await opened(driver)
         report = await handle.wait()
