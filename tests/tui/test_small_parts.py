@@ -246,6 +246,10 @@ def test_history_is_bounded(tmp_path: Path) -> None:
         ("plain", None),
         ("（@文件", Token("@", 1, 4)),
         ("/model x", Token("/", 0, 8)),
+        ("why #a1b", Token("#", 4, 8)),
+        ("#", None),
+        ("# A heading", None),
+        ("see x#y", None),
     ],
 )
 def test_what_is_completed(text: str, token: Token | None) -> None:

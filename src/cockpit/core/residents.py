@@ -58,7 +58,9 @@ class Residents:
             started = asyncio.get_running_loop().time()
             try:
                 async with resident.run(context):
-                    self._say(resident.name, "running")
+                    # What it said of itself while it started tells more.
+                    if self._states[resident.name] == "starting":
+                        self._say(resident.name, "running")
                     await stop.wait()
             # Foreign code: a resident that fails is started again, with backoff.
             except Exception as error:

@@ -30,7 +30,7 @@ from cockpit.protocol.rows import SettingRow
 class Complete:
     """What could stand at `cursor` (characters) of `text`; `trigger` is the sign that opened it."""
 
-    trigger: Literal["/", "@", "!"]
+    trigger: Literal["/", "@", "#", "!"]
     text: str
     cursor: int
 

@@ -1,0 +1,262 @@
+"""Each example plugin in a real session: what it brings is there, and does what its readme says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.decks import call, driving, script
+
+from cockpit.core.options import Options
+from cockpit.protocol.content import Table, plain
+from cockpit.protocol.events import (
+    ApprovalRequested,
+    MessageFinished,
+    Noticed,
+    PanelChanged,
+    ToolCallFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from cockpit.protocol.messages import AssistantMessage
+from cockpit.protocol.queries import (
+    Complete,
+    Completions,
+    Listing,
+    ListingRows,
+    PluginRows,
+    Plugins,
+)
+
+FULL = Options(model="scripted:script", mode="full", someone=False)
+TRUSTED = Options(model="scripted:script", trust=True)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, home: Path, name: str, settings: str = "") -> None:
+    """Load the plugin `name` only, with its table in the user's settings."""
+    monkeypatch.setenv("COCKPIT_PLUGINS", name)
+    if settings:
+        (home / "config").mkdir(exist_ok=True)
+        (home / "config" / "settings.toml").write_text(f"[plugins.{name}]\n{settings}\n", encoding="utf-8")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
+    ended = subprocess.run(("git", *who, *arguments), cwd=folder, check=True, capture_output=True, text=True)
+    return ended.stdout.strip()
+
+
+def repository(folder: Path, message: str = "Raise the tax") -> str:
+    """A repository with one commit on `main`; the commit's name."""
+    git(folder, "init", "--quiet", "-b", "main")
+    git(folder, "config", "user.email", "ada@example.org")
+    (folder / "tax.py").write_text("TAX = 7\n", encoding="utf-8")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", message)
+    return git(folder, "rev-parse", "--short", "HEAD")
+
+
+async def test_decider_nothing_is_committed_to_main(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "branch")
+    repository(project)
+    commit = call("shell", command="git commit --allow-empty -m more")
+    script(project.parent, {"calls": [commit, call("read", path="tax.py")]}, {"text": "so be it"})
+    async with driving(project, options=FULL) as driver:
+        await driver.prompt("commit")
+        rows = await driver.channel.ask(Plugins())
+    refused, read = [one.result for one in driver.all(ToolCallFinished)]
+    assert refused.outcome == "denied" and "make a branch first" in refused.text and read.outcome == "ok"
+    assert isinstance(rows, PluginRows)
+    row = next(row for row in rows.rows if row.name == "branch")
+    # Both calls were judged by it, and what that took is told.
+    assert row.calls == {"deciders": 2} and row.spent["deciders"] >= 0 and "deciders" in row.hooks
+
+
+async def test_model_a_program_answers(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    echo = [sys.executable, "-c", "import sys; print(len(sys.stdin.read().split('User: ')), 'heard')"]
+    use(monkeypatch, home, "pipe", f"command = {json.dumps(echo)}")
+    async with driving(project, options=Options(model="pipe:echo")) as driver:
+        await driver.prompt("hello")
+        await driver.prompt("again")
+    messages = [one.message for one in driver.all(MessageFinished)]
+    said = [one.text.strip() for one in messages if isinstance(one, AssistantMessage)]
+    assert said == ["2 heard", "3 heard"]
+
+
+async def test_role_is_listed_with_its_description(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "role_security")
+    script(project.parent, {"text": "hi"})
+    async with driving(project) as driver:
+        roles = await driver.channel.ask(Listing("roles"))
+    assert isinstance(roles, ListingRows)
+    row = next(row for row in roles.rows if row.name == "security")
+    assert row.layer == "plugin" and "vulnerabilities" in row.description
+
+
+async def test_skills_are_listed(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, home, "skills_python")
+    script(project.parent, {"text": "hi"})
+    async with driving(project) as driver:
+        skills = await driver.channel.ask(Listing("skills"))
+    assert isinstance(skills, ListingRows)
+    names = [row.name for row in skills.rows if row.plugin == "skills_python"]
+    assert names == ["python-packaging", "python-profiling", "python-typing"]
+
+
+async def test_mention_completes_and_puts_the_commit_beside_the_prompt(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "mention_commit")
+    name = repository(project)
+    script(project.parent, {"text": "because"})
+    async with driving(project) as driver:
+        offered = await driver.channel.ask(Complete("#", "#tax", 4))
+        await driver.prompt(f"why #{name}, and what is #{'0' * 40}?")
+    assert isinstance(offered, Completions)
+    assert [row.insert for row in offered.rows] == [f"#{name} "]
+    (started,) = driver.all(TurnStarted)
+    text = plain(started.content)
+    assert "Raise the tax" in text and "+TAX = 7" in text
+
+
+async def test_command_asks_for_a_note_on_what_was_done(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "standup", 'since = "2.days"')
+    script(project.parent, {"text": "I raised the tax."})
+    async with driving(project) as driver:
+        await driver.invoke("standup")
+        assert "Nothing since 2.days" in plain((await driver.next(Noticed)).content)
+        repository(project)
+        (project / "new.py").write_text("", encoding="utf-8")
+        await driver.invoke("standup", text="yesterday")
+        started = await driver.next(TurnStarted)
+    assert "- Raise the tax" in plain(started.content) and "?? new.py" in plain(started.content)
+
+
+async def test_context_tells_the_commands_of_a_trusted_project_only(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "project_commands")
+    (project / "Makefile").write_text("check:\n\ttrue\n", encoding="utf-8")
+    script(project.parent, {"text": "hi"})
+    async with driving(project, options=TRUSTED) as driver:
+        trusted = await driver.channel.ask(Listing("context"))
+        await driver.prompt("hello")
+        rows = await driver.channel.ask(Plugins())
+    async with driving(project, options=Options(model="scripted:script", trust=False)) as driver:
+        untrusted = await driver.channel.ask(Listing("context"))
+    assert isinstance(trusted, ListingRows) and isinstance(untrusted, ListingRows)
+    assert "project-commands" in [row.name for row in trusted.rows]
+    assert "project-commands" not in [row.name for row in untrusted.rows]
+    assert isinstance(rows, PluginRows)
+    assert next(row for row in rows.rows if row.name == "project_commands").calls["context"] >= 1
+
+
+async def test_guard_sends_the_model_back_while_the_check_is_red(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "done", 'command = "grep -q right answer.txt"')
+    wrong, right = (call("write", path="answer.txt", content=text) for text in ("wrong", "right"))
+    script(project.parent, {"calls": [wrong]}, {"text": "Done."}, {"calls": [right]}, {"text": "Now."})
+    async with driving(project, options=FULL) as driver:
+        ended = await driver.prompt("answer")
+    assert ended.stop_reason == "end_turn" and (project / "answer.txt").read_text("utf-8") == "right"
+    checks = [one.result for one in driver.all(ToolCallFinished) if one.result.name == "shell"]
+    assert [one.outcome for one in checks] == ["error", "ok"]
+
+
+async def test_guard_a_person_may_refuse_the_check(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "done", 'command = "touch checked"')
+    script(project.parent, {"calls": [call("write", path="a.txt", content="a")]}, {"text": "Done."})
+    options = Options(model="scripted:script", mode="auto-edit")
+    async with driving(project, options=options) as driver:
+        turn = await driver.begin("write")
+        asked = await driver.next(ApprovalRequested)
+        await driver.decide(asked.id, "reject_once")
+        assert (await driver.end(turn)).stop_reason == "end_turn"
+    assert not (project / "checked").exists()
+
+
+async def test_observer_writes_a_row_for_every_turn(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = project.parent / "ledger.csv"
+    use(monkeypatch, home, "ledger", f'file = "{ledger.as_posix()}"')
+    script(
+        project.parent, {"text": "one", "usage": {"input": 10, "output": 5, "cost": 0.25}}, {"text": "two"}
+    )
+    async with driving(project) as driver:
+        await driver.prompt("one")
+        await driver.prompt("two")
+    head, first, second = ledger.read_text(encoding="utf-8").splitlines()
+    assert head.startswith("time,project,session") and ",10,0,5,0.250000,end_turn" in first
+    assert second.endswith("end_turn")
+
+
+async def test_resident_keeps_a_program_for_as_long_as_the_session(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "awake")
+    tools = project.parent / "tools"
+    tools.mkdir()
+    (tools / "caffeinate").write_text('#!/bin/sh\nexec cat "$0.pipe"\n', encoding="utf-8")
+    (tools / "caffeinate").chmod(0o755)
+    subprocess.run(("mkfifo", str(tools / "caffeinate.pipe")), check=True)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    script(project.parent, {"text": "hi"})
+    async with driving(project) as driver:
+        await driver.until(
+            lambda one: (
+                isinstance(one.event, PanelChanged)
+                and any(row.state == "awake by caffeinate" for row in one.event.rows)
+            )
+        )
+
+
+async def test_runner_a_program_does_the_task_of_a_role(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shouts = [sys.executable, "-c", "import sys; print(sys.argv[-1].splitlines()[-1].upper())"]
+    use(monkeypatch, home, "program", f"command = {json.dumps(shouts)}")
+    script(project.parent, {"calls": [call("delegate", role="outside", task="count cats")]}, {"text": "ok"})
+    async with driving(project, options=FULL) as driver:
+        await driver.prompt("ask them")
+    (result,) = [one.result for one in driver.all(ToolCallFinished)]
+    assert "COUNT CATS" in result.text
+
+
+async def test_panel_lists_the_notes_of_a_trusted_folder(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "todos")
+    (project / "a.py").write_text("# TODO: name it\n", encoding="utf-8")
+    script(project.parent, {"text": "hi"})
+    async with driving(project, options=TRUSTED) as driver:
+        changed = await driver.until(
+            lambda one: isinstance(one.event, PanelChanged) and one.event.panel == "todos"
+        )
+        panels = await driver.channel.ask(Listing("panels"))
+    assert isinstance(changed.event, PanelChanged) and isinstance(panels, ListingRows)
+    assert [(row.text, row.state) for row in changed.event.rows] == [("a.py:1  name it", "todo")]
+    assert "todos" in [row.name for row in panels.rows]
+
+
+async def test_renderer_shows_a_table_and_the_model_reads_the_text(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "renderer_csv")
+    (project / "prices.tsv").write_text("name\tprice\ntea\t3.5\nmilk\t1\n", encoding="utf-8")
+    script(project.parent, {"calls": [call("read", path="prices.tsv")]}, {"text": "cheap"})
+    async with driving(project) as driver:
+        await driver.prompt("read")
+    (result,) = [one.result for one in driver.all(ToolCallFinished)]
+    assert result.blocks == (Table(("name", "price"), (("tea", "3.5"), ("milk", "1")), "prices.tsv: 2 rows"),)
+    assert "tea\t3.5" in result.text and driver.all(TurnFinished)
