@@ -1,11 +1,12 @@
 """Whether a hook is meant by what passes: its matcher, and the rule in its `if`."""
 
-from cockpit.builtin.hooks.telling import reason_of
-from cockpit.builtin.judging import judged
+import asyncio
+
+from cockpit.builtin.hooks.telling import Scene, reason_of
+from cockpit.builtin.judging import judged_line
 from cockpit.formats import hook_matching
 from cockpit.formats.hooks import Condition, Hook
 from cockpit.formats.tool_names import Named
-from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Guarded
 from cockpit.plugin.tools import CommandLine
 from cockpit.protocol.messages import Json
@@ -21,18 +22,18 @@ MAIN_ONLY = frozenset({"UserPromptSubmit", "Stop"})
 PATHS = ("file_path", "notebook_path", "path")
 
 
-async def is_meant(hook: Hook, guarded: Guarded, context: Context, call: Named | None) -> bool:
+async def is_meant(hook: Hook, guarded: Guarded, scene: Scene, call: Named | None) -> bool:
     """Whether the hook runs now. One that stands in several places runs once."""
-    if hook.event.name in MAIN_ONLY and context.session.agent != "main":
+    if hook.event.name in MAIN_ONLY and not scene.is_main:
         return False
     if hook.event.name == "PostToolUse" and guarded.facts.get("is_error"):
         return False
     names = _names(hook, guarded, call)
     for condition in hook.elsewhere:
-        if await _fits(condition, hook, guarded, context, call, names):
+        if await _fits(condition, scene, call, names):
             return False
     for condition in hook.conditions:
-        if await _fits(condition, hook, guarded, context, call, names):
+        if await _fits(condition, scene, call, names):
             return True
     return False
 
@@ -54,18 +55,16 @@ def _names(hook: Hook, guarded: Guarded, call: Named | None) -> tuple[str, ...] 
 
 async def _fits(
     condition: Condition,
-    hook: Hook,
-    guarded: Guarded,
-    context: Context,
+    scene: Scene,
     call: Named | None,
     names: tuple[str, ...] | None,
 ) -> bool:
     if names is not None and not hook_matching.fits(condition.matcher, names):
         return False
-    return not condition.when or call is None or await _rule_fits(condition.when, guarded, context, call)
+    return not condition.when or call is None or await _rule_fits(condition.when, scene, call)
 
 
-async def _rule_fits(when: str, guarded: Guarded, context: Context, call: Named) -> bool:
+async def _rule_fits(when: str, scene: Scene, call: Named) -> bool:
     """Whether the call fits a permission rule. A filter to save a hook's time, no lock: where it cannot
     be known what runs, the hook runs."""
     tool, pattern = hook_matching.rule_of(when) or ("*", "")
@@ -76,16 +75,17 @@ async def _rule_fits(when: str, guarded: Guarded, context: Context, call: Named)
         return True
     command = call.arguments.get("command")
     if isinstance(command, str):
-        return await _command_fits(pattern, command, context)
+        return await _command_fits(pattern, command, scene)
     if pattern.startswith("domain:"):
         return _host_fits(pattern.removeprefix("domain:"), call.arguments.get("url"))
     named = [value for name in PATHS if isinstance(value := call.arguments.get(name), str)]
-    root = context.session.root
+    root = scene.root
     return any(path_bites(pattern, one if one.startswith("/") else f"{root}/{one}", root) for one in named)
 
 
-async def _command_fits(pattern: str, command: str, context: Context) -> bool:
-    line = await judged(CommandLine(command, "bash", context.session.root), context)
+async def _command_fits(pattern: str, command: str, scene: Scene) -> bool:
+    asked = CommandLine(command, "bash", scene.root)
+    line = await asyncio.to_thread(judged_line, asked, scene.root, scene.trusted, False)
     parts = line.verdict.parts
     if not parts or any(word is None for part in parts for word in part.argv[:1]):
         return True

@@ -11,7 +11,7 @@ from cockpit.builtin.hooks.agreeing import Agreement
 from cockpit.builtin.hooks.fitting import is_meant
 from cockpit.builtin.hooks.life import Life
 from cockpit.builtin.hooks.running import new_variables, run
-from cockpit.builtin.hooks.telling import call_of, told, tool_of
+from cockpit.builtin.hooks.telling import call_of, scene_of, told, tool_of
 from cockpit.formats.hook_answers import Answer
 from cockpit.formats.hooks import Found, Hook
 from cockpit.formats.tool_names import Named, ours
@@ -46,8 +46,9 @@ class Watch:
         """Its ruling on what passes: nothing where it is not meant."""
         if _within.get():
             return ()
-        call = call_of(self.hook, guarded, context)
-        if not await is_meant(self.hook, guarded, context, call):
+        scene = scene_of(context)
+        call = call_of(self.hook, guarded, scene)
+        if not await is_meant(self.hook, guarded, scene, call):
             return ()
         kept = self.life.kept(context.session.id)
         if self.hook.once and self.name in kept.once:
@@ -55,7 +56,7 @@ class Watch:
         if said := await self.life.agreement.why_not(self.hook, context):
             return self._left_out(said, guarded, context)
         kept.once.add(self.name)
-        given = told(self.hook, guarded, context, call)
+        given = told(self.hook, guarded, scene, call)
         if self.hook.in_background:
             kept.start(self._beside(given, guarded, context))
             return ()
@@ -118,7 +119,7 @@ class Watch:
         self, updated: Mapping[str, Json], guarded: Guarded, context: Context, call: Named | None
     ) -> Mapping[str, Json]:
         """The arguments a hook wants, in our words. crush's hooks name only what they change."""
-        tool = tool_of(guarded, context)
+        tool = tool_of(guarded, scene_of(context))
         if tool is None or guarded.call is None or call is None:
             return updated
         whole = {**call.arguments, **updated} if self.hook.file.family == "crush" else updated

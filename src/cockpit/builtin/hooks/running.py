@@ -3,6 +3,7 @@
 Nothing here raises for a fault of the hook: it is in the answer.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -14,12 +15,12 @@ from pathlib import Path
 from typing import cast
 
 from cockpit.builtin.hooks import judging_models, posting
-from cockpit.builtin.hooks.telling import environment_of
-from cockpit.builtin.judging import judged
+from cockpit.builtin.hooks.telling import Scene, environment_of, scene_of
+from cockpit.builtin.judging import judged_line
 from cockpit.errors import CockpitError
 from cockpit.formats.hook_answers import Answer, failed, late, of_process, of_text
 from cockpit.formats.hooks import Hook
-from cockpit.plugin.context import Context
+from cockpit.plugin.context import Context, Processes
 from cockpit.plugin.tools import CommandLine
 from cockpit.protocol.messages import Json
 
@@ -36,7 +37,7 @@ async def run(
     """The answer of a hook to what it is told. `environment` is where a header's variables come from."""
     match hook.kind:
         case "command":
-            return await command(hook, told, context, variables)
+            return await command(hook, told, scene_of(context), context.workspace.processes, variables)
         case "http":
             return await posting.post(hook, told, environment)
         case "mcp_tool":
@@ -49,18 +50,20 @@ async def run(
             return Answer("deny", hook.action_text("reason") or "a hook forbids it")
 
 
-async def command(hook: Hook, told: Mapping[str, Json], context: Context, variables: str = "") -> Answer:
+async def command(
+    hook: Hook, told: Mapping[str, Json], scene: Scene, processes: Processes, variables: str = ""
+) -> Answer:
     """A process in the session's folder with `told` on its stdin; killed with all it started when its
     time is over. One whose line the policy blocks does not run."""
-    argv = argv_of(hook, context)
-    if said := await _blocked(hook, argv, context):
+    argv = argv_of(hook, scene.root)
+    if said := await asyncio.to_thread(blocked, hook, argv, scene):
         return late(said)
     try:
-        ended = await context.workspace.processes.run(
+        ended = await processes.run(
             argv,
             stdin=json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"),
             seconds=hook.seconds,
-            environment=environment_of(hook, context, variables),
+            environment=environment_of(hook, scene.root, variables),
             apart=True,
         )
     except CockpitError as error:
@@ -70,10 +73,10 @@ async def command(hook: Hook, told: Mapping[str, Json], context: Context, variab
     return of_process(hook.event, ended.code, ended.output, ended.errors)
 
 
-def argv_of(hook: Hook, context: Context, platform: str = sys.platform) -> tuple[str, ...]:
+def argv_of(hook: Hook, root: str, platform: str = sys.platform) -> tuple[str, ...]:
     """What is started: `args` without a shell, else the line in sh (`shell` says bash or powershell)."""
     line, args = hook.action_text("command"), hook.action.get("args")
-    variables = environment_of(hook, context)
+    variables = environment_of(hook, root)
     if isinstance(args, list):
         return tuple(_filled(str(word), variables) for word in (line, *args))
     shell = hook.action_text("shell") or ("powershell" if platform == "win32" else "sh")
@@ -88,12 +91,12 @@ def _filled(word: str, variables: Mapping[str, str]) -> str:
     return re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found[1], found[0]), word)
 
 
-async def _blocked(hook: Hook, argv: tuple[str, ...], context: Context) -> str:
-    """Why the policy does not let the line run, empty where it does."""
+def blocked(hook: Hook, argv: tuple[str, ...], scene: Scene) -> str:
+    """Why the policy does not let the line run, empty where it does. Reads the rules in force."""
     powershell = Path(argv[0]).stem.lower() in ("pwsh", "powershell")
     line = shlex.join(argv) if isinstance(hook.action.get("args"), list) else hook.action_text("command")
-    asked = CommandLine(line, "powershell" if powershell else "bash", context.session.root)
-    verdict = (await judged(asked, context)).verdict
+    asked = CommandLine(line, "powershell" if powershell else "bash", scene.root)
+    verdict = judged_line(asked, scene.root, scene.trusted, False).verdict
     return f"the policy blocks it: {verdict.reason}" if verdict.level == "deny" else ""
 
 

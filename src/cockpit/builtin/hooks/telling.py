@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from cockpit.formats.hooks import Hook
 from cockpit.formats.tool_names import Named, named
@@ -19,33 +20,54 @@ MODES: Mapping[Mode, str] = {
 }
 
 
-def tool_of(guarded: Guarded, context: Context) -> Tool | None:
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a hook is asked: what of the session matters to it. `agent` is a path, `main` or below it."""
+
+    session: str
+    root: str
+    mode: Mode
+    trusted: bool
+    tools: tuple[Tool, ...]
+    agent: str = "main"
+
+    @property
+    def is_main(self) -> bool:
+        return self.agent == "main"
+
+
+def scene_of(context: Context) -> Scene:
+    """The scene of a running session."""
+    one = context.session
+    return Scene(one.id, one.root, one.mode, one.trusted, one.toolbox.tools(), one.agent)
+
+
+def tool_of(guarded: Guarded, scene: Scene) -> Tool | None:
     """The tool of a call."""
-    return next((one for one in context.session.toolbox.tools() if one.name == guarded.tool), None)
+    return next((one for one in scene.tools if one.name == guarded.tool), None)
 
 
-def call_of(hook: Hook, guarded: Guarded, context: Context) -> Named | None:
+def call_of(hook: Hook, guarded: Guarded, scene: Scene) -> Named | None:
     """The call in the words of the hook's agent; None where there is none."""
     if guarded.call is None:
         return None
-    tool = tool_of(guarded, context)
+    tool = tool_of(guarded, scene)
     if tool is None:
         return Named(guarded.tool, (guarded.tool,), guarded.call.arguments)
-    return named(tool, guarded.call.arguments, context.session.root, hook.file.family)
+    return named(tool, guarded.call.arguments, scene.root, hook.file.family)
 
 
-def told(hook: Hook, guarded: Guarded, context: Context, call: Named | None) -> dict[str, Json]:
+def told(hook: Hook, guarded: Guarded, scene: Scene, call: Named | None) -> dict[str, Json]:
     """All that the hook reads on its stdin, or gets posted."""
-    session = context.session
     out: dict[str, Json] = {
-        "session_id": session.id,
+        "session_id": scene.session,
         "transcript_path": guarded.transcript,
-        "cwd": session.root,
-        "permission_mode": MODES[session.mode],
+        "cwd": scene.root,
+        "permission_mode": MODES[scene.mode],
         "hook_event_name": hook.event.name,
     }
-    if session.agent != "main":
-        out |= {"agent_id": session.agent, "agent_type": guarded.role}
+    if not scene.is_main:
+        out |= {"agent_id": scene.agent, "agent_type": guarded.role}
     if call is not None and guarded.call is not None:
         out |= {"tool_name": call.name, "tool_input": dict(call.arguments), "tool_use_id": guarded.call.id}
     return out | _of_event(hook.event.name, guarded, call)
@@ -102,10 +124,9 @@ def reason_of(guarded: Guarded) -> str:
     return "prompt_input_exit" if guarded.facts.get("reason") == "closed" else "other"
 
 
-def environment_of(hook: Hook, context: Context, variables: str = "") -> dict[str, str]:
+def environment_of(hook: Hook, root: str, variables: str = "") -> dict[str, str]:
     """What a command of a hook finds in its environment besides ours; `variables` is the file it may
     write `export NAME=value` into."""
-    root = context.session.root
     out = {"CLAUDE_PROJECT_DIR": root, "COCKPIT_PROJECT_DIR": root}
     if hook.file.root:
         out["CLAUDE_PLUGIN_ROOT"] = hook.file.root
