@@ -67,7 +67,7 @@ async def _going(
     """A new call, or the one that waits for the answer which this request brings."""
     if params.request_state is None:
         return await served.begin(name, arguments)
-    going = served.take_up(params.request_state, name, arguments)
+    going = served.parked.take(params.request_state, name, arguments)
     if going is None:
         raise MCPError(INVALID_PARAMS, "requestState is unknown, used, or of another call")
     response = (params.input_responses or {}).get(key_of(going.asked))
@@ -120,7 +120,9 @@ async def _ask(served: Served, ctx: Request, going: Going, asked: Asking) -> Inp
             raise _incapable(is_page)
         return None
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return InputRequiredResult(input_requests={key_of(asked): request}, request_state=served.park(going))
+        return InputRequiredResult(
+            input_requests={key_of(asked): request}, request_state=served.parked.put(going)
+        )
     params = request.params
     try:
         if params.mode == "url":

@@ -7,7 +7,7 @@ is parked under a token while its client asks, and taken up when the client come
 import asyncio
 import secrets
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -60,6 +60,44 @@ class Going:
                 return
 
 
+class Parked:
+    """Calls that wait for a person at their client. `late` is told of one whose client does not come back."""
+
+    def __init__(self, late: Callable[[Going], None]) -> None:
+        self._late = late
+        self._calls: dict[str, tuple[Going, asyncio.TimerHandle]] = {}
+
+    def put(self, going: Going) -> str:
+        """Keep a call; the token to take it up with, which nobody can guess."""
+        if len(self._calls) >= MOST_PARKED:
+            raise CockpitError("too many calls wait for a person already", "answer one of them first")
+        token = secrets.token_urlsafe(32)
+        timer = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, token)
+        self._calls[token] = going, timer
+        return token
+
+    def take(self, token: str, name: str, arguments: Mapping[str, Json]) -> Going | None:
+        """The call under `token`, if it is this very one: what a person saw is what goes on."""
+        found = self._calls.get(token)
+        if found is None or (found[0].name, dict(found[0].arguments)) != (name, dict(arguments)):
+            return None
+        del self._calls[token]
+        found[1].cancel()
+        return found[0]
+
+    def empty(self) -> list[Going]:
+        """All of them, which are kept no longer."""
+        found = list(self._calls.values())
+        self._calls.clear()
+        for _, timer in found:
+            timer.cancel()
+        return [going for going, _ in found]
+
+    def _expire(self, token: str) -> None:
+        going, _ = self._calls.pop(token)
+        self._late(going)
+
+
 class Served:
     """The session that clients share."""
 
@@ -69,14 +107,10 @@ class Served:
         self._opening: asyncio.Task[Channel] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._going: dict[str, Going] = {}
-        self._parked: dict[str, tuple[Going, asyncio.TimerHandle]] = {}
+        self.parked = Parked(self._late)
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._closed = False
-
-    @property
-    def root(self) -> str:
-        return self._root
 
     async def channel(self) -> Channel:
         """The session; opened by the first who wants it, so that a handshake waits for nothing."""
@@ -93,10 +127,8 @@ class Served:
 
     async def close(self) -> None:
         """End every call; the deck is the caller's to close."""
-        for going, timer in self._parked.values():
-            timer.cancel()
-            self._later(self.end(going))
-        self._parked.clear()
+        for going in self.parked.empty():
+            self.end_later(going)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._reading is not None:
             self._reading.cancel()
@@ -163,26 +195,7 @@ class Served:
         else:
             await channel.submit(Answer(_id(), ORIGIN, asked.id, "", "cancel"))
 
-    def park(self, going: Going) -> str:
-        """Keep a call that waits for its person; the token to take it up with, which nobody can guess."""
-        if len(self._parked) >= MOST_PARKED:
-            raise CockpitError("too many calls wait for a person already", "answer one of them first")
-        token = secrets.token_urlsafe(32)
-        loop = asyncio.get_running_loop()
-        self._parked[token] = going, loop.call_later(PARKED_SECONDS, self._expire, token)
-        return token
-
-    def take_up(self, token: str, name: str, arguments: Mapping[str, Json]) -> Going | None:
-        """The call parked under `token`, if it is this very one: what a person saw is what goes on."""
-        found = self._parked.get(token)
-        if found is None or (found[0].name, dict(found[0].arguments)) != (name, dict(arguments)):
-            return None
-        del self._parked[token]
-        found[1].cancel()
-        return found[0]
-
-    def _expire(self, token: str) -> None:
-        going, _ = self._parked.pop(token)
+    def _late(self, going: Going) -> None:
         if going.asked is not None:
             self._later(self.nobody(going.asked, LATE))
 

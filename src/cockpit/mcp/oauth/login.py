@@ -10,7 +10,7 @@ from cockpit import __version__
 from cockpit.mcp.oauth.callback import listening
 from cockpit.mcp.oauth.person import Person
 from cockpit.mcp.oauth.shelf import Kept, Shelf
-from cockpit.mcp.oauth.wanted import LoginFailed, wanted_of
+from cockpit.mcp.oauth.wanted import LoginFailed, keeps_secrets, wanted_of
 from cockpit.plugin.values import McpServer
 from cockpit.settings import keys
 
@@ -122,7 +122,7 @@ async def _revoke(kept: Kept) -> None:
     endpoint, token = kept.metadata.get("revocation_endpoint"), None
     for name in ("refresh_token", "access_token"):
         token = token or kept.tokens.get(name)
-    if not isinstance(endpoint, str) or not endpoint.startswith("https://") or not isinstance(token, str):
+    if not isinstance(endpoint, str) or not keeps_secrets(endpoint) or not isinstance(token, str):
         return
     body = {"token": token, "client_id": str(kept.client.get("client_id") or "")}
     try:

@@ -3,6 +3,7 @@ where one is there. The SDK's own flow does the discovery; imported late, as the
 
 import asyncio
 import time
+from contextlib import aclosing
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,13 +24,12 @@ from cockpit.mcp.oauth.callback import Answered, Callback, answer_in
 from cockpit.mcp.oauth.grants import Flow, token_request
 from cockpit.mcp.oauth.person import Person
 from cockpit.mcp.oauth.shelf import Kept, Shelf
-from cockpit.mcp.oauth.wanted import LoginFailed, LoginNeeded, Wanted
+from cockpit.mcp.oauth.wanted import LoginFailed, LoginNeeded, Wanted, keeps_secrets
 from cockpit.protocol.clean import clean
 from cockpit.protocol.messages import Json
 from cockpit.settings import keys
 
 PATIENCE = 300.0
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Storage:
@@ -160,14 +160,15 @@ class Login(OAuthClientProvider):
                 response = yield request
                 if response.status_code not in (401, 403):
                     return
-            flow = super()._auth_flow(request)
-            outgoing = await anext(flow)
-            while True:
-                self._check(outgoing, request)
-                response = yield outgoing
-                if outgoing is request and self._is_asked(response):
-                    await self._asked(response)
-                outgoing = await flow.asend(response)
+            # Closed in this task, which holds its lock.
+            async with aclosing(super()._auth_flow(request)) as flow:
+                outgoing = await anext(flow)
+                while True:
+                    self._check(outgoing, request)
+                    response = yield outgoing
+                    if outgoing is request and self._is_asked(response):
+                        await self._asked(response)
+                    outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
         except CockpitError as error:
@@ -196,13 +197,20 @@ class Login(OAuthClientProvider):
 
     def _check(self, outgoing: httpx2.Request, request: httpx2.Request) -> None:
         """Codes, secrets and tokens go over https, or stay on this machine."""
-        if outgoing is request or outgoing.method == "GET" or outgoing.url.scheme == "https":
+        if outgoing is request or outgoing.method == "GET":
             return
-        if outgoing.url.host not in LOOPBACK:
+        if self._is_given() and self.context.client_info is None:
+            # The SDK drops a client of another authorization server, and would register a new one.
             raise LoginFailed(
-                f"{self.name} wants its login sent without https to {outgoing.url.host}",
-                "nothing was sent; tell whoever runs the server",
+                f"{self.name} leads to another authorization server than {self.wanted.issuer}",
+                "nothing was sent; correct `oauth.issuer` if that server is right",
             )
+        if keeps_secrets(str(outgoing.url)):
+            return
+        raise LoginFailed(
+            f"{self.name} wants its login sent without https to {outgoing.url.host}",
+            "nothing was sent; tell whoever runs the server",
+        )
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self.wanted.grant == "code":

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from cockpit.errors import CockpitError
 from cockpit.protocol.messages import Json
@@ -11,6 +12,7 @@ Grant = Literal["code", "client_credentials", "jwt_bearer", "enterprise"]
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 GRANTS: tuple[Grant, ...] = get_args(Grant)
 METHODS: tuple[AuthMethod, ...] = get_args(AuthMethod)
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 NAMES = {
     "grant": "grant",
     "clientId": "client_id",
@@ -67,6 +69,12 @@ class Wanted:
         return (self.client_secret, self.private_key, self.assertion, self.idp_client_secret)
 
 
+def keeps_secrets(url: str) -> bool:
+    """Whether a secret may be sent to `url`: over https, or to this very machine."""
+    found = urlsplit(url)
+    return found.scheme == "https" or (found.scheme == "http" and found.hostname in LOOPBACK)
+
+
 def wanted_of(name: str, table: Mapping[str, Json]) -> Wanted:
     """The `oauth` table of the server `name`. Raises `LoginFailed`, naming the key that is wrong."""
     texts: dict[str, str] = {}
@@ -104,6 +112,8 @@ def _checked(name: str, wanted: Wanted) -> Wanted:
             needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
             needed["idpTokenEndpoint"] = wanted.idp_endpoint
             needed["idpClientId"] = wanted.idp_client_id
+            if wanted.idp_endpoint and not keeps_secrets(wanted.idp_endpoint):
+                raise _wrong(name, "idpTokenEndpoint", "an address with https")
     for key, value in needed.items():
         if not value:
             raise LoginFailed(f"MCP server {name}: `oauth.{key}` is missing", f"{wanted.grant} needs it")

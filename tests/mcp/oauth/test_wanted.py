@@ -1,0 +1,50 @@
+"""What an entry says about its login, and what is wrong with it."""
+
+import pytest
+
+from cockpit.mcp.oauth.wanted import LoginFailed, keeps_secrets, wanted_of
+from cockpit.protocol.messages import Json
+
+
+def test_an_entry_of_claude_is_read_as_it_stands() -> None:
+    table: dict[str, Json] = {"clientId": "abc", "callbackPort": 8080, "scopes": "read write"}
+    wanted = wanted_of("github", table)
+    assert (wanted.client_id, wanted.port, wanted.scopes) == ("abc", 8080, ("read", "write"))
+    assert wanted.grant == "code"
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"clientId": 3}, "oauth.clientId` must be a text"),
+        ({"callbackPort": "8080"}, "oauth.callbackPort` must be a port"),
+        ({"callbackPort": 70000}, "oauth.callbackPort` must be a port"),
+        ({"scopes": [1]}, "oauth.scopes` must be a list of texts"),
+        ({"grant": "password"}, "oauth.grant` must be one of code"),
+        ({"tokenEndpointAuthMethod": "magic"}, "must be one of none"),
+        ({"clientMetadataUrl": "http://a.example/c.json"}, "an address with https"),
+        ({"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}, "oauth.issuer` is missing"),
+        ({"grant": "client_credentials", "clientId": "a", "issuer": "i"}, "clientSecret` or `privateKey"),
+        ({"grant": "jwt_bearer", "clientId": "a", "issuer": "i"}, "assertion` or `assertionFile"),
+        (
+            {
+                "grant": "enterprise",
+                "clientId": "a",
+                "issuer": "i",
+                "assertion": "t",
+                "idpClientId": "c",
+                "idpTokenEndpoint": "http://idp.example/token",
+            },
+            "oauth.idpTokenEndpoint` must be an address with https",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(table: dict[str, Json], words: str) -> None:
+    with pytest.raises(LoginFailed) as failed:
+        wanted_of("github", table)
+    assert words in str(failed.value) and "MCP server github" in str(failed.value)
+
+
+def test_secrets_go_over_https_or_stay_on_the_machine() -> None:
+    assert keeps_secrets("https://a.example/token") and keeps_secrets("http://127.0.0.1:9/token")
+    assert not keeps_secrets("http://a.example/token") and not keeps_secrets("ftp://localhost/token")
