@@ -5,7 +5,7 @@ Knows no frontend and no wire format. Whatever happens, a turn that was started 
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from cockpit.core.agent import Agent
@@ -65,21 +65,27 @@ class Turn:
         return TurnFinished(reason, self.usage, seconds, limit, self.denied, message)
 
 
+Work = Callable[[Turn], Awaitable[TurnFinished]]
+
+
 def begin(agent: Agent) -> Turn:
     """A new turn of `agent`: fresh counters on a fresh guard."""
     agent.halt = ""
     return Turn(agent, LoopGuard(nudges_progress=not agent.is_planning and not _explores(agent)))
 
 
-async def run_turn(agent: Agent, op: str, origin: str, content: tuple[Block, ...]) -> TurnFinished:
+async def run_turn(
+    agent: Agent, op: str, origin: str, content: tuple[Block, ...], work: Work | None = None
+) -> TurnFinished:
     """Take a prompt to its end; the `TurnFinished` that is emitted is returned. Cancellation ends it
-    as `cancelled`, a full disk or a defect of ours as `error`, and each is raised again."""
+    as `cancelled`, a full disk or a defect of ours as `error`, and each is raised again. `work` does it in
+    place of the agent's own model."""
     turn = begin(agent)
     log = agent.host.log
     log.emit(TurnStarted(op, origin, content), agent.path)
     try:
         refusal = await _guard_prompt(turn, content)
-        ended = turn.finished("refusal", message=refusal) if refusal else await go_on(turn)
+        ended = turn.finished("refusal", message=refusal) if refusal else await (work or go_on)(turn)
         agent.halt = ""
     except BaseException as error:
         failed = isinstance(error, Exception)
@@ -195,7 +201,7 @@ async def _settle(turn: Turn, message: AssistantMessage) -> TurnFinished | None:
         return None
     if message.finish == "content_filter":
         return turn.finished("refusal", message="the provider's content filter ended the answer")
-    if agent.steers:
+    if agent.steers or await _hears_of_others(agent):
         return None
     points: tuple[Point, ...] = ("answer", "stop", "subagent_stop" if agent.depth else "stop")
     for point in dict.fromkeys(points):
@@ -241,6 +247,15 @@ async def _beginning(agent: Agent, task: str) -> tuple[str, ...]:
     if agent.depth:
         return (await ask_guards(agent, Guarded("subagent_start", task))).added
     return await agent.host.beginning() if agent.host.beginning is not None else ()
+
+
+async def _hears_of_others(agent: Agent) -> bool:
+    """Where nobody is there for a next turn, the end of what runs in the background is waited for."""
+    host = agent.host
+    if agent.depth or host.approvals.someone or host.crew is None:
+        return False
+    await host.crew.one_ends()
+    return bool(agent.notes)
 
 
 def _explores(agent: Agent) -> bool:

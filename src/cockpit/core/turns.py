@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cockpit.core.agent import Agent
 from cockpit.core.budget import Budget
 from cockpit.core.mentions import expanded
+from cockpit.core.subagents.addressed import addressed
 from cockpit.core.tool_calls import run_calls
 from cockpit.core.turn import begin, go_on, run_turn
 from cockpit.errors import CockpitError
@@ -126,7 +127,9 @@ class Turns:
         except asyncio.CancelledError:
             self._never_began(prompt)
             raise
-        await run_turn(self.main, prompt.op, prompt.origin, content)
+        spoken_to = addressed(self.main.agents.roles(), content)
+        work = spoken_to.work if spoken_to is not None else go_on
+        await run_turn(self.main, prompt.op, prompt.origin, content, work)
 
     def _drop(self, stopped: set[str]) -> None:
         kept = [prompt for prompt in self.waiting if prompt.op not in stopped]

@@ -37,7 +37,6 @@ def roles() -> tuple[Role, ...]:
                 "Does one task of several steps, with all tools",
                 GENERAL,
                 max_steps=60,
-                aliases=("general-purpose", "custom", "default", "worker", "tool_agent", "generalist"),
             ),
             Role(
                 "implement",
@@ -45,7 +44,6 @@ def roles() -> tuple[Role, ...]:
                 IMPLEMENT,
                 max_steps=100,
                 color="yellow",
-                aliases=("implementer", "coder", "code", "developer", "build", "engineer"),
             ),
             Role(
                 "write",
@@ -53,7 +51,6 @@ def roles() -> tuple[Role, ...]:
                 WRITE,
                 tools=(*LOOKING, *WRITING),
                 max_steps=40,
-                aliases=("writer", "docs", "documenter", "technical-writer"),
             ),
         )
     )

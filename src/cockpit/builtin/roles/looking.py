@@ -67,7 +67,6 @@ def roles() -> tuple[Role, ...]:
                 max_steps=40,
                 mode="plan",
                 explores=True,
-                aliases=("Explore", "explorer", "search", "finder", "codebase_investigator"),
             ),
             Role(
                 "research",
@@ -76,7 +75,6 @@ def roles() -> tuple[Role, ...]:
                 tools=(*LOOKING, "WebFetch", "WebSearch", "mcp__*"),
                 max_steps=60,
                 explores=True,
-                aliases=("researcher", "investigate", "investigator", "librarian"),
             ),
             Role(
                 "plan",
@@ -86,7 +84,6 @@ def roles() -> tuple[Role, ...]:
                 max_steps=40,
                 mode="plan",
                 explores=True,
-                aliases=("Plan", "planner", "architect", "design", "designer"),
             ),
             Role(
                 "review",
@@ -97,7 +94,6 @@ def roles() -> tuple[Role, ...]:
                 mode="plan",
                 explores=True,
                 color="cyan",
-                aliases=("reviewer", "code-reviewer", "code-review"),
             ),
             Role(
                 "critic",
@@ -107,7 +103,6 @@ def roles() -> tuple[Role, ...]:
                 max_steps=40,
                 mode="plan",
                 explores=True,
-                aliases=("criticise", "challenge", "devil"),
             ),
             Role(
                 "verify",
@@ -117,7 +112,6 @@ def roles() -> tuple[Role, ...]:
                 max_steps=60,
                 explores=True,
                 color="green",
-                aliases=("verifier", "tester", "test", "qa", "check"),
             ),
         )
     )

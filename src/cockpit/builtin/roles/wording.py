@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cockpit.formats.role_names import ALIASES
 from cockpit.plugin.agents import Role
 from cockpit.plugin.origin import Origin
 from cockpit.protocol.messages import Json
@@ -38,11 +39,12 @@ def ours(role: Role, file: str) -> Role:
     fields: dict[str, Json] = {
         "model": role.model or "inherit",
         "maxTurns": role.max_steps,
-        "aliases": list(role.aliases),
+        "aliases": list(ALIASES[role.name]),
     }
     if role.tools is not None:
         fields["tools"] = list(role.tools)
     if role.mode is not None:
         fields["permissionMode"] = role.mode
     origin = Origin(file, "built-in", {"description": role.description, **fields})
-    return replace(role, instructions=f"{role.instructions.strip()}\n\n{REPORT}", origin=origin)
+    instructions = f"{role.instructions.strip()}\n\n{REPORT}"
+    return replace(role, instructions=instructions, origin=origin, aliases=ALIASES[role.name])

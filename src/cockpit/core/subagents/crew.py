@@ -98,6 +98,17 @@ class Crew:
     def living(self) -> tuple[Member, ...]:
         return tuple(one for one in self.all() if not one.is_over)
 
+    async def one_ends(self) -> None:
+        """Until one of those in the background has ended; at once where there is none."""
+        waits = [asyncio.create_task(one.wait()) for one in self.living()]
+        try:
+            if waits:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
     def agents(self) -> tuple[Agent, ...]:
         """Those that live in this process, ended ones too: they may be told more."""
         return tuple(one.agent for one in self.all() if one.agent is not None)

@@ -7,6 +7,7 @@ from cockpit.core.catalog import Catalog
 from cockpit.core.router import TIERS, ModelUnknown, choose
 from cockpit.core.subagents.rights import unknown
 from cockpit.errors import CockpitError
+from cockpit.formats.role_names import ALIASES, meant
 from cockpit.formats.role_tools import FOREIGN
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Role
@@ -17,7 +18,7 @@ GENERAL = Role(
     "general",
     "Does one task and reports.",
     "Do the task you are given and report what you found.",
-    aliases=("general-purpose", "custom"),
+    aliases=ALIASES["general"],
 )
 
 
@@ -31,10 +32,8 @@ def find_role(catalog: Catalog, name: str) -> Role:
     """The role called `name`: exactly, by an alias, or in other letters. Raises `CockpitError`."""
     roles = roles_of(catalog)
     wanted = _plain(name or GENERAL.name)
-    for names in (lambda one: (one.name,), lambda one: one.aliases):
-        for role in roles:
-            if name in names(role):
-                return role
+    if (exact := called(roles, name)) is not None:
+        return exact
     for role in roles:
         if wanted in map(_plain, (role.name, *role.aliases)):
             return role
@@ -42,6 +41,13 @@ def find_role(catalog: Catalog, name: str) -> Role:
     near = difflib.get_close_matches(name, every, 3, 0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else f"roles: {', '.join(one.name for one in roles)}"
     raise CockpitError(f"there is no role called {name}", hint)
+
+
+def called(roles: tuple[Role, ...], name: str) -> Role | None:
+    """The role of exactly that name, or that goes by it: a project's `review` is the `reviewer` too."""
+    by_name = {one.name: one for one in roles}
+    by_alias = {alias: one for one in reversed(roles) for alias in one.aliases}
+    return by_name.get(name) or by_alias.get(name) or by_name.get(meant(name))
 
 
 def check_tools(role: Role, catalog: Catalog) -> None:
