@@ -7,6 +7,7 @@ import pytest
 from tests.support.decks import Driver, driving, script
 from tests.support.repositories import Repo
 
+from cockpit.core.context import collect
 from cockpit.core.isolating import isolate
 from cockpit.core.options import Options
 from cockpit.core.session import Session
@@ -229,7 +230,11 @@ async def test_its_session_root_and_surroundings_are_its_worktree(repo: Repo) ->
         assert view.trusted
         now = view.worktrees.now
         assert now is not None
-        assert (now.branch, now.origin) == ("cockpit/x-1-1", str(repo.folder))
+        assert (now.branch, now.origin, now.is_own) == ("cockpit/x-1-1", str(repo.folder), True)
+        said = (await collect(main, first_step=True)).suffix
+        assert f"Folder: {main.standing.root}" in said
+        assert "Git branch: cockpit/x-1-1" in said
+        assert f"the worktree x-1 of {repo.folder}, yours alone" in said
 
 
 async def test_a_session_below_the_top_stands_below_the_top(repo: Repo) -> None:

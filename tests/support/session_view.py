@@ -42,6 +42,18 @@ class Tools:
         return tuple(tool for tool in self.all if tool.deferred and query in tool.name + tool.description)
 
 
+class NoWorktrees:
+    """An agent that stands in the session's folder and stays there."""
+
+    now = None
+
+    async def enter(self, name: str, *, ref: str = "", create: bool = True, carry: bool = True) -> Any:
+        raise NotImplementedError("these tools enter no worktree")
+
+    async def leave(self, settling: Any = None) -> Any:
+        raise NotImplementedError("these tools leave no worktree")
+
+
 @dataclass
 class View:
     root: str
@@ -57,6 +69,10 @@ class View:
 
     called: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+
+    @property
+    def worktrees(self) -> "NoWorktrees":
+        return NoWorktrees()
 
     def emit(self, event: Any) -> None:
         self.emitted.append(event)

@@ -5,6 +5,7 @@ Trust, settings, rules and the transcript stay those of the session's own folder
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from cockpit.core.agent import Agent, Standing
@@ -21,13 +22,10 @@ class AgentWorktrees:
 
     @property
     def now(self) -> Stand | None:
-        standing = self._agent.standing
-        return said(standing) if standing is not None else None
-
-    @property
-    def is_own(self) -> bool:
-        agent = self._agent
-        return agent.standing is not None and agent.root != (agent.host.folder or agent.host.root)
+        agent, standing = self._agent, self._agent.standing
+        if standing is None:
+            return None
+        return replace(said(standing), is_own=agent.root != (agent.host.folder or agent.host.root))
 
     async def enter(self, name: str, *, ref: str = "", create: bool = True, carry: bool = True) -> Stand:
         """Raises `CockpitError`; the agent stands where it stood then."""

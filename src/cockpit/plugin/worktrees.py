@@ -8,7 +8,9 @@ from typing import Protocol
 @dataclass(frozen=True, slots=True)
 class Stand:
     """The worktree that an agent works in. `root` is its folder there, `top` that of the whole worktree,
-    `origin` the tree it was made from; `notes` say what it holds besides the commit."""
+    `origin` the tree it was made from; `notes` say what it holds besides the commit. `is_own`: it was made
+    for this agent alone, a subagent.
+    """
 
     name: str
     branch: str
@@ -16,6 +18,7 @@ class Stand:
     top: str
     origin: str
     notes: tuple[str, ...] = ()
+    is_own: bool = False
 
 
 class Worktrees(Protocol):
@@ -24,11 +27,6 @@ class Worktrees(Protocol):
     @property
     def now(self) -> Stand | None:
         """Where it stands; None for the session's own folder."""
-        ...
-
-    @property
-    def is_own(self) -> bool:
-        """Whether the worktree was made for this agent alone: a subagent's."""
         ...
 
     async def enter(self, name: str, *, ref: str = "", create: bool = True, carry: bool = True) -> Stand:

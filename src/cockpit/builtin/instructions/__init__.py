@@ -57,6 +57,15 @@ async def surroundings(context: Context) -> str:
     ]
     if branch:
         lines.append(f"Git branch: {branch}")
+    if (now := context.session.worktrees.now) is not None:
+        whose = (
+            "yours alone; what you do is committed when you end" if now.is_own else "left with leave_worktree"
+        )
+        lines.append(
+            f"This folder is the worktree {now.name} of {now.origin}, {whose}. Name files relative to it: "
+            f"paths in {now.origin} are refused."
+        )
+        lines += now.notes
     if not context.session.trusted:
         lines.append("The folder is not trusted: its instruction files and settings were not read.")
     return "\n".join(lines)
