@@ -39,8 +39,8 @@ Summarise for {{args}}:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "home"
+def person(tmp_path: Path) -> Path:
+    folder = tmp_path / "person"
     folder.mkdir()
     return folder
 
@@ -58,18 +58,18 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def commands(root: Path, home: Path, trusted: bool = True) -> dict[str, CommandFile]:
-    return {one.name: one for one in find(root, trusted, home) if isinstance(one, CommandFile)}
+def commands(root: Path, person: Path, trusted: bool = True) -> dict[str, CommandFile]:
+    return {one.name: one for one in find(root, trusted, person) if isinstance(one, CommandFile)}
 
 
-def refused(root: Path, home: Path) -> list[tuple[str, int, str]]:
-    found = (one.origin for one in find(root, True, home) if isinstance(one, Unloaded))
+def refused(root: Path, person: Path) -> list[tuple[str, int, str]]:
+    found = (one.origin for one in find(root, True, person) if isinstance(one, Unloaded))
     return [(fault.file, fault.line, fault.reason) for origin in found for fault in origin.refused]
 
 
-def test_a_claude_command_with_every_field(root: Path, home: Path) -> None:
+def test_a_claude_command_with_every_field(root: Path, person: Path) -> None:
     path = put(root / ".claude/commands/fix.md", CLAUDE)
-    one = commands(root, home)["fix"]
+    one = commands(root, person)["fix"]
     assert (one.description, one.hint, one.model, one.effort) == (
         "Fix an issue",
         "[issue] [priority]",
@@ -84,21 +84,21 @@ def test_a_claude_command_with_every_field(root: Path, home: Path) -> None:
     assert made.text == "Fix 12 with very high."
 
 
-def test_a_gemini_command_with_arguments_commands_and_files(root: Path, home: Path) -> None:
+def test_a_gemini_command_with_arguments_commands_and_files(root: Path, person: Path) -> None:
     put(root / ".gemini/commands/git/commit.toml", GEMINI)
-    one = commands(root, home)["git:commit"]
+    one = commands(root, person)["git:commit"]
     made = expand(one.template(), one.values("it's me", one.template(), {}))
     assert one.description == "Writes a commit message." and "Summarise for it's me:" in made.text
     assert made.commands == ("git diff --staged",) and made.files == ("docs/style.md",)
     assert expand("no place", one.values("x y", "no place", {})).text == "no place\n\n/git:commit x y"
 
 
-def test_an_opencode_command_counts_from_1_and_may_run_in_a_subagent(root: Path, home: Path) -> None:
+def test_an_opencode_command_counts_from_1_and_may_run_in_a_subagent(root: Path, person: Path) -> None:
     put(root / ".opencode/commands/a.md", "---\ndescription: d\nagent: reviewer\nmodel: x/y\n---\n$1 and $2")
     put(root / ".opencode/command/b.md", "---\nagent: build\nsubtask: true\n---\nb")
     put(root / ".opencode/commands/c.md", "---\nagent: reviewer\nsubtask: false\n---\nc")
-    put(home / ".config/opencode/commands/nested/d.md", "d")
-    found = commands(root, home)
+    put(person / ".config/opencode/commands/nested/d.md", "d")
+    found = commands(root, person)
     assert found["a"].fork and found["a"].role == "reviewer" and found["a"].model == "x/y"
     assert found["b"].fork and found["b"].role == "" and not found["c"].fork
     assert found["nested:d"].origin.layer == "user"
@@ -106,27 +106,28 @@ def test_an_opencode_command_counts_from_1_and_may_run_in_a_subagent(root: Path,
     assert expand(template, found["a"].values("one two three", template, {})).text == "one and two three"
 
 
-def test_commands_in_opencode_s_settings(root: Path, home: Path) -> None:
+def test_commands_in_opencode_s_settings(root: Path, person: Path) -> None:
     file = put(
         root / "opencode.jsonc",
         '{\n // mine\n "command": {\n  "test": {"template": "run $ARGUMENTS", "description": "Tests"},\n'
         '  "bad": {\n   "description": "no template"\n  },\n  "worse": 3,\n },\n}\n',
     )
-    found = commands(root, home)
+    found = commands(root, person)
     assert found["test"].template() == "run $ARGUMENTS" and found["test"].description == "Tests"
-    assert sorted(refused(root, home)) == [
+    assert sorted(refused(root, person)) == [
         (str(file), 5, "it has no `template`"),
         (str(file), 8, "it has no `template`"),
     ]
 
 
-def test_codex_prompts_and_crush_commands_take_words_by_name(root: Path, home: Path) -> None:
+def test_codex_prompts_and_crush_commands_take_words_by_name(root: Path, person: Path) -> None:
     put(
-        home / ".codex/prompts/draft.md", "---\ndescription: d\nargument-hint: FILE=\n---\n$FILE for $WHO, $1"
+        person / ".codex/prompts/draft.md",
+        "---\ndescription: d\nargument-hint: FILE=\n---\n$FILE for $WHO, $1",
     )
-    put(home / ".codex/prompts/deep/not.md", "codex reads no folders below")
+    put(person / ".codex/prompts/deep/not.md", "codex reads no folders below")
     put(root / ".crush/commands/ask.md", "Look at $PATH_NAME")
-    found = commands(root, home)
+    found = commands(root, person)
     assert set(found) == {"prompts:draft", "ask"}
     one = found["prompts:draft"]
     template = one.template()
@@ -137,43 +138,43 @@ def test_codex_prompts_and_crush_commands_take_words_by_name(root: Path, home: P
     assert expand("Look at $PATH_NAME", ask.values("src", "Look at $PATH_NAME", {})).text == "Look at src"
 
 
-def test_our_folder_goes_before_others_and_tells_what_it_hides(root: Path, home: Path) -> None:
+def test_our_folder_goes_before_others_and_tells_what_it_hides(root: Path, person: Path) -> None:
     hidden = [put(root / f"{folder}/x.md", folder) for folder in (".claude/commands", ".opencode/commands")]
     put(root / ".cockpit/commands/x.md", "ours")
-    mine = put(home / ".claude/commands/x.md", "mine")
-    put(home / ".claude/commands/team/y.md", "y")
-    found = [one for one in find(root, True, home) if isinstance(one, CommandFile) and one.name == "x"]
+    mine = put(person / ".claude/commands/x.md", "mine")
+    put(person / ".claude/commands/team/y.md", "y")
+    found = [one for one in find(root, True, person) if isinstance(one, CommandFile) and one.name == "x"]
     project, user = found
     assert project.template() == "ours" and project.origin.shadows == tuple(str(one) for one in hidden)
-    assert user.path == mine and commands(root, home)["team:y"].template() == "y"
+    assert user.path == mine and commands(root, person)["team:y"].template() == "y"
 
 
-def test_an_untrusted_folder_gives_only_the_user_s(root: Path, home: Path) -> None:
+def test_an_untrusted_folder_gives_only_the_user_s(root: Path, person: Path) -> None:
     put(root / ".claude/commands/x.md", "x")
     put(root / "opencode.json", '{"command": {"z": {"template": "z"}}}')
-    put(home / ".claude/commands/y.md", "y")
-    assert set(commands(root, home, trusted=False)) == {"y"}
+    put(person / ".claude/commands/y.md", "y")
+    assert set(commands(root, person, trusted=False)) == {"y"}
 
 
-def test_a_broken_one_of_each_says_file_line_and_what(root: Path, home: Path) -> None:
+def test_a_broken_one_of_each_says_file_line_and_what(root: Path, person: Path) -> None:
     toml = put(root / ".gemini/commands/a.toml", 'description = "d"\nprompt = """\n')
     none = put(root / ".gemini/commands/b.toml", 'description = "d"\n')
     kind = put(root / ".gemini/commands/c.toml", 'description = "d"\nprompt = 3\n')
     empty = put(root / ".claude/commands/d.md", "")
     (root / ".claude/commands/e.md").symlink_to(put(root.parent / "out.md", "outside"))
-    told = {(file, line) for file, line, _ in refused(root, home)}
+    told = {(file, line) for file, line, _ in refused(root, person)}
     link = str(root / ".claude/commands/e.md")
     assert told == {(str(toml), 2), (str(none), 0), (str(kind), 2), (str(empty), 0), (link, 0)}
 
 
 def test_a_file_without_a_head_is_a_whole_prompt_and_its_first_words_describe_it(
-    root: Path, home: Path
+    root: Path, person: Path
 ) -> None:
     put(root / ".claude/commands/plain.md", "# Title\n\nExplain the code.\n\nMore.")
     put(root / ".claude/commands/README.md", "no command")
-    one = commands(root, home)["plain"]
+    one = commands(root, person)["plain"]
     assert one.description == "Explain the code." and one.template().startswith("# Title")
-    assert set(commands(root, home)) == {"plain"}
+    assert set(commands(root, person)) == {"plain"}
 
 
 def test_a_bundle_s_commands_stand_under_its_name(tmp_path: Path) -> None:

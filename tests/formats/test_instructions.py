@@ -11,8 +11,8 @@ from cockpit.plugin.origin import Fault, Origin
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "home"
+def person(tmp_path: Path) -> Path:
+    folder = tmp_path / "person"
     folder.mkdir()
     return folder
 
@@ -30,17 +30,17 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def rows(root: Path, home: Path, trusted: bool = True) -> dict[str, Origin]:
-    return dict(found(root, trusted, home))
+def rows(root: Path, person: Path, trusted: bool = True) -> dict[str, Origin]:
+    return dict(found(root, trusted, person))
 
 
-def faults(root: Path, home: Path) -> list[Fault]:
-    return [fault for origin in rows(root, home).values() for fault in origin.refused]
+def faults(root: Path, person: Path) -> list[Fault]:
+    return [fault for origin in rows(root, person).values() for fault in origin.refused]
 
 
-def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Path, home: Path) -> None:
-    put(home / ".claude/CLAUDE.md", "mine")
-    put(home / ".claude/rules/style.md", "my style")
+def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Path, person: Path) -> None:
+    put(person / ".claude/CLAUDE.md", "mine")
+    put(person / ".claude/rules/style.md", "my style")
     put(root / "AGENTS.md", "the project's @docs/a.md")
     put(root / "docs/a.md", "a")
     hidden = put(root / "CLAUDE.md", "not read beside it")
@@ -48,7 +48,7 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
     put(root / ".claude/rules/deep/api.md", "---\npaths: src/**/*.{ts,tsx}, *.sql\n---\nrules for these")
     put(root / ".cockpit/rules/all.md", "for all")
     put(root / "part/AGENTS.md", "the part's")
-    listed = rows(root, home)
+    listed = rows(root, person)
     assert {name: one.layer for name, one in listed.items()} == {
         "~/.claude/CLAUDE.md": "user",
         "~/.claude/rules/style.md": "user",
@@ -65,85 +65,88 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
     assert not [one for one in listed.values() if one.refused]
 
 
-def test_an_untrusted_folder_gives_only_the_user_s(root: Path, home: Path) -> None:
-    put(home / ".config/AGENTS.md", "mine")
+def test_an_untrusted_folder_gives_only_the_user_s(root: Path, person: Path) -> None:
+    put(person / ".config/AGENTS.md", "mine")
     put(root / "AGENTS.md", "the project's")
     put(root / "part/AGENTS.md", "the part's")
-    assert list(rows(root, home, trusted=False)) == ["~/.config/AGENTS.md"]
+    assert list(rows(root, person, trusted=False)) == ["~/.config/AGENTS.md"]
 
 
-def test_a_missing_import_is_told_with_its_line(root: Path, home: Path) -> None:
+def test_a_missing_import_is_told_with_its_line(root: Path, person: Path) -> None:
     path = put(
         root / "AGENTS.md", "<!-- a comment\nof two lines -->\none\n\nsee @docs/gone.md and @someone\n"
     )
-    (fault,) = faults(root, home)
+    (fault,) = faults(root, person)
     assert (fault.file, fault.line) == (str(path), 5)
     assert "`@docs/gone.md` is not there" in fault.reason and "backticks" in fault.remedy
 
 
-def test_an_import_from_outside_is_told_and_not_read(root: Path, home: Path) -> None:
+def test_an_import_from_outside_is_told_and_not_read(root: Path, person: Path) -> None:
     put(root.parent / "secret.md", "secret words")
     put(root / "AGENTS.md", "one\n@../secret.md and @~/x.md\n")
-    assert "secret words" not in always(root, True, home)[0].text
-    assert [(one.line, "lies outside" in one.reason) for one in faults(root, home)] == [(2, True), (2, True)]
+    assert "secret words" not in always(root, True, person)[0].text
+    assert [(one.line, "lies outside" in one.reason) for one in faults(root, person)] == [
+        (2, True),
+        (2, True),
+    ]
 
 
-def test_a_fault_in_an_imported_file_names_that_file(root: Path, home: Path) -> None:
+def test_a_fault_in_an_imported_file_names_that_file(root: Path, person: Path) -> None:
     put(root / "AGENTS.md", "@docs/a.md")
     inner = put(root / "docs/a.md", "words\n@./gone.txt\n")
-    (fault,) = faults(root, home)
+    (fault,) = faults(root, person)
     assert (fault.file, fault.line) == (str(inner), 2)
 
 
-def test_imports_too_deep_and_files_too_long_are_told(root: Path, home: Path) -> None:
+def test_imports_too_deep_and_files_too_long_are_told(root: Path, person: Path) -> None:
     for at in range(8):
         put(root / f"{at}.md", f"level {at} @{at + 1}.md" if at < 7 else "the end")
     put(root / "AGENTS.md", "@0.md")
     put(root / "CLAUDE.local.md", "x" * (ONE + 1))
-    said = [one.reason for one in faults(root, home)]
+    said = [one.reason for one in faults(root, person)]
     assert any("more than 5 deep" in one for one in said) and any("cut after 24,000" in one for one in said)
 
 
-def test_files_are_bounded_together_and_the_rest_is_told(root: Path, home: Path) -> None:
+def test_files_are_bounded_together_and_the_rest_is_told(root: Path, person: Path) -> None:
     for at in range(4):
         put(root / f".claude/rules/{at}.md", "y" * 20_000)
-    told = always(root, True, home)
+    told = always(root, True, person)
     assert sum(len(one.text) for one in told) == ALL
-    assert any("together" in one.reason for one in faults(root, home))
+    assert any("together" in one.reason for one in faults(root, person))
 
 
-def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, home: Path) -> None:
+def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, person: Path) -> None:
     put(root.parent / "outside.md", "outside words")
     (root / "AGENTS.md").symlink_to(root.parent / "outside.md")
     if hasattr(os, "mkfifo"):
         os.mkfifo(root / "CLAUDE.local.md")
     put(root / "CLAUDE.md", "read in its place")
-    listed = rows(root, home)
+    listed = rows(root, person)
     assert "leads out of" in listed["AGENTS.md"].refused[0].reason
     assert "CLAUDE.local.md" not in listed or "no plain file" in listed["CLAUDE.local.md"].refused[0].reason
-    assert "outside words" not in "".join(one.text for one in always(root, True, home))
+    assert "outside words" not in "".join(one.text for one in always(root, True, person))
 
 
-def test_a_broken_rule_s_frontmatter_is_told_and_another_agent_s_field(root: Path, home: Path) -> None:
+def test_a_broken_rule_s_frontmatter_is_told_and_another_agent_s_field(root: Path, person: Path) -> None:
     broken = put(root / ".claude/rules/a.md", "---\npaths: ['*.py'\nwords\n")
     cursor = put(root / ".claude/rules/b.md", "---\ndescription: x\nglobs: '*.py'\n---\nwords")
-    told = {(one.file, one.line) for one in faults(root, home)}
+    told = {(one.file, one.line) for one in faults(root, person)}
     assert told == {(str(broken), 1), (str(cursor), 3)}
 
 
-def test_rules_wait_for_their_files_and_folders_for_theirs(root: Path, home: Path) -> None:
+def test_rules_wait_for_their_files_and_folders_for_theirs(root: Path, person: Path) -> None:
     put(root / ".claude/rules/py.md", "---\npaths:\n  - 'src/**/*.py'\n---\npython words")
-    put(home / ".claude/rules/md.md", "---\npaths: '*.md'\n---\nmy words")
+    put(person / ".claude/rules/md.md", "---\npaths: '*.md'\n---\nmy words")
     put(root / "src/AGENTS.md", "source words")
-    python = next(one for one in waiting(root, True, home) if one.name.endswith("py.md"))
-    mine = next(one for one in waiting(root, True, home) if one.name.endswith("md.md"))
+    python = next(one for one in waiting(root, True, person) if one.name.endswith("py.md"))
+    mine = next(one for one in waiting(root, True, person) if one.name.endswith("md.md"))
     assert python.concerns(str(root / "src/a/b.py")) and not python.concerns(str(root / "b.py"))
     assert mine.concerns(str(root / "docs/a.md")) and not mine.concerns(str(root.parent / "a.md"))
-    assert always(root, True, home) == ()
-    assert [one.text for one in nested(root, root / "src", home)] == ["source words"]
+    assert always(root, True, person) == ()
+    assert [one.text for one in nested(root, root / "src", person)] == ["source words"]
 
 
-def test_a_rule_of_a_folder_above_counts_from_that_folder(root: Path, home: Path) -> None:
+def test_a_rule_of_a_folder_above_counts_from_that_folder(root: Path, person: Path) -> None:
     put(root / ".claude/rules/web.md", "---\npaths: web/**\n---\nweb words")
-    (rule,) = waiting(root / "web", True, home)
+    (rule,) = waiting(root / "web", True, person)
     assert rule.concerns(str(root / "web/a.js")) and not rule.concerns(str(root / "web2/a.js"))

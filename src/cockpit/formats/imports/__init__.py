@@ -1,0 +1,1 @@
+"""The settings of other agents, read to what cockpit could take over. Writes nothing and copies no secret."""

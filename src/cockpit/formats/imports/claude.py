@@ -1,0 +1,98 @@
+"""Claude Code: `settings.json` of the user and the project, and `~/.claude.json` with its MCP servers.
+
+Its MCP servers, agents, commands and rules that tighten are read by cockpit where they are.
+"""
+
+from pathlib import Path
+from typing import cast, get_args
+
+from cockpit.formats.imports.documents import Doc
+from cockpit.formats.imports.gathering import Gathering
+from cockpit.formats.imports.values import Level
+
+AGENT = "claude"
+MODES = {
+    "default": "ask",
+    "manual": "ask",
+    "acceptEdits": "auto-edit",
+    "auto": "auto-edit",
+    "plan": "plan",
+    "dontAsk": "deny",
+    "bypassPermissions": "full",
+}
+OWN = "it speaks Anthropic's own protocol; choose a model of another provider with `cockpit connect`"
+# Read where they are, said once by name.
+IN_PLACE = {"hooks": "cockpit reads Claude's hooks where they are (`cockpit hooks list`)"}
+KNOWN = frozenset({"permissions", "model", "env", "hooks", "mcpServers", "$schema"})
+
+
+def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+    """Add what Claude Code's files say."""
+    _settings(gathering, home / ".claude/settings.json", "")
+    if trusted:
+        for name in ("settings.json", "settings.local.json"):
+            _settings(gathering, root / ".claude" / name, str(root))
+    if (doc := gathering.open(home / ".claude.json")) is not None:
+        _state(gathering, doc, str(root))
+
+
+def _settings(gathering: Gathering, path: Path, root: str) -> None:
+    doc = gathering.open(path, bool(root))
+    if doc is None:
+        return
+    for level in get_args(Level):
+        for at, text in enumerate(doc.rows("permissions", level)):
+            where = ("permissions", level, at)
+            gathering.rule(doc, where, cast("Level", level), str(text), root=root, in_place=True)
+    if mode := MODES.get(doc.text("permissions", "defaultMode")):
+        if root:
+            why = "a project's mode is not the person's; a stricter one may stand in .cockpit/settings.toml"
+            gathering.left(doc, ("permissions", "defaultMode"), "mode", mode, why)
+        else:
+            gathering.mode(doc, ("permissions", "defaultMode"), mode)
+    for folder in doc.rows("permissions", "additionalDirectories"):
+        why = "folders outside of the project are asked about when they are needed"
+        gathering.left(doc, ("permissions", "additionalDirectories"), "other", str(folder), why)
+    if model := doc.text("model"):
+        gathering.model(doc, ("model",), "anthropic", model, "models.default")
+    if doc.text("env", "ANTHROPIC_BASE_URL"):
+        gathering.left(doc, ("env", "ANTHROPIC_BASE_URL"), "provider", "ANTHROPIC_BASE_URL", OWN)
+    if doc.section("env"):
+        why = "variables for commands are not taken over: export them in your shell"
+        gathering.left(doc, ("env",), "other", "env", why)
+    for key, why in IN_PLACE.items():
+        if doc.at(key):
+            gathering.left(doc, (key,), "other", key, why)
+    for key in doc.table:
+        if key not in KNOWN:
+            gathering.left(doc, (key,), "other", key, "cockpit has no setting for it")
+
+
+def _state(gathering: Gathering, doc: Doc, root: str) -> None:
+    for name in doc.section("mcpServers"):
+        _server(gathering, doc, ("mcpServers", name), name)
+    for name in doc.section("projects", root, "mcpServers"):
+        _server(gathering, doc, ("projects", root, "mcpServers", name), name)
+    for at, text in enumerate(doc.rows("projects", root, "allowedTools")):
+        gathering.rule(doc, ("projects", root, "allowedTools", at), "allow", str(text), root=root)
+
+
+def _server(gathering: Gathering, doc: Doc, path: tuple[str, ...], name: str) -> None:
+    entry = doc.section(*path)
+    args = entry.get("args")
+    command = (doc.text(*path, "command"), *(map(str, args) if isinstance(args, list) else ()))
+    timeout = entry.get("timeout")
+    gathering.server(
+        doc,
+        path,
+        name,
+        type=doc.text(*path, "type"),
+        command=command if command[0] else (),
+        env=doc.section(*path, "env"),
+        url=doc.text(*path, "url"),
+        headers=doc.section(*path, "headers"),
+        oauth=doc.section(*path, "oauth"),
+        milliseconds=timeout if isinstance(timeout, int) else 0,
+        disabled=entry.get("disabled") is True,
+        in_place=True,
+    )

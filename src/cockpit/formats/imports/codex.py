@@ -1,0 +1,146 @@
+"""Codex: `~/.codex/config.toml` and a trusted project's `.codex/config.toml`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cockpit.formats.imports.documents import Doc
+from cockpit.formats.imports.gathering import Gathering
+from cockpit.protocol.messages import Json
+
+AGENT = "codex"
+TAKEN = frozenset(
+    {
+        "model",
+        "model_provider",
+        "model_providers",
+        "model_context_window",
+        "model_max_output_tokens",
+        "mcp_servers",
+        "approval_policy",
+        "sandbox_mode",
+        "review_model",
+    }
+)
+WHY = {
+    "projects": "trust is yours to give: cockpit asks for each folder",
+    "profiles": "cockpit has no profiles: name models by tiers, `cockpit config set models.tiers.fast ...`",
+    "notify": "a program that is told of a turn's end is a hook: .cockpit/hooks.json, `Stop`",
+    "hooks": "cockpit reads .codex/hooks.json where it is (`cockpit hooks list`)",
+    "sandbox_workspace_write": "the sandbox writes in the workspace and one scratch folder; docs/sandbox.md",
+    "shell_environment_policy": "commands get the environment without what looks like a secret",
+}
+RESPONSES = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"
+
+
+def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+    """Add what Codex' files say."""
+    if (doc := gathering.open(home / ".codex/config.toml")) is not None:
+        _config(gathering, doc)
+    if trusted and (doc := gathering.open(root / ".codex/config.toml", True)) is not None:
+        _config(gathering, doc)
+    if (rules := home / ".codex/rules").is_dir():
+        why = "its rules are a program (Starlark): write them as `Bash(git status *)`"
+        gathering.left(Doc(str(rules), {}), (), "rule", "rules", why)
+
+
+def _config(gathering: Gathering, doc: Doc) -> None:
+    for name in doc.section("model_providers"):
+        _provider(gathering, doc, name)
+    provider = doc.text("model_provider") or "openai"
+    if model := doc.text("model"):
+        gathering.model(doc, ("model",), provider, model, "models.default")
+    window, most = doc.at("model_context_window"), doc.at("model_max_output_tokens")
+    facts = {"window": window, "max_output": most}
+    gathering.prices(doc, ("model_context_window",), provider, doc.text("model"), facts)
+    for name in doc.section("mcp_servers"):
+        _server(gathering, doc, name)
+    _mode(gathering, doc)
+    for key in doc.table:
+        if key not in TAKEN:
+            gathering.left(doc, (key,), "other", key, WHY.get(key, "cockpit has no setting for it"))
+
+
+def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
+    path = ("model_providers", name)
+    headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
+    headers |= {key: f"${value}" for key, value in doc.section(*path, "env_http_headers").items()}
+    foreign = RESPONSES if doc.text(*path, "wire_api") == "responses" else ""
+    if doc.section(*path, "query_params"):
+        foreign = (
+            foreign or "it wants parameters in its address (`query_params`), which cockpit does not send"
+        )
+    gathering.provider(
+        doc,
+        path,
+        name,
+        url=doc.text(*path, "base_url"),
+        key=doc.text(*path, "experimental_bearer_token"),
+        key_env=doc.text(*path, "env_key"),
+        label=doc.text(*path, "name"),
+        headers=headers,
+        foreign=foreign,
+    )
+
+
+def _server(gathering: Gathering, doc: Doc, name: str) -> None:
+    path = ("mcp_servers", name)
+    env: dict[str, Json] = dict(doc.section(*path, "env"))
+    for one in doc.rows(*path, "env_vars"):
+        variable = one.get("name") if isinstance(one, dict) else one
+        if isinstance(variable, str):
+            env[variable] = f"${{{variable}}}"
+    headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
+    headers |= {key: f"${{{value}}}" for key, value in doc.section(*path, "env_http_headers").items()}
+    if token := doc.text(*path, "bearer_token_env_var"):
+        headers["Authorization"] = f"Bearer ${{{token}}}"
+    elif secret := doc.text(*path, "bearer_token"):
+        headers["Authorization"] = f"Bearer {secret}"
+    seconds = doc.at(*path, "tool_timeout_sec")
+    command = doc.text(*path, "command")
+    gathering.server(
+        doc,
+        path,
+        name,
+        command=(command, *map(str, doc.rows(*path, "args"))) if command else (),
+        env=env,
+        url=doc.text(*path, "url"),
+        headers=headers,
+        cwd=doc.text(*path, "cwd"),
+        milliseconds=1000 * seconds if isinstance(seconds, int | float) else 0,
+        disabled=doc.at(*path, "enabled") is False,
+    )
+    tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
+
+
+def tools(
+    gathering: Gathering, doc: Doc, path: tuple[str | int, ...], server: str, off: str, only: str
+) -> None:
+    """Tools of a server that are switched off, as rules that deny them."""
+    for at, tool in enumerate(doc.rows(*path, off)):
+        gathering.rule(doc, (*path, off, at), "deny", f"mcp__{server}__{tool}")
+    if doc.rows(*path, only):
+        why = f"only some tools of {server} are switched on: deny the others, as mcp__{server}__NAME"
+        gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
+
+
+def _mode(gathering: Gathering, doc: Doc) -> None:
+    """Codex' two settings as the mode that asks as often."""
+    approval: Json = doc.at("approval_policy")
+    sandbox = doc.text("sandbox_mode")
+    if isinstance(approval, Mapping):
+        gathering.left(
+            doc, ("approval_policy",), "mode", "approval_policy", "cockpit has rules for single tools"
+        )
+        return
+    if not approval and not sandbox:
+        return
+    path = ("approval_policy",) if approval else ("sandbox_mode",)
+    if doc.is_project:
+        gathering.left(doc, path, "mode", "approval_policy", "a project's mode is not the person's")
+        return
+    if approval == "never":
+        mode = {"danger-full-access": "full", "workspace-write": "auto-edit"}.get(sandbox, "deny")
+    else:
+        writes = sandbox in ("workspace-write", "danger-full-access") and approval != "untrusted"
+        mode = "auto-edit" if writes else "ask"
+    gathering.mode(doc, path, mode)

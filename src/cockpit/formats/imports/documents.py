@@ -1,0 +1,74 @@
+"""One settings file of another agent, TOML or JSON with comments: its table, and the line of each key."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from cockpit.formats import jsons
+from cockpit.plugin.origin import Fault
+from cockpit.protocol.messages import Json
+from cockpit.settings import plain, toml_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """One file: its table, and the line of a path of keys. `is_project`: it came with a folder, so that it
+    names no endpoint and no program for the person."""
+
+    file: str
+    table: Mapping[str, Json]
+    lines: Mapping[tuple[str | int, ...], int] = field(default_factory=dict)
+    located: jsons.Located | None = None
+    is_project: bool = False
+
+    def line(self, *path: str | int) -> int:
+        if self.located is not None:
+            return self.located.line(*path)
+        return next(
+            (self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), 0
+        )
+
+    def section(self, *path: str | int) -> Mapping[str, Json]:
+        """The table at `path`, empty where there is none."""
+        value = self.at(*path)
+        return value if isinstance(value, dict) else {}
+
+    def rows(self, *path: str | int) -> list[Json]:
+        value = self.at(*path)
+        return value if isinstance(value, list) else []
+
+    def text(self, *path: str | int) -> str:
+        value = self.at(*path)
+        return value.strip() if isinstance(value, str) else ""
+
+    def at(self, *path: str | int) -> Json:
+        value: Json = dict(self.table)
+        for step in path:
+            if isinstance(value, dict) and isinstance(step, str):
+                value = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                return None
+        return value
+
+
+def open_document(path: Path) -> Doc | Fault | None:
+    """The file at `path`, None where there is none; a fault where it cannot be read."""
+    try:
+        text = plain.read_text(path, encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return Fault(str(path), 0, f"it cannot be read: {error.strerror}", "look at the file")
+    if path.suffix != ".toml":
+        located = jsons.load(text, str(path))
+        return located.faults[0] if located.faults else Doc(str(path), located.table(), located=located)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = toml_lines.broken_line(error, text)
+        return Fault(str(path), line, f"this is no TOML: {error}", "mend the line")
+    return Doc(str(path), cast("Mapping[str, Json]", table), toml_lines.lines(text))

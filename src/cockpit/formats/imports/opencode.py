@@ -1,0 +1,247 @@
+"""opencode: `opencode.json` and `opencode.jsonc`, the user's and a trusted project's.
+
+Its files of agents and commands, and the commands in its settings, are read by cockpit where they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from cockpit.formats.imports.documents import Doc
+from cockpit.formats.imports.gathering import Gathering
+from cockpit.formats.imports.values import Level
+from cockpit.protocol.messages import Json
+from cockpit.settings import plain
+
+AGENT = "opencode"
+LARGEST = 200_000
+NAMES = ("opencode.json", "opencode.jsonc")
+LEVELS = ("allow", "ask", "deny")
+TOOLS = {
+    "bash": "Bash",
+    "edit": "Edit",
+    "write": "Write",
+    "patch": "Edit",
+    "read": "Read",
+    "glob": "Glob",
+    "grep": "Grep",
+    "list": "LS",
+    "webfetch": "WebFetch",
+    "websearch": "WebSearch",
+    "task": "Task",
+    "skill": "Skill",
+    "todowrite": "TodoWrite",
+    "todoread": "TodoRead",
+}
+OURS = {"allow": "full", "ask": "ask", "deny": "deny"}
+SPEAKS = ("", "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@openrouter/ai-sdk-provider")
+TAKEN = frozenset(
+    {
+        "$schema",
+        "model",
+        "small_model",
+        "provider",
+        "mcp",
+        "permission",
+        "tools",
+        "agent",
+        "agents",
+        "command",
+        "commands",
+    }
+)
+WHY = {
+    "instructions": "name these files in AGENTS.md, each as @path",
+    "plugin": "opencode's plugins are programs for opencode; `cockpit plugins` lists ours",
+    "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
+    "formatter": "a program that formats after an edit is a hook: .cockpit/hooks.json, `PostToolUse`",
+    "theme": "themes are TOML files in the folder `themes` beside your settings",
+    "keybinds": "keys stand in keys.toml beside your settings",
+}
+
+
+def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+    """Add what opencode's files say."""
+    for name in NAMES:
+        if (doc := gathering.open(home / ".config/opencode" / name)) is not None:
+            _config(gathering, doc, "")
+    for name in NAMES if trusted else ():
+        if (doc := gathering.open(root / name, True)) is not None:
+            _config(gathering, doc, str(root))
+
+
+def _config(gathering: Gathering, doc: Doc, root: str) -> None:
+    for name in doc.section("provider"):
+        _provider(gathering, doc, name)
+    for key, ours in (("model", "models.default"), ("small_model", "models.tiers.fast")):
+        provider, _, id = doc.text(key).partition("/")
+        gathering.model(doc, (key,), provider, id, ours)
+    for name in doc.section("mcp"):
+        _server(gathering, doc, name)
+    _permissions(gathering, doc, root)
+    for name in {**doc.section("agent"), **doc.section("agents")}:
+        _agent(gathering, doc, "agent" if name in doc.section("agent") else "agents", name, root)
+    for key in doc.table:
+        if key in ("command", "commands"):
+            gathering.left(
+                doc, (key,), "command", key, "cockpit reads them where they are (`cockpit commands list`)"
+            )
+        elif key not in TAKEN:
+            gathering.left(doc, (key,), "other", key, WHY.get(key, "cockpit has no setting for it"))
+
+
+def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
+    path = ("provider", name)
+    npm = doc.text(*path, "npm")
+    models = doc.section(*path, "models")
+    gathering.provider(
+        doc,
+        path,
+        name,
+        url=doc.text(*path, "options", "baseURL"),
+        key=doc.text(*path, "options", "apiKey"),
+        key_env=next((str(one) for one in doc.rows(*path, "env")), ""),
+        label=doc.text(*path, "name"),
+        default=next(iter(models), ""),
+        headers=doc.section(*path, "options", "headers"),
+        foreign="" if npm in SPEAKS else f"{npm} does not speak the OpenAI protocol",
+    )
+    for id in models:
+        here = (*path, "models", id)
+        facts = {
+            "window": doc.at(*here, "limit", "context"),
+            "max_output": doc.at(*here, "limit", "output"),
+            "input": doc.at(*here, "cost", "input"),
+            "output": doc.at(*here, "cost", "output"),
+            "cached": doc.at(*here, "cost", "cache_read"),
+            "images": doc.at(*here, "attachment"),
+            "thinks": doc.at(*here, "reasoning"),
+        }
+        gathering.prices(doc, here, name, id, facts)
+
+
+def _server(gathering: Gathering, doc: Doc, name: str) -> None:
+    path = ("mcp", name)
+    command = doc.at(*path, "command")
+    words = (
+        tuple(str(one) for one in command)
+        if isinstance(command, list)
+        else tuple(doc.text(*path, "command").split())
+    )
+    oauth = doc.section(*path, "oauth")
+    if not words and not doc.text(*path, "url") and set(doc.section(*path)) <= {"enabled"}:
+        gathering.left(doc, path, "mcp", name, "it only switches a server on or off that stands elsewhere")
+        return
+    notes = ("opencode's timeout is for the list of tools, cockpit's for a call: it was not copied",)
+    gathering.server(
+        doc,
+        path,
+        name,
+        command=words,
+        env=doc.section(*path, "environment"),
+        url=doc.text(*path, "url"),
+        headers=doc.section(*path, "headers"),
+        cwd=doc.text(*path, "cwd"),
+        disabled=doc.at(*path, "enabled") is False,
+        oauth=oauth,
+        notes=notes if doc.at(*path, "timeout") else (),
+    )
+
+
+def _permissions(gathering: Gathering, doc: Doc, root: str) -> None:
+    whole = doc.text("permission")
+    if whole in OURS:
+        if root:
+            gathering.left(doc, ("permission",), "mode", OURS[whole], "a project's mode is not the person's")
+        else:
+            gathering.mode(doc, ("permission",), OURS[whole])
+    for name, said in doc.section("permission").items():
+        _tool(gathering, doc, ("permission", name), name, said, root)
+    for name, said in doc.section("tools").items():
+        if said is False:
+            gathering.rule(doc, ("tools", name), "deny", tool_name(name, doc), root=root)
+
+
+def _tool(gathering: Gathering, doc: Doc, path: tuple[str, ...], name: str, said: Json, root: str) -> None:
+    """One tool's permissions. There the last rule that fits wins, here the strictest."""
+    if name == "*":
+        mode = OURS.get(str(said), "")
+        gathering.left(doc, path, "mode", mode or name, "say it as the mode: `cockpit config set mode ...`")
+        return
+    if name in ("external_directory", "doom_loop"):
+        gathering.left(doc, path, "rule", name, "cockpit asks about it by itself")
+        return
+    rules = list(said.items()) if isinstance(said, dict) else [("*", said)]
+    for at, (pattern, level) in enumerate(rules):
+        where = (*path, pattern) if isinstance(said, dict) else path
+        if level not in LEVELS:
+            gathering.left(
+                doc, where, "rule", f"{name} {pattern}", f"{level!r} is none of {', '.join(LEVELS)}"
+            )
+        elif pattern == "*" and level != "allow" and any(one == "allow" for _, one in rules[at + 1 :]):
+            if level == "deny":
+                why = "a deny holds over every allow here; write one for each that is to be denied"
+                gathering.left(doc, where, "rule", f"deny {tool_name(name, doc)}", why)
+        else:
+            text = rule_text(tool_name(name, doc), pattern)
+            gathering.rule(doc, where, cast("Level", level), text, root=root)
+
+
+def tool_name(name: str, doc: Doc) -> str:
+    """opencode's name of a tool as rules name it; `server_*` is all of an MCP server's."""
+    if name in TOOLS:
+        return TOOLS[name]
+    for server in doc.section("mcp"):
+        if name.startswith(f"{server}_"):
+            return f"mcp__{server}__{name.removeprefix(f'{server}_')}"
+        if name.rstrip("*") == server:
+            return f"mcp__{server}__*"
+    return name
+
+
+def rule_text(tool: str, pattern: str) -> str:
+    """A pattern as ours: `*` alone means every call, in a path it crosses folders."""
+    if pattern == "*":
+        return tool
+    pattern = re.sub(r"^\$HOME(?=/|$)", "~", pattern)
+    if tool in ("Edit", "Write", "Read"):
+        pattern = re.sub(r"(?<!\*)\*(?!\*)", "**", pattern)
+    return f"{tool}({pattern})"
+
+
+def _agent(gathering: Gathering, doc: Doc, key: str, name: str, root: str) -> None:
+    path = (key, name)
+    table = doc.section(*path)
+    if doc.at(*path, "disable") is True:
+        gathering.left(doc, path, "agent", name, "it is switched off")
+        return
+    if root:
+        why = f"it is the project's: move it to .opencode/agents/{name}.md, which cockpit reads too"
+        gathering.left(doc, path, "agent", name, why)
+        return
+    prompt = doc.text(*path, "prompt")
+    if (file := re.fullmatch(r"\{file:([^}]+)\}", prompt)) is not None:
+        path_of = Path(doc.file).parent / Path(file[1]).expanduser()
+        try:
+            prompt = plain.read_text(path_of, LARGEST)
+        except OSError as error:
+            why = f"its prompt {path_of} cannot be read: {error.strerror}"
+            gathering.left(doc, path, "agent", name, why)
+            return
+    if not prompt:
+        gathering.left(doc, path, "agent", name, "it changes an agent of opencode's own and has no prompt")
+        return
+    gathering.agent_file(doc, path, name, dict(_head(doc, path, table)), prompt)
+
+
+def _head(doc: Doc, path: tuple[str, ...], table: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    yield "description", doc.text(*path, "description") or f"from opencode: {path[-1]}"
+    provider, _, id = doc.text(*path, "model").partition("/")
+    yield "model", f"{provider}:{id}" if id else ""
+    steps = table.get("maxSteps") or table.get("steps")
+    yield "maxTurns", steps if isinstance(steps, int) else None
+    off = [tool_name(name, doc) for name, on in doc.section(*path, "tools").items() if on is False]
+    denied = doc.section(*path, "permission")
+    off += [tool_name(name, doc) for name, level in denied.items() if level == "deny"]
+    yield "disallowedTools", cast("Json", list(dict.fromkeys(off)))
