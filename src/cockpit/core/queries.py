@@ -19,7 +19,7 @@ from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
 from cockpit.plugin.hookspecs import HOOKS
 from cockpit.plugin.tools import Tool
-from cockpit.plugin.values import Command, Mention
+from cockpit.plugin.values import Command, Mention, Theme
 from cockpit.protocol.code import FileText, Navigate, Place, Problems, Servers, Symbols
 from cockpit.protocol.content import Diff
 from cockpit.protocol.events import ToolCallFinished
@@ -242,4 +242,5 @@ def _row(agent: Agent, entry: Entry) -> ListingRow:
     state = ""
     if isinstance(entry.value, Tool):
         state = "deferred" if entry.value.deferred else "sent"
-    return ListingRow(entry.name, description, entry.plugin, entry.layer, entry.shadows, state)
+    values = dict(entry.value.colours) if isinstance(entry.value, Theme) else {}
+    return ListingRow(entry.name, description, entry.plugin, entry.layer, entry.shadows, state, values)

@@ -231,7 +231,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ListingRow:
-    """One registered value; `shadows` names the layer it hides, or is empty."""
+    """One registered value; `shadows` names the layer it hides. `values` are a theme's colours."""
 
     name: str
     description: str
@@ -239,6 +239,7 @@ class ListingRow:
     layer: Literal["built-in", "plugin", "user", "project", "flags", "managed"]
     shadows: str = ""
     state: str = ""
+    values: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,9 @@ async def learn(desk: "Desk") -> None:
     link = desk.link
     assert link is not None
     await link.learn_commands()
+    listed = await link.ask(queries.Listing("themes"))
+    for problem in desk.use_themes_of_plugins(listed.rows if isinstance(listed, queries.ListingRows) else ()):
+        link.say("warning", problem)
     reply = await link.ask(queries.Settings())
     entry = link.state.entries[0] if link.state.entries else None
     if not isinstance(entry, Welcomed):

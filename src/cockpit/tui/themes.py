@@ -1,14 +1,20 @@
-"""Theme files: ours, packaged, and a person's own. A broken one is named and skipped."""
+"""Theme files: ours, packaged, and a person's own; and the themes of plugins. A broken one is named and
+skipped."""
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 import cockpit
 from cockpit import paths
+
+if TYPE_CHECKING:
+    from cockpit.protocol.queries import ListingRow
 
 DEFAULT = "cockpit-night"
 _FIELDS = frozenset(field.name for field in fields(Theme))
@@ -37,9 +43,29 @@ def load(path: Path) -> Theme:
     table.setdefault("name", path.stem)
     if unknown := sorted(set(table) - _FIELDS):
         raise ValueError(f"theme {path.name} has unknown keys: {', '.join(unknown)}")
+    return _made(path.name, table)
+
+
+def registered(rows: "Sequence[ListingRow]") -> tuple[list[Theme], list[str]]:
+    """The themes of plugins, from what `Listing("themes")` told, and what is wrong with the others. What
+    Textual's theme has no field for is one of cockpit's own colours."""
+    themes: list[Theme] = []
+    problems: list[str] = []
+    for row in rows:
+        top = {key: one for key, one in row.values.items() if key in _FIELDS and key != "variables"}
+        own = {key: one for key, one in row.values.items() if key not in _FIELDS}
+        try:
+            themes.append(_made(row.name, {**top, "name": row.name, "variables": own}))
+        except (ValueError, TypeError) as error:
+            problems.append(f"{error} (plugin {row.plugin})")
+    return themes, problems
+
+
+def _made(file: str, table: dict[str, Any]) -> Theme:
+    """The theme of a table. Raises ValueError, saying what is wrong with it."""
     if "primary" not in table:
-        raise ValueError(f'theme {path.name} lacks `primary`; add a line like primary = "#f2b45a"')
-    _check_colours(path.name, table)
+        raise ValueError(f'theme {file} lacks `primary`; add a line like primary = "#f2b45a"')
+    _check_colours(file, table)
     return Theme(**table)
 
 

@@ -1,0 +1,59 @@
+"""Themes that plugins register: they come with the session, behind the first paint."""
+
+from tests.support.cockpits import Replies, cockpit, seat, settled
+from tests.support.scenes import Scene
+
+from cockpit.protocol.queries import Listing, ListingRow, ListingRows, Query, Reply
+from cockpit.tui import themes
+
+SAND = {
+    "primary": "#aa7733",
+    "background": "#fff8e8",
+    "foreground": "#332211",
+    "dark": False,
+    "muted": "#998877",
+}
+
+
+def telling(*rows: ListingRow) -> Replies:
+    def reply(query: Query) -> Reply | None:
+        return ListingRows(rows) if query == Listing("themes") else None
+
+    return reply
+
+
+def row(name: str, **colours: str | bool) -> ListingRow:
+    return ListingRow(name, "", "sandy", "plugin", values=colours)
+
+
+def test_colours_that_textual_has_no_field_for_are_variables() -> None:
+    (theme,), problems = themes.registered((row("sand", **SAND),))
+    assert (theme.name, theme.primary, theme.dark, theme.variables) == (
+        "sand",
+        "#aa7733",
+        False,
+        {"muted": "#998877"},
+    )
+    assert not problems
+
+
+def test_a_broken_one_is_named_with_its_plugin_and_the_others_stay() -> None:
+    rows = (row("bare", background="#000000"), row("odd", primary="#12"), row("sand", **SAND))
+    found, problems = themes.registered(rows)
+    assert [theme.name for theme in found] == ["sand"]
+    assert [problem.count("sandy") for problem in problems] == [1, 1]
+    assert "bare lacks `primary`" in problems[0] and "no colour" in problems[1]
+
+
+async def test_the_one_that_was_asked_for_is_put_on_when_it_is_there() -> None:
+    app, _, _ = cockpit(Scene().start(), theme="sand", replies=telling(row("sand", **SAND)))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await settled(app, pilot)
+        assert app.theme == "sand" and app.palette is not None
+
+
+async def test_it_can_be_chosen_by_name() -> None:
+    async with seat(Scene().start(), replies=telling(row("sand", **SAND))) as one:
+        await one.type("/theme sand")
+        await one.press("enter")
+        assert one.app.theme == "sand"
