@@ -30,7 +30,7 @@ def script(folder: Path, *steps: Mapping[str, Json], **others: list[Mapping[str,
     return path
 
 
-def call(name: str, **arguments: Json) -> Mapping[str, Json]:
+def call(name: str, /, **arguments: Json) -> Mapping[str, Json]:
     return {"name": name, "arguments": arguments}
 
 
