@@ -2,8 +2,8 @@
 
 import pytest
 from tests.support.cockpits import seat
+from tests.support.pictures import Compare, picture
 from tests.support.scenes import EDIT, TESTS, Scene
-from tests.tui.test_snapshots import Compare, picture
 
 from cockpit.protocol import ops
 from cockpit.protocol.content import Diff
