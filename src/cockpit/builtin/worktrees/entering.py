@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from cockpit.builtin.worktrees.words import WORDS, titled
+from cockpit.plugin.arguments import schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, Done, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Done, Tool, ToolFailed
 from cockpit.plugin.worktrees import Stand
 from cockpit.protocol.messages import Json
 from cockpit.workspace.worktrees.ending import commit, discard
@@ -123,3 +125,40 @@ def theirs_leaving(arguments: Arguments) -> Arguments:
     elif cleanup is not None and "remove" not in given:
         given["remove"] = cleanup
     return given
+
+
+def enter_tool() -> Tool:
+    return Tool(
+        name="enter_worktree",
+        kind="edit",
+        description="Work in a git worktree of this repository: its own folder and branch, with what is "
+        "not committed yet. All tools work there until leave_worktree.",
+        parameters=schema(Enter),
+        capabilities=frozenset({"vcs.local", "fs.write"}),
+        run=typed(Enter, enter),
+        title=titled("enter worktree", "name"),
+        deferred=True,
+        aliases=(
+            Alias("EnterWorktree", reshape=theirs),
+            Alias("git_worktree_enter", reshape=theirs),
+        ),
+        keywords=WORDS,
+        seconds=600.0,
+    )
+
+
+def leave_tool() -> Tool:
+    return Tool(
+        name="leave_worktree",
+        kind="other",
+        description="Work in the session's own folder again. Work that is nowhere else needs a word: "
+        "keep, merge, or remove with discard.",
+        parameters=schema(Leave),
+        capabilities=frozenset({"vcs.local", "fs.write"}),
+        run=typed(Leave, leave),
+        title=titled("leave worktree"),
+        deferred=True,
+        aliases=(Alias("ExitWorktree", reshape=theirs_leaving),),
+        keywords=WORDS,
+        seconds=3600.0,
+    )

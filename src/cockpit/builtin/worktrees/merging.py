@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cockpit.builtin.changing import announce
-from cockpit.builtin.worktrees.words import merge_words
+from cockpit.builtin.worktrees.words import WORDS, merge_words, titled
 from cockpit.errors import CockpitError
-from cockpit.plugin.arguments import parse
+from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.changes import ChangeSet, DeleteFile, Edit, WriteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, Done, Part, Preview, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Done, Part, Preview, Tool, ToolFailed
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import FileChanged
 from cockpit.workspace.changes import diff_of
@@ -132,3 +132,24 @@ async def _removed(git: Git, seen: Repository, branch: str) -> str:
             await take_away(git.at(seen.origin), row)
             return f"{branch} is gone, and its worktree"
     return ""
+
+
+def tool() -> Tool:
+    return Tool(
+        name="merge_worktree",
+        kind="edit",
+        description="Bring the work of a worktree's branch (a subagent's, say) into the branch you work "
+        "on. It is tried beside: a conflict is listed and changes nothing. The tree must be clean.",
+        parameters=schema(MergeBack),
+        capabilities=frozenset({"vcs.local", "fs.write"}),
+        run=typed(MergeBack, run),
+        title=titled("merge", "branch"),
+        preview=preview,
+        deferred=True,
+        aliases=(
+            Alias("WorktreeMergeBack", (("source_branch", "branch"), ("target_branch", "target"))),
+            Alias("worktree_merge_back", (("source_branch", "branch"), ("target_branch", "target"))),
+        ),
+        keywords=(*WORDS, "merge"),
+        seconds=600.0,
+    )

@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
-from cockpit.builtin.worktrees.words import pruned_words
-from cockpit.plugin.arguments import parse
+from cockpit.builtin.worktrees.words import WORDS, pruned_words, titled
+from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, Done, Part, Preview
+from cockpit.plugin.tools import Alias, Arguments, Done, Part, Preview, Tool
 from cockpit.workspace.worktrees.pruning import HOURS, prune
 from cockpit.workspace.worktrees.running import opened
 
@@ -35,3 +35,20 @@ async def _pruned(wanted: Prune, context: Context, dry_run: bool) -> Done:
     git, seen = await opened(context.workspace.processes, context.workspace.root)
     found = await prune(git, seen, wanted.max_age_hours, dry_run, wanted.unmerged, wanted.name)
     return Done(pruned_words(found, dry_run), data=[asdict(one) for one in found])
+
+
+def tool() -> Tool:
+    return Tool(
+        name="prune_worktrees",
+        kind="delete",
+        description="Take away old worktrees whose work is merged, or that hold none.",
+        parameters=schema(Prune),
+        capabilities=frozenset({"vcs.local", "fs.delete"}),
+        run=typed(Prune, run),
+        title=titled("prune worktrees", "name"),
+        preview=preview,
+        deferred=True,
+        aliases=(Alias("worktree_prune"), Alias("WorktreePrune")),
+        keywords=(*WORDS, "clean"),
+        seconds=600.0,
+    )

@@ -1,10 +1,12 @@
 """Worktrees and merges in words, for models and people alike."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from cockpit.plugin.tools import Arguments
 from cockpit.workspace.worktrees.values import Merge, Pruned, Row
 
+WORDS = ("worktree", "branch", "isolate", "parallel", "git")
 SHOWN = 40
 STATES = {True: "would go", False: "stays"}
 
@@ -53,3 +55,12 @@ def pruned_words(found: Iterable[Pruned], dry_run: bool) -> str:
     words = STATES if dry_run else {True: "gone", False: "stays"}
     lines = [f"{words[one.gone]}: {one.name or one.branch} ({one.reason})" for one in found]
     return "\n".join(lines) or "there are no worktrees"
+
+
+def titled(verb: str, *names: str) -> Callable[[Arguments], str]:
+    """A tool's title: the verb and what of its arguments says the most."""
+
+    def title(arguments: Arguments) -> str:
+        return " ".join((verb, *(str(arguments[name]) for name in names if arguments.get(name))))
+
+    return title
