@@ -41,9 +41,9 @@ class _Bad(ValueError):
     """An entry that cannot be used; the message names the key and what it must be."""
 
 
-def read(file: Path, named_by: str = "") -> Read:
-    """Read `file`, which need not be there. `named_by` marks its servers as a project's: they then need a
-    person's yes. Blocking; raises nothing."""
+def read(file: Path, named_by: str = "", key: str = "") -> Read:
+    """Read `file`, which need not be there, or its table `key`. `named_by` marks its servers as a project's:
+    they then need a person's yes. Blocking; raises nothing."""
     try:
         content = plain.read_bytes(file)
     except (FileNotFoundError, IsADirectoryError):
@@ -55,6 +55,7 @@ def read(file: Path, named_by: str = "") -> Read:
         raw = json.loads(content)
     except (ValueError, RecursionError) as error:
         return Read((), (f"{file}: no JSON: {error}; its servers are left out",))
+    raw = raw.get(key) if key and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
         return Read((), (f"{file}: an object of servers by name is due; its servers are left out",))
     return _read(file, raw, named_by)
