@@ -41,7 +41,7 @@ def test_its_parts_are_registered_under_its_name(bundle: Path, root: Path) -> No
 
 
 async def test_its_hooks_run_with_its_folder(bundle: Path, root: Path) -> None:
-    script(root.parent, {"calls": [call("Read", file_path="a.txt")]}, {"text": "Done."})
+    script(root.parent, {"calls": [dict(call("Read", file_path="a.txt"))]}, {"text": "Done."})
     async with driving(root, options=Options(model="scripted:script", trust=True)) as driver:
         await driver.prompt("go")
         [result] = [one.result for one in driver.all(ToolCallFinished)]
@@ -53,7 +53,7 @@ def test_listings_tell_of_it(bundle: Path, root: Path) -> None:
     (bundle / "skills" / "broken" / "SKILL.md").write_text("---\nname: [\n---\nx", encoding="utf-8")
     rows = {row.name: row for row in rows_of("skills", str(root), True)}
     assert rows["tidy:lint"].layer == "plugin"
-    assert any(not row.loaded and "broken" in row.file for row in rows.values())
+    assert any(row.refused and "broken" in row.file for row in rows.values())
     assert [(row.layer, row.file) for row in rows_of("hooks", str(root), True)] == [
         ("plugin", str(bundle / "hooks" / "hooks.json"))
     ]

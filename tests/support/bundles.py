@@ -16,7 +16,8 @@ PARTS = {
         }
     ),
     "skills/lint/SKILL.md": "---\nname: lint\ndescription: Lints\n---\nRun ${CLAUDE_PLUGIN_ROOT}/bin/lint.\n",
-    "agents/checker.md": "---\nname: checker\ndescription: Checks\ntools: Read, Grep\n---\nCheck. See ${CLAUDE_PLUGIN_ROOT}.\n",
+    "agents/checker.md": "---\nname: checker\ndescription: Checks\ntools: Read, Grep\n---\n"
+    "Check. See ${CLAUDE_PLUGIN_ROOT}.\n",
     "commands/sweep.md": "---\ndescription: Sweep\nargument-hint: '[path]'\n---\nSweep $ARGUMENTS.\n",
     "commands/git/tag.md": "Tag it.\n",
     "hooks/hooks.json": json.dumps(
