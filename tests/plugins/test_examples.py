@@ -1,8 +1,10 @@
 """Each example plugin in a real session: what it brings is there, and does what its readme says."""
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from cockpit.protocol.queries import (
     PluginRows,
     Plugins,
 )
+from cockpit.tui import themes
 
 FULL = Options(model="scripted:script", mode="full", someone=False)
 TRUSTED = Options(model="scripted:script", trust=True)
@@ -260,3 +263,33 @@ async def test_renderer_shows_a_table_and_the_model_reads_the_text(
     (result,) = [one.result for one in driver.all(ToolCallFinished)]
     assert result.blocks == (Table(("name", "price"), (("tea", "3.5"), ("milk", "1")), "prices.tsv: 2 rows"),)
     assert "tea\t3.5" in result.text and driver.all(TurnFinished)
+
+
+async def test_theme_its_colours_reach_the_screen(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "theme_solarized")
+    script(project.parent, {"text": "hi"})
+    async with driving(project) as driver:
+        listed = await driver.channel.ask(Listing("themes"))
+    assert isinstance(listed, ListingRows)
+    found, problems = themes.registered([row for row in listed.rows if row.plugin == "theme_solarized"])
+    assert [(one.name, one.dark) for one in found] == [("solarized-dark", True), ("solarized-light", False)]
+    assert not problems
+
+
+async def test_mcp_server_is_started_and_its_tool_reads_a_database(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, home, "mcp_sqlite")
+    with closing(sqlite3.connect(project / "shop.db")) as made, made:
+        made.execute("CREATE TABLE goods (name TEXT, price REAL)")
+        made.execute("INSERT INTO goods VALUES ('tea', 3.5)")
+    query = call("mcp__sqlite__query", database="shop.db", sql="SELECT * FROM goods")
+    script(project.parent, {"calls": [query]}, {"text": "tea"})
+    async with driving(project, options=FULL) as driver:
+        await driver.prompt("what is sold?")
+        servers = await driver.channel.ask(Listing("mcp_servers"))
+    (result,) = [one.result for one in driver.all(ToolCallFinished)]
+    assert "tea\t3.5" in result.text
+    assert isinstance(servers, ListingRows) and "sqlite" in [row.name for row in servers.rows]

@@ -1,12 +1,18 @@
-"""The runner and its role are registered; how it runs is tested with a deck in tests/plugins."""
+"""The role is given to a program of one line."""
 
+import json
+import sys
 from pathlib import Path
 
-from cockpit.trial import Trial
+from cockpit.trial import Trial, calling
 
 PLUGIN = Path(__file__).parents[1]
 
 
-def test_a_runner_and_a_role_that_names_it(tmp_path: Path) -> None:
-    row = Trial(PLUGIN, tmp_path).plugin("program")
-    assert row["registers"] == ["roles: outside", "runners: program"]
+def test_what_the_program_prints_is_the_report(tmp_path: Path) -> None:
+    trial = Trial(PLUGIN, tmp_path)
+    shouts = [sys.executable, "-c", "import sys; print(sys.argv[-1].splitlines()[-1].upper())"]
+    trial.settings(f"[plugins.program]\ncommand = {json.dumps(shouts)}\n")
+    asked = calling(("delegate", {"role": "outside", "task": "count the cats"}))
+    (result,) = trial.results(trial.prompt("ask them", asked, flags=("--mode", "full")))
+    assert "COUNT THE CATS" in result
