@@ -236,6 +236,20 @@ async def test_installed_packages_are_linked(repo: Repo, processes: LocalProcess
     assert os.path.islink(Path(tree.path, "node_modules")) is ON_POSIX
 
 
+async def test_an_editable_install_is_said(repo: Repo, processes: LocalProcesses, tmp_path: Path) -> None:
+    """Real environments name the project in a `.pth`, or in a finder of setuptools."""
+    repo.write(".gitignore", ".venv/\n")
+    repo.commit("ignores")
+    packages = ".venv/lib/python3.11/site-packages"
+    repo.write(f"{packages}/__editable__.own-1.0.pth", f"{repo.folder}/src\n")
+    repo.write(f"{packages}/other.pth", f"import os\n{tmp_path}/elsewhere\n")
+    mapping = f"MAPPING: dict[str, str] = {{'part': '{repo.folder}/libs/part'}}\n"
+    repo.write(f"{packages}/__editable___part_1_0_finder.py", mapping)
+    tree = await made(processes, repo.folder)
+    (note,) = (one for one in tree.notes if "imports this project" in one)
+    assert note.endswith(f"PYTHONPATH={os.pathsep.join(('src', 'libs'))}")
+
+
 async def test_a_link_among_the_packages_is_not_followed(
     repo: Repo, processes: LocalProcesses, tmp_path: Path
 ) -> None:

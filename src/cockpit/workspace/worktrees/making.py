@@ -2,12 +2,14 @@
 and out of everybody's status. Nothing of the tree it is made from changes.
 """
 
+import asyncio
 import os
 import stat
 from dataclasses import replace
 
 from cockpit.errors import CockpitError
 from cockpit.workspace.children import whole
+from cockpit.workspace.worktrees.editable import sources
 from cockpit.workspace.worktrees.ending import discard
 from cockpit.workspace.worktrees.excluding import exclude
 from cockpit.workspace.worktrees.linking import link, relative
@@ -59,9 +61,15 @@ async def _filled(git: Git, seen: Repository, tree: Worktree, carry: bool) -> Wo
     if linked:
         named = listed([relative(one, tree.path) for one in linked])
         notes.append(f"links to the packages installed in {seen.origin}, read-only: {named}")
+    targets = tuple(one.target for one in linked)
+    if edited := await asyncio.to_thread(sources, seen.origin, targets):
+        notes.append(
+            f"the linked Python environment imports this project from {seen.origin}, not from here: run with "
+            f"PYTHONPATH={os.pathsep.join(edited)}"
+        )
     if _is_there(os.path.join(tree.path, ".gitmodules")):
         notes.append("submodules are empty in it")
-    return replace(tree, linked=tuple(one.target for one in linked), notes=tuple(notes))
+    return replace(tree, linked=targets, notes=tuple(notes))
 
 
 async def _added(git: Git, seen: Repository, name: str, folder: str, head: str) -> Worktree:
