@@ -62,8 +62,7 @@ async def permit(
     isolation = await agent.workspace.processes.isolation()
     held = isolation.level == "full"
     now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
-    verdict = await judge(judged, deciders, agent.all_rules(), now)
-    verdict = _confined(agent, judged, verdict)
+    verdict = await verdict_for(agent, judged, deciders, now)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, RISK_OF_AN_ASK, may_remember=False, person_only=True)
     preview = _profiled(preview, verdict, agent)
@@ -104,8 +103,11 @@ async def _guarded(agent: Agent, call: ToolCall, request: ApprovalRequested) -> 
     return passed.refusal or passed.halt
 
 
-def _confined(agent: Agent, judged: Judged, verdict: Verdict) -> Verdict:
-    """The verdict for an agent whose role means only some calls of this tool."""
+async def verdict_for(
+    agent: Agent, judged: Judged, deciders: tuple[Decider, ...], now: Circumstances
+) -> Verdict:
+    """The verdict on a call of `agent`; one that its role does not mean is denied, whatever allows it."""
+    verdict = await judge(judged, deciders, agent.all_rules(), now)
     asked = Asked(judged.tool, judged.preview, agent.root, verdict.parts)
     strays = agent.rights.strays(asked) if agent.rights is not None else ""
     return replace(verdict, level="deny", reason=strays) if strays and verdict.level != "deny" else verdict
