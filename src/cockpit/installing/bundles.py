@@ -76,6 +76,11 @@ def names() -> list[str]:
     return sorted(one.name for one in home.iterdir() if one.is_dir() and NAME.fullmatch(one.name))
 
 
+def source_of(name: str) -> str:
+    """What a person named when they installed it."""
+    return str(_json(installed.bundles() / name / NOTE).get("source") or "?")
+
+
 def remove(name: str) -> None:
     """Take an installed bundle away."""
     target = installed.bundles() / name

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from cockpit.core.catalog import Catalog, build
-from cockpit.plugin.discovery import load
-from cockpit.settings import files, trust
+from cockpit.cli.catalogs import catalog_of
+from cockpit.core.catalog import Catalog
 
 COMMANDS = {
     "list": "listing",
@@ -43,15 +42,6 @@ def main(argv: Sequence[str]) -> int:
     module = import_module(f"cockpit.cli.plugins.{COMMANDS[name]}")
     code: int = module.main(name, given)
     return code
-
-
-def catalog_of(root: str, trusted: bool | None = None) -> Catalog:
-    """What is registered for `root` now; `trusted` None: as the person has said."""
-    trusted = trust.is_trusted(root) is True if trusted is None else trusted
-    settings = files.load(root, trusted)
-    manager, found = load(settings.words("plugins.disabled"))
-    environment = files.environment(root, trusted)
-    return build(manager, found, root, settings, environment, trusted, lambda: None)
 
 
 def here() -> Catalog:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cockpit.cli.lines import said
 from cockpit.cli.plugins import here
 from cockpit.core.catalog import PluginState
+from cockpit.installing import bundles
 
 SLOW = 0.05
 """Seconds of loading and registering from which a plugin is named as slow."""
@@ -26,6 +27,8 @@ def main(name: str, argv: Sequence[str]) -> int:
         what = found.reason or ", ".join(name.partition(": ")[2] for name in one.registers) or "-"
         slow = f"  (slow: {slowest(one)})" if one.seconds >= SLOW else ""
         print(f"{found.name:{width}}  {found.state:8}  {one.seconds * 1000:6.1f} ms  {said(what)}{slow}")
+    for name in bundles.names():
+        print(f"{name:{width}}  bundle            from {said(bundles.source_of(name))}")
     for warning in catalog.warnings:
         print(f"! {said(warning)}")
     return 0
