@@ -2,7 +2,7 @@
 Work, asked about where a person must agree. Speaks no MCP; imports no SDK."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -44,7 +44,8 @@ class _Root:
     shown: tuple[PanelRow, ...] = ()
     has_begun: bool = False
     is_waiting: bool = False
-    is_joining: bool = False
+    is_looking: bool = False
+    is_new: bool = False
 
     def begin(self) -> None:
         self.has_begun = True
@@ -57,7 +58,8 @@ class Connecting:
 
     def __init__(self) -> None:
         self._roots: dict[Key, _Root] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.Task[None]] = set()
+        self._questions: dict[asyncio.Task[None], str] = {}
 
     def joined(self, root: str, trusted: bool, settings: Settings, catalog: Catalog) -> Catalog:
         """`catalog` with what its servers offer now. Servers that it names no more are ended."""
@@ -96,36 +98,48 @@ class Connecting:
             loop.call_later(BEGIN_AFTER, found.begin)
 
     def detach(self, session: str, keep: Key | None = None) -> None:
-        """The session is gone. Servers that nobody uses any more are ended."""
+        """The session is gone, and its questions with it. Servers that nobody uses any more are ended."""
+        for question in [task for task, asked in self._questions.items() if asked == session]:
+            question.cancel()
         for key, found in tuple(self._roots.items()):
             if found.sessions.pop(session, None) is not None and not found.sessions and key != keep:
                 del self._roots[key]
                 if found.servers is not None:
-                    self._keep(found.servers.close())
+                    end = asyncio.create_task(found.servers.close())
+                    self._ends.add(end)
+                    end.add_done_callback(self._ends.discard)
 
     async def close(self) -> None:
         """End all servers, within a few seconds."""
         roots, self._roots = tuple(self._roots.values()), {}
+        for question in tuple(self._questions):
+            question.cancel()
         ends = [one.servers.close() for one in roots if one.servers is not None]
-        await asyncio.gather(*ends, *self._tasks, return_exceptions=True)
+        await asyncio.gather(*ends, *self._ends, *self._questions, return_exceptions=True)
 
     def _heard(self, found: _Root, offer: bool) -> None:
         """A server is different. What many say at once is told once."""
         loop = asyncio.get_running_loop()
-        if offer and not found.is_joining:
-            found.is_joining = True
-            loop.call_soon(self._join, found)
+        found.is_new = found.is_new or offer
+        if not found.is_looking:
+            found.is_looking = True
+            loop.call_soon(self._look, found)
         if not found.is_waiting:
             found.is_waiting = True
             loop.call_later(REST, self._tell, found)
 
-    def _join(self, found: _Root) -> None:
-        found.is_joining = False
+    def _look(self, found: _Root) -> None:
+        """What is offered now comes into the catalogs; what a person should know is said."""
+        found.is_looking = False
         if found.servers is None:
             return
-        catalog = _with(found.base, found.servers)
-        for session in found.sessions.values():
-            _take(session, catalog)
+        if found.is_new:
+            found.is_new = False
+            catalog = _with(found.base, found.servers)
+            for session in found.sessions.values():
+                _take(session, catalog)
+        for row in found.servers.rows():
+            self._speak(found, row)
 
     def _tell(self, found: _Root) -> None:
         found.is_waiting = False
@@ -135,8 +149,6 @@ class Connecting:
             found.shown = shown
             for session in found.sessions.values():
                 session.host.log.emit(PanelChanged(PLUGIN, shown))
-        for row in rows:
-            self._speak(found, row)
 
     def _speak(self, found: _Root, row: ConnectionRow) -> None:
         """What a person should know of a server, once."""
@@ -146,14 +158,11 @@ class Connecting:
             found.told.add(said)
             asked = [one for one in found.sessions.values() if one.host.approvals.someone]
             if row.state == "needs approval" and asked and found.servers is not None:
-                self._keep(_ask(asked[0], found.servers, row))
+                asking = asyncio.create_task(_ask(asked[0], found.servers, row))
+                self._questions[asking] = asked[0].host.session
+                asking.add_done_callback(lambda task: self._questions.pop(task, None))
             else:
                 _warn(found.sessions.values(), said, _remedy(row))
-
-    def _keep(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def prepare(catalog: Catalog) -> None:

@@ -164,6 +164,7 @@ class Life:
             starts += 1
             if starts >= STARTS:
                 return self._end("failed", McpFailed(f"it ended {starts} times in a row: {fault}"))
+            self._settled.clear()
             self._say("starting", f"it is started again: {fault}")
             Log(self.log).say("cockpit", f"it ended and is started again in {wait:g} s: {fault}")
             await asyncio.sleep(wait)

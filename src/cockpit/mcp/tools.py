@@ -161,9 +161,10 @@ async def _values(
 ) -> Mapping[str, str]:
     """The arguments of a prompt: `name=value` or in their order; the rest of the words are the last one's.
     What is missing is asked for. Raises `McpFailed`."""
-    values = _written(wanted, invoked.text) | {
-        name: str(value) for name, value in invoked.arguments.items() if value is not None
-    }
+    given = {one.name: invoked.arguments.get(one.name) for one in wanted}
+    # A screen sends the words behind the name as an argument, too.
+    named = {name: str(one) for name, one in given.items() if one is not None and one != invoked.text}
+    values = _written(wanted, invoked.text) | named
     missing = tuple(one for one in wanted if one.required and not values.get(one.name))
     if not missing:
         return values

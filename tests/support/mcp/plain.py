@@ -56,6 +56,7 @@ def call(id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
         case "die":
             os._exit(3)
         case "hang":
+            Path(f"{more}.began").write_text("began", encoding="utf-8") if more else None
             while id not in CANCELLED:
                 time.sleep(0.01)
             Path(more).write_text("cancelled", encoding="utf-8") if more else None
