@@ -28,8 +28,8 @@ GREETING = {
 
 @dataclass
 class Authority:
-    """Both servers, and what they saw. `elsewhere` is told as the token endpoint, `needs` as a scope that
-    the server wants on top; a call of `slow` is answered when `gate` opens, `refusal` as why nobody may log in."""
+    """Both servers, and what they saw. `elsewhere` is told as the token endpoint, `needs` is a scope that
+    the server wants on top, `refusal` why nobody may log in. A call of `slow` waits for `gate`."""
 
     base: str = ""
     is_open: bool = False

@@ -34,17 +34,19 @@ async def serve_stdio(deck: Deck, root: str, exposed: Exposed) -> None:
     """Serve the one client at stdin and stdout until it closes them, or until a signal."""
     from mcp.server.stdio import stdio_server
 
+    from cockpit.mcp_serve.pipes import Lines, own_stdin
     from cockpit.mcp_serve.server import server_of
 
     served = Served(deck, root)
     server = server_of(served, exposed)
 
     async def run() -> None:
-        async with stdio_server() as (reading, writing):
-            # Opened beside the handshake, which does not wait for it.
-            opening = asyncio.create_task(served.channel())
-            opening.add_done_callback(_looked_at)
-            await server.run(reading, writing, server.create_initialization_options())
+        with own_stdin() as pipe:
+            async with stdio_server(Lines(pipe)) as (reading, writing):
+                # Opened beside the handshake, which does not wait for it.
+                opening = asyncio.create_task(served.channel())
+                opening.add_done_callback(_looked_at)
+                await server.run(reading, writing, server.create_initialization_options())
 
     await _until_signal(run, served)
 

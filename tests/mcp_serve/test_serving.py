@@ -1,0 +1,252 @@
+"""Our tools for other programs: only what looks, unless a person says otherwise, and judged even then."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult, ElicitRequestFormParams, TextContent
+from tests.support.decks import distribution
+from tests.support.serving import ALLOW, ERAS, REJECT, Answer, Era, Person, says, serving
+
+from cockpit.cli.mcp_serve import _mode
+from cockpit.core.options import Options
+from cockpit.core.session import Session
+from cockpit.mcp_serve.served import ORIGIN, Served
+from cockpit.protocol.events import ApprovalResolved
+
+EDIT = {"path": "a.py", "old": "one", "new": "eins"}
+WAITING = """
+import asyncio
+from cockpit.plugin import hookimpl
+from cockpit.plugin.tools import Done, Tool
+
+RUNNING = asyncio.Event()
+ENDED = []
+
+async def wait(arguments, context):
+    context.running().progress("begun")
+    RUNNING.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        ENDED.append(context.running().call.id)
+
+async def quick(arguments, context):
+    return Done("done")
+
+@hookimpl
+def register_tools(register, scope):
+    for name, run in (("wait", wait), ("quick", quick)):
+        nothing = {"type": "object", "properties": {}}
+        register(Tool(name, "read", "waits", nothing, frozenset({"fs.read"}), run, lambda given: "wait"))
+"""
+
+
+def waiting() -> Any:
+    """The plugin as it was loaded, with its signals as new."""
+    plugin: Any = sys.modules["waiting_plugin"]
+    plugin.RUNNING, plugin.ENDED = asyncio.Event(), []
+    return plugin
+
+
+@pytest.fixture
+def project(root: Path) -> Path:
+    (root / "a.py").write_text("one = 1\n", encoding="utf-8")
+    return root
+
+
+def text(result: CallToolResult) -> str:
+    assert isinstance(result.content[0], TextContent)
+    return result.content[0].text
+
+
+async def resolutions(served: Served) -> list[str]:
+    """Who answered what was asked."""
+    channel = await served.channel()
+    assert isinstance(channel, Session)
+    return [one.event.by for one in channel.host.log.durable() if isinstance(one.event, ApprovalResolved)]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_tool_that_writes_is_not_there(project: Path, era: Era) -> None:
+    async with serving(project, era) as (client, _):
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"read", "search", "symbols", "definition"} <= names
+        assert not names & {"edit", "write", "delete", "shell", "apply_patch", "ask_user", "todo"}
+        with pytest.raises(MCPError, match="Unknown tool: edit"):
+            await client.call_tool("edit", dict(EDIT))
+    assert (project / "a.py").read_text() == "one = 1\n"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_is_offered_says_truly_that_it_only_reads(project: Path, era: Era) -> None:
+    async with serving(project, era, ("default", "edit", "shell")) as (client, _):
+        tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+    assert tools["read"] is not None and tools["read"].read_only_hint and not tools["read"].destructive_hint
+    assert tools["edit"] is not None and not tools["edit"].read_only_hint and tools["edit"].destructive_hint
+    assert tools["shell"] is not None and tools["shell"].open_world_hint
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_call_brings_what_the_tool_brings(project: Path, era: Era) -> None:
+    async with serving(project, era) as (client, _):
+        result = await client.call_tool("read", {"path": "a.py"})
+        assert text(result) == "1\tone = 1" and not result.is_error
+        wrong = await client.call_tool("read", {"path": 3})
+        assert wrong.is_error and "path" in text(wrong)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_an_exposed_tool_asks_the_person_at_the_client(project: Path, era: Era) -> None:
+    person = Person(says("accept", **ALLOW))
+    async with serving(project, era, ("edit",), person) as (client, _):
+        result = await client.call_tool("edit", dict(EDIT))
+    assert not result.is_error, text(result)
+    assert (project / "a.py").read_text() == "eins = 1\n"
+    (asked,) = person.asked
+    # They see what they agree to, with the change itself.
+    assert "a.py" in asked.message and "-one = 1" in asked.message and "+eins = 1" in asked.message
+    assert isinstance(asked, ElicitRequestFormParams)
+    assert asked.requested_schema["properties"]["decision"]["default"] == "reject"
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "answer",
+    [says("accept", **REJECT), says("accept"), says("decline"), says("cancel"), says("decline", **ALLOW)],
+)
+async def test_whatever_is_no_plain_yes_is_a_no(project: Path, era: Era, answer: Answer) -> None:
+    async with serving(project, era, ("edit",), Person(answer)) as (client, served):
+        result = await client.call_tool("edit", dict(EDIT))
+        resolved = await resolutions(served)
+    assert result.is_error and "rejected" in text(result)
+    assert (project / "a.py").read_text() == "one = 1\n"
+    assert resolved == ["person"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_that_cannot_ask_gets_a_denial_that_says_so(project: Path, era: Era) -> None:
+    async with serving(project, era, ("edit",)) as (client, served):
+        result = await client.call_tool("edit", dict(EDIT))
+        resolved = await resolutions(served)
+    assert result.is_error and "nobody is there to ask" in text(result)
+    assert result.meta is not None and result.meta["cockpit/outcome"] == "denied"
+    # The record does not claim a person.
+    assert resolved == ["nobody"]
+
+
+async def test_an_answer_counts_for_this_call_alone(project: Path) -> None:
+    person = Person(says("accept", **ALLOW))
+    async with serving(project, "auto", ("edit",), person) as (client, _):
+        await client.call_tool("edit", dict(EDIT))
+        await client.call_tool("edit", {**EDIT, "old": "eins", "new": "uno"})
+    assert len(person.asked) == 2
+
+
+async def test_what_a_person_saw_cannot_be_exchanged_for_another_call(project: Path) -> None:
+    async with serving(project, "auto", ("edit",), Person(says("accept", **ALLOW))) as (client, _):
+        first = await client.session.call_tool("edit", dict(EDIT), allow_input_required=True)
+        token = getattr(first, "request_state", None)
+        assert isinstance(token, str)
+        for name, arguments, state in (
+            ("edit", {**EDIT, "new": "zwei"}, token),
+            ("read", dict(EDIT), token),
+            ("edit", dict(EDIT), token[:-2] + "xx"),
+        ):
+            with pytest.raises(MCPError):
+                await client.session.call_tool(name, arguments, request_state=state)
+    assert (project / "a.py").read_text() == "one = 1\n"
+
+
+async def test_paths_outside_and_secrets_are_judged_and_redacted_as_ever(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "cn-4f7Qm2Zx9Lw8Kt3Vb6")
+    (project / "log.txt").write_text("the key is cn-4f7Qm2Zx9Lw8Kt3Vb6\n", encoding="utf-8")
+    async with serving(project) as (client, _):
+        outside = await client.call_tool("read", {"path": str(Path(os.sep, "etc", "passwd"))})
+        assert outside.is_error and "outside" in text(outside)
+        assert text(await client.call_tool("read", {"path": "log.txt"})).endswith("[redacted SHOP_API_KEY]")
+        told = await client.read_resource("cockpit://file/log.txt")
+        assert "[redacted SHOP_API_KEY]" in told.model_dump_json()
+
+
+async def test_nothing_of_an_untrusted_folder_is_read_on_its_own(project: Path) -> None:
+    (project / ".cockpit").mkdir()
+    (project / ".cockpit" / "settings.toml").write_text('[permissions]\nallow = ["Edit(*)"]\n')
+    async with serving(project, "auto", ("default", "edit"), trusted=False) as (client, _):
+        assert (await client.call_tool("edit", dict(EDIT))).is_error
+    assert (project / "a.py").read_text() == "one = 1\n"
+
+
+def test_the_mode_is_never_looser_than_ask() -> None:
+    assert [_mode(mode) for mode in ("full", "auto-edit", "ask", "plan", "deny", "")] == [
+        "ask",
+        "ask",
+        "ask",
+        "plan",
+        "deny",
+        "ask",
+    ]
+
+
+async def test_a_rule_of_the_person_allows_without_asking(project: Path) -> None:
+    options = Options(origin=ORIGIN, mode="ask", allow=("Edit(a.py)",))
+    async with serving(project, "auto", ("edit",), options=options) as (client, _):
+        assert not (await client.call_tool("edit", dict(EDIT))).is_error
+    assert (project / "a.py").read_text() == "eins = 1\n"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_that_gives_up_ends_its_own_call_and_no_other(
+    project: Path, plugins: Path, era: Era
+) -> None:
+    distribution(plugins, "waiting", WAITING)
+    async with serving(project, era, ("wait", "quick")) as (client, _):
+        await client.list_tools()
+        plugin = waiting()
+        first = asyncio.create_task(client.call_tool("wait"))
+        await plugin.RUNNING.wait()
+        plugin.RUNNING.clear()
+        second = asyncio.create_task(client.call_tool("wait"))
+        await plugin.RUNNING.wait()
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        async with asyncio.timeout(20):
+            while not plugin.ENDED:
+                assert text(await client.call_tool("quick")) == "done"
+        assert len(plugin.ENDED) == 1 and not second.done()
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_reaches_the_client(project: Path, plugins: Path, era: Era) -> None:
+    distribution(plugins, "waiting", WAITING)
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        heard.put_nowait(message)
+
+    async with serving(project, era, ("wait",)) as (client, _):
+        await client.list_tools()
+        waiting()
+        call = asyncio.create_task(client.call_tool("wait", progress_callback=told))
+        async with asyncio.timeout(20):
+            assert await heard.get() == "begun"
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+
+
+async def test_every_call_stands_in_the_audit(project: Path, home: Path) -> None:
+    async with serving(project) as (client, _):
+        await client.call_tool("read", {"path": "a.py"})
+    rows = [json.loads(line) for line in (home / "state" / "audit.jsonl").read_text().splitlines()]
+    assert [row["what"] for row in rows if row.get("tool") == "read" or row.get("call")][:1] == ["decided"], (
+        rows
+    )
