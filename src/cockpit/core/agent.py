@@ -83,6 +83,7 @@ class Host:
     settled: Mode = "ask"
     change_mode: Callable[[Mode], None] | None = None
     beginning: Callable[[], Awaitable[tuple[str, ...]]] | None = None
+    variables: dict[str, str] = field(default_factory=dict)
     connections: Connections = NO_CONNECTIONS
     crew: "Crew | None" = None
     call_tool: "Callable[[Agent, str, Mapping[str, Json], str], Awaitable[ToolResult]] | None" = None

@@ -121,7 +121,9 @@ def _profiled(preview: Preview | None, verdict: Verdict, agent: Agent) -> Previe
     inside = agent.workspace.is_inside(preview.launch.cwd)
     profile = (verdict.sandbox or "build") if inside else "none"
     hosts = agent.host.settings.words("sandbox.hosts") if profile == "net" else ()
-    return replace(preview, launch=replace(preview.launch, profile=profile, hosts=hosts))
+    environment = tuple(sorted({**agent.host.variables, **dict(preview.launch.environment)}.items()))
+    launch = replace(preview.launch, profile=profile, hosts=hosts, environment=environment)
+    return replace(preview, launch=launch)
 
 
 def _seal(preview: Preview | None) -> str:

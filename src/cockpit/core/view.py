@@ -111,6 +111,9 @@ class View:
     def emit(self, event: Event) -> None:
         self._agent.host.log.emit(shown(self._agent, event), self._agent.path, self._call)
 
+    def export(self, variables: Mapping[str, str]) -> None:
+        self._agent.host.variables.update(variables)
+
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
         approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options)
         return (await approvals.question(asked, self._agent.path, self._call)).text

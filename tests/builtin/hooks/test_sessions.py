@@ -69,6 +69,19 @@ async def test_a_session_begins_with_what_hooks_say_and_ends_with_them(house: Ho
     ]
 
 
+async def test_variables_of_the_beginning_reach_later_commands(house: House) -> None:
+    export = 'echo \'export GREETING="hello $USER_NAME"\' >> "$CLAUDE_ENV_FILE"'
+    doors = "echo 'LD_PRELOAD=/x.so' >> \"$CLAUDE_ENV_FILE\"; echo 'A=$(date)' >> \"$CLAUDE_ENV_FILE\""
+    house.own(SessionStart=command(f"export USER_NAME=x; {export}; {doors}"))
+    house.play({"calls": [call("Bash", command='printf "%s" "[$GREETING][$LD_PRELOAD]"')]}, {"text": "Done."})
+    async with driving(house.root, options=options("full")) as driver:
+        await driver.prompt("go")
+        [result] = [one.result for one in driver.all(ToolCallFinished)]
+        warned = "\n".join(one.text for one in driver.all(Warned))
+    assert "[hello ][]" in result.text
+    assert "LD_PRELOAD is not taken over" in warned and "'A=$(date)' is no" in warned
+
+
 async def test_a_prompt_is_given_words_or_turned_away(house: House) -> None:
     turn_away = house.python(
         "if 'secret' in told['prompt']:\n    print('no secrets here', file=sys.stderr)\n    sys.exit(2)\n"

@@ -1,5 +1,6 @@
 """A hook as a guard: whether it is meant, whether it may run, what its answer rules."""
 
+import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from cockpit.builtin.hooks import ruling
 from cockpit.builtin.hooks.agreeing import Agreement
+from cockpit.builtin.hooks.exporting import exported
 from cockpit.builtin.hooks.fitting import is_meant
 from cockpit.builtin.hooks.life import Life
 from cockpit.builtin.hooks.running import new_variables, run
@@ -67,12 +69,15 @@ class Watch:
     async def _answer(self, given: Mapping[str, Json], context: Context) -> Answer:
         variables = ""
         if self.hook.event.name == "SessionStart":
-            variables = new_variables(Path(self.scope.state) / "environments" / context.session.id)
+            folder = Path(self.scope.state) / "environments"
+            variables = await asyncio.to_thread(new_variables, folder)
         token = _within.set(True)
         try:
             answer = await run(self.hook, given, context, self.scope.environment, variables)
         finally:
             _within.reset(token)
+        if variables:
+            answer = await self._export(Path(variables), answer, context)
         if answer.failed and self.hook.fails_closed:
             answer = replace(answer, decision="deny", reason="; ".join(answer.faults))
         return replace(
@@ -82,6 +87,14 @@ class Watch:
             message=capped(answer.message, context),
             halt=capped(answer.halt, context),
         )
+
+    async def _export(self, file: Path, answer: Answer, context: Context) -> Answer:
+        """What the hook wrote into its `CLAUDE_ENV_FILE`, for the programs of this session."""
+        found, faults = await asyncio.to_thread(exported, file, self.scope.environment)
+        await asyncio.to_thread(file.unlink, True)
+        if found:
+            context.session.export(found)
+        return replace(answer, faults=(*answer.faults, *faults))
 
     async def _beside(self, given: Mapping[str, Json], guarded: Guarded, context: Context) -> None:
         """In the background: nothing waits for it, and what it says comes with the next step."""

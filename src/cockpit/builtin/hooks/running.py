@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -133,6 +134,6 @@ def _at(told: Mapping[str, Json], path: str) -> str:
 def new_variables(folder: Path) -> str:
     """An empty file for `CLAUDE_ENV_FILE`, which only the person can read."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "environment.sh"
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-    return str(path)
+    handle, path = tempfile.mkstemp(suffix=".sh", dir=folder)
+    os.close(handle)
+    return path
