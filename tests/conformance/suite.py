@@ -162,6 +162,7 @@ async def serving() -> AsyncIterator[str]:
         (home / "root").mkdir()
         _install_fixtures(home / "fixtures")
         env = {**os.environ, "COCKPIT_HOME": str(home / "home")}
+        env.pop("COCKPIT_PLUGINS", None)
         env["PYTHONPATH"] = os.pathsep.join((str(home / "fixtures"), *_paths()))
         command = (sys.executable, "-m", "cockpit", "mcp-serve", "--root", str(home / "root"), "--http", "0")
         more = ("--no-token", "--expose", "default,test_*,json_schema_*")
