@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 import pluggy
 
 from cockpit import paths
+from cockpit.core.command_names import kept_apart
 from cockpit.core.metering import Meter
 from cockpit.core.skill_entries import with_skills
 from cockpit.plugin.discovery import Found, place_of
@@ -157,7 +158,8 @@ def build(
             warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
         states.append(state)
         entries += mine
-    kept = _layered(with_skills(entries, settings.words("skills.disabled")), warnings)
+    named = kept_apart(with_skills(entries, settings.words("skills.disabled")))
+    kept = _layered(named, warnings)
     by_hook: dict[str, dict[str, Entry]] = {hook: {} for hook in HOOKS}
     for entry in kept:
         by_hook[entry.hook][entry.name] = entry

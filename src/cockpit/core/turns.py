@@ -22,12 +22,14 @@ CANCEL_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A prompt that is accepted and not begun. With `mentions`, what its texts name is put beside them."""
+    """A prompt that is accepted and not begun. With `mentions`, what its texts name is put beside them;
+    `model` answers it, "" for the session's."""
 
     op: str
     origin: str
     content: tuple[Block, ...]
     mentions: bool = True
+    model: str = ""
 
 
 @dataclass(slots=True)
@@ -121,6 +123,7 @@ class Turns:
         host.log.turn = prompt.op
         host.origin = prompt.origin
         self.main.budget = self.budget.child(host.limits)
+        self.main.model = prompt.model
         self.title = self.title or " ".join(plain(prompt.content).split())[:80]
         try:
             content = await expanded(self.main, prompt.content) if prompt.mentions else prompt.content

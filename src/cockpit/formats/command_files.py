@@ -14,6 +14,7 @@ from typing import Literal
 from cockpit.formats.fields import Fields, hiding
 from cockpit.formats.frontmatter import Document, body_of
 from cockpit.formats.heads import Heads
+from cockpit.formats.model_names import is_tier, model_of
 from cockpit.formats.quoting import Shell, split
 from cockpit.formats.substitution import Dialect, Values
 from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
@@ -122,13 +123,19 @@ def _command(fields: Fields, name: str, path: Path, layer: Layer, family: Family
     if fields.document.fields.get("hooks"):
         remedy = "put them into .cockpit/hooks.json, where `cockpit hooks list` shows them"
         fields.refuse("hooks", "the hooks of a command are shown and never run", remedy)
+    model = model_of(fields.text("model"), family)
+    if layer == "project" and not is_tier(model):
+        # A folder does not say who reads a person's words, and what it costs (docs/adr/0008).
+        remedy = "name fast, medium or strong: what they mean stands in your settings"
+        fields.refuse("model", "a project's file names no model but a tier", remedy)
+        model = ""
     return CommandFile(
         name=name,
         description=description[:LONGEST] or f"the prompt in {path.name}",
         path=path,
         family=family,
         hint=_hint(fields),
-        model=fields.text("model"),
+        model=model,
         effort=fields.choice("effort", EFFORTS),
         role=role,
         fork=fork,

@@ -16,6 +16,7 @@ from typing import cast
 from cockpit.formats.fields import Fields
 from cockpit.formats.frontmatter import FENCE, Document, parse
 from cockpit.formats.heads import Heads
+from cockpit.formats.model_names import model_of
 from cockpit.formats.role_tools import CHANGING, tools_of
 from cockpit.plugin.agents import USUAL_STEPS, Isolation, Quota, Role
 from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
@@ -39,8 +40,6 @@ SANDBOXES: Mapping[str, Mode | None] = {
     "workspace-write": None,
     "danger-full-access": "full",
 }
-TIERS = ("fast", "default", "medium", "strong")
-FAMILIES = {"haiku": "fast", "sonnet": "medium", "opus": "strong"}
 NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,63}")
 STEPS = ("maxTurns", "max_turns", "steps", "maxSteps", "max-steps")
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
@@ -166,16 +165,7 @@ def _description(fields: Fields, instructions: str) -> str:
 
 def _model(fields: Fields, family: str) -> str:
     """A tier, or `provider:model`; "" for the opener's."""
-    said = fields.text("model")
-    word = said.lower()
-    if word in ("", "inherit"):
-        return ""
-    if word in TIERS:
-        return word
-    found = next((tier for part, tier in FAMILIES.items() if part in word), "")
-    if found and (word in FAMILIES or "claude" in word or "opusplan" in word):
-        return found
-    return said.replace("/", ":", 1) if family == "opencode" else said
+    return model_of(fields.text("model"), family)
 
 
 def _steps(fields: Fields, bounds: Bounds) -> int:

@@ -110,10 +110,12 @@ class Show:
 @dataclass(frozen=True, slots=True)
 class AsPrompt:
     """A command that becomes a prompt. What its text names with a sign (`@file`) is put beside it unless
-    `mentions` is False: then the text has all that it is to have, and what it quotes stays words."""
+    `mentions` is False: then the text has all that it is to have, and what it quotes stays words. `model`
+    answers it where it can, "" for the session's."""
 
     text: str
     mentions: bool = True
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ KINDS = {
     "tools": ("tools", "What the model can call, sent and deferred"),
     "skills": ("skills", "The skills there are"),
     "roles": ("roles", "The roles a subagent can have"),
-    "mcp": ("mcp_servers", "The MCP servers that are configured"),
 }
 
 
