@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.support.decks import driving, script
 
@@ -141,7 +141,12 @@ def test_g11_a_childs_rights_are_a_subset_of_its_parents(
     monkeypatch.setitem(host.settings.values["agents"], "depth", DEPTH)
     every = {tool.name: tool for tool in session.main.toolbox.tools()}
 
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate,),
+    )
     @given(
         mode=st.sampled_from(MODES),
         later=st.sampled_from(MODES),

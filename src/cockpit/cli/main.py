@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 COMMANDS = {
+    "agents": "cockpit.cli.agents",
     "audit": "cockpit.cli.audit",
     "commands": "cockpit.cli.commands",
     "config": "cockpit.cli.config",

@@ -79,6 +79,12 @@ def _parser() -> argparse.ArgumentParser:
         help="as 'Bash(git *)'; repeatable",
     )
     add("--deny", "--disallowedTools", action="append", type=_rule, default=[], metavar="RULE")
+    add(
+        "--agents",
+        type=_roles,
+        metavar="JSON",
+        help='roles: {"name": {"description": "...", "prompt": "..."}}',
+    )
     add("--trust", action="store_true", help="trust this folder, from now on")
     add("--cwd", metavar="DIR", help="the project's folder")
     add(
@@ -111,6 +117,18 @@ def _rule(text: str) -> str:
     except SettingsInvalid as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no rule; {error.hint}") from error
     return text
+
+
+def _roles(text: str) -> dict[str, object]:
+    import json
+
+    try:
+        table = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"this is no JSON: {error}") from error
+    if not isinstance(table, dict):
+        raise argparse.ArgumentTypeError("it is a JSON object of roles by their names")
+    return table
 
 
 def _positive(text: str) -> int:
@@ -181,6 +199,7 @@ def options_of(given: argparse.Namespace, someone: bool, origin: str) -> "Option
         keep_trust=given.trust,
         limits=limits,
         record=given.record or "",
+        roles=given.agents,
     )
 
 

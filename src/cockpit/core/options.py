@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cockpit.core.budget import Limits
-from cockpit.protocol.messages import Mode
+from cockpit.protocol.messages import Json, Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,7 @@ class Options:
     """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
     them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
     choice to settings. `approval_seconds` 0 waits for ever. `takes_up` False leaves alone what a crash
-    cut off in a stored session: it is only looked at, or rewound."""
+    cut off in a stored session: it is only looked at, or rewound. `roles` are those of `--agents`."""
 
     someone: bool = True
     origin: str = "tui"
@@ -26,6 +26,7 @@ class Options:
     approval_seconds: float = 0.0
     record: str = ""
     takes_up: bool = True
+    roles: Mapping[str, Json] | None = None
 
 
 def flags_of(options: Options) -> Mapping[tuple[str, ...], tuple[str, object]]:
@@ -39,5 +40,6 @@ def flags_of(options: Options) -> Mapping[tuple[str, ...], tuple[str, object]]:
         ("limits", "seconds"): ("--max-seconds", given.seconds),
         ("limits", "tokens"): ("--max-tokens", given.tokens),
         ("limits", "money"): ("--max-cost", given.money),
+        ("plugins", "roles", "agents"): ("--agents", options.roles),
     }
     return {path: one for path, one in said.items() if one[1] is not None}

@@ -1,0 +1,304 @@
+"""Files of roles as people wrote them for six agents: what is understood, what is refused, with its line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cockpit.formats.role_places import find, from_flag
+from cockpit.formats.roles import Bounds, read_role, read_text
+from cockpit.plugin.agents import Quota, Role
+from cockpit.plugin.origin import Fault, Unloaded
+
+CLAUDE = """---
+name: security-reviewer
+description: "Reviews for security. Use PROACTIVELY after changes.\\n<example>Context: x</example>"
+tools: Read, Grep, Glob, Bash(git diff *), mcp__github__get_issue
+disallowedTools: [Write, "Bash(git push *)"]
+model: opus
+permissionMode: plan
+maxTurns: 20
+skills: [review, release-notes]
+mcpServers:
+  - github
+  - local: {command: npx, args: [server]}
+hooks:
+  PreToolUse: []
+memory: project
+background: true
+effort: high
+isolation: worktree
+color: purple
+initialPrompt: Look at the diff.
+---
+
+You review for security.
+
+- Look at input.
+"""
+OPENCODE = """---
+description: Reviews code
+mode: subagent
+model: anthropic/claude-sonnet-4-5
+temperature: 0.1
+steps: 12
+tools:
+  write: false
+  edit: false
+  github_*: false
+permission:
+  edit: deny
+  webfetch: allow
+  bash:
+    "*": ask
+    "git push*": deny
+---
+You review.
+"""
+GEMINI = """---
+name: finder
+description: Finds things.
+kind: local
+tools:
+  - read_file
+  - grep_search
+  - mcp_github_*
+model: gemini-2.5-flash
+max_turns: 10
+timeout_mins: 5
+---
+You find.
+"""
+CODEX = '''name = "pr_explorer"
+description = "Read-only explorer"
+model = "gpt-5.4"
+model_reasoning_effort = "medium"
+sandbox_mode = "read-only"
+nickname_candidates = ["A", "B"]
+developer_instructions = """
+Stay in exploration mode.
+"""
+'''
+
+
+def made(
+    text: str, family: str = "claude", suffix: str = ".md", bounds: Bounds | None = None, *, folder: Path
+) -> Role:
+    path = folder / f"a-role{suffix}"
+    path.write_text(text, encoding="utf-8")
+    role = read_role(path, "project", family, bounds)
+    assert isinstance(role, Role), role
+    return role
+
+
+def faults(role: Role | Unloaded) -> list[Fault]:
+    assert role.origin is not None
+    return list(role.origin.refused)
+
+
+def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
+    role = made(CLAUDE, folder=tmp_path)
+    assert role.name == "security-reviewer"
+    assert role.description == "Reviews for security. Use PROACTIVELY after changes."
+    assert role.instructions == "You review for security.\n\n- Look at input."
+    assert role.tools == ("Read", "Grep", "Glob", "Bash(git diff *)", "mcp__github__get_issue")
+    assert role.denied_tools == ("Write", "Bash(git push *)")
+    assert (role.model, role.mode, role.max_steps) == ("strong", "plan", 20)
+    assert role.skills == ("review", "release-notes") and role.mcp_servers == ("github", "local")
+    assert role.background and role.isolation == "worktree"
+    assert (role.effort, role.color, role.memory) == ("high", "purple", "project")
+    assert role.prompt == "Look at the diff." and not role.explores
+    assert role.origin is not None and role.origin.layer == "project"
+    assert role.origin.fields["maxTurns"] == 20 and role.origin.fields["model"] == "opus"
+    refused = {one.line: one.reason for one in faults(role)}
+    assert "server of its own: local" in refused[10] and "not run" in refused[13] and "memory" in refused[15]
+    assert all(one.remedy for one in faults(role))
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "bounds", "reason"),
+    [
+        ("permissionMode: bypassPermissions", 4, Bounds("ask"), "only narrows"),
+        ("permissionMode: acceptEdits", 4, Bounds("ask"), "only narrows"),
+        ("permissionMode: acceptEdits", 4, Bounds("plan"), "only narrows"),
+        ("maxTurns: 101", 4, Bounds(steps=100), "more than the 100 steps"),
+        ("permissionMode: yolo", 4, Bounds(), "'yolo'"),
+        ("maxTurns: many", 4, Bounds(), "'many'"),
+        ("isolation: container", 4, Bounds(), "'container'"),
+        ("tools: Read, Bash(git", 4, Bounds(), "no entry of a tool list"),
+        ("background: perhaps", 4, Bounds(), "'perhaps'"),
+        ("quota: {steps: 5, coffee: 3}", 4, Bounds(), "coffee"),
+    ],
+)
+def test_what_widens_or_does_not_fit_is_refused_with_its_line_and_the_rest_is_taken(
+    tmp_path: Path, field: str, line: int, bounds: Bounds, reason: str
+) -> None:
+    role = made(f"---\nname: one\ndescription: d\n{field}\n---\nDo.\n", bounds=bounds, folder=tmp_path)
+    [fault] = faults(role)
+    assert fault.line == line and reason in fault.reason and fault.remedy
+    assert role.mode is None and role.max_steps <= 100 and role.instructions == "Do."
+
+
+def test_what_narrows_is_taken(tmp_path: Path) -> None:
+    text = "---\nname: one\ndescription: d\npermissionMode: {}\n---\nDo.\n"
+    modes = {
+        name: made(text.format(name), bounds=Bounds("full"), folder=tmp_path).mode
+        for name in ("default", "manual", "acceptEdits", "dontAsk", "bypassPermissions", "plan")
+    }
+    assert modes == {
+        "default": None,
+        "manual": "ask",
+        "acceptEdits": "auto-edit",
+        "dontAsk": "deny",
+        "bypassPermissions": "full",
+        "plan": "plan",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("", None),
+        ("tools: []\n", ()),
+        ("tools:\n", ()),
+        ("tools: '*'\n", None),
+        ("tools: All tools\n", None),
+        ("tools: Read, Bash(git add *), Edit\n", ("Read", "Bash(git add *)", "Edit")),
+        ("tools:\n  - Read\n  - Edit\n", ("Read", "Edit")),
+        ("tools: [Read, Edit]\n", ("Read", "Edit")),
+    ],
+)
+def test_a_list_of_tools_in_every_spelling(
+    tmp_path: Path, said: str, expected: tuple[str, ...] | None
+) -> None:
+    assert made(f"---\nname: n\ndescription: d\n{said}---\nDo.\n", folder=tmp_path).tools == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "family", "expected"),
+    [
+        ("inherit", "claude", ""),
+        ("haiku", "claude", "fast"),
+        ("sonnet", "claude", "medium"),
+        ("claude-opus-4-5-20251101", "claude", "strong"),
+        ("fast", "cockpit", "fast"),
+        ("openai:gpt-5", "cockpit", "openai:gpt-5"),
+        ("openai/gpt-5", "opencode", "openai:gpt-5"),
+        ("anthropic/claude-sonnet-4-5", "opencode", "medium"),
+    ],
+)
+def test_models_become_tiers(tmp_path: Path, model: str, family: str, expected: str) -> None:
+    text = f"---\nname: n\ndescription: d\nmodel: {model}\n---\nDo.\n"
+    assert made(text, family, folder=tmp_path).model == expected
+
+
+def test_opencodes_maps_narrow_and_its_allows_are_refused(tmp_path: Path) -> None:
+    role = made(OPENCODE, "opencode", folder=tmp_path)
+    assert role.name == "a-role" and role.tools is None and role.max_steps == 12
+    assert set(role.denied_tools) == {"write", "edit", "mcp__github__*", "Edit", "Bash(git push*)"}
+    assert ["`webfetch` allows" in one.reason and one.line for one in faults(role)] == [11]
+
+
+def test_geminis_and_codex_files_are_read(tmp_path: Path) -> None:
+    gemini = made(GEMINI, "gemini", folder=tmp_path)
+    assert gemini.tools == ("read_file", "grep_search", "mcp__github__*")
+    assert gemini.max_steps == 10 and gemini.quota == Quota(seconds=300.0)
+    codex = made(CODEX, "codex", ".toml", folder=tmp_path)
+    assert (codex.name, codex.mode, codex.effort) == ("pr_explorer", "plan", "medium")
+    assert codex.instructions == "Stay in exploration mode."
+    wide = made(CODEX.replace("read-only", "danger-full-access"), "codex", ".toml", folder=tmp_path)
+    assert wide.mode is None and faults(wide)[0].line == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "reason"),
+    [
+        ("a.md", "Just text.\n", 1, "no frontmatter"),
+        ("a.md", "---\nname: a\ndescription: d\n---\n\n", 2, "no instructions"),
+        ("a.md", "---\nname: a\ndescription: d\nno end", 1, "never ends"),
+        ("a.toml", 'name = "a"\ndescription = \n', 2, "no TOML"),
+        ("a.md", "---\nname: a\ndescription: d\ndisable: true\n---\nDo.\n", 4, "switched off"),
+    ],
+)
+def test_a_broken_file_says_where_and_what_to_do(
+    tmp_path: Path, name: str, text: str, line: int, reason: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    read = read_role(path, "project", "codex" if name.endswith("toml") else "claude")
+    assert isinstance(read, Unloaded) and read.name == "a"
+    told = [one for one in read.origin.refused if reason in one.reason]
+    assert told and told[0].line == line and told[0].remedy
+
+
+def test_a_missing_name_or_description_is_mended_and_said(tmp_path: Path) -> None:
+    role = made("---\nname: My Reviewer!\n---\n# Reviews things\nDo.\n", folder=tmp_path)
+    assert (role.name, role.description) == ("my-reviewer", "Reviews things")
+    assert [one.line for one in faults(role)] == [2, 0]
+    assert isinstance(
+        read_text("\ufeff---\r\nname: x\r\ndescription: d\r\n---\r\nDo.\r\n", "f", "x", "plugin"), Role
+    )
+
+
+def write(folder: Path, name: str, body: str, suffix: str = ".md") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}{suffix}"
+    path.write_text(f"---\nname: {name}\ndescription: d\n---\n{body}\n", encoding="utf-8")
+    return path
+
+
+def test_places_in_their_order_nearest_first_one_of_a_name(tmp_path: Path, home: Path) -> None:
+    from cockpit import paths
+
+    root, user = tmp_path / "repo" / "pkg", tmp_path / "person"
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    mine = write(root / ".cockpit/agents", "one", "ours")
+    theirs = write(root / ".claude/agents", "one", "claude's")
+    above = write(tmp_path / "repo" / ".cockpit/agents", "one", "above")
+    write(root / ".claude/agents/deep/er", "nested", "n")
+    write(root / ".agents/agents", "kimi", "k")
+    write(root / ".gemini/agents", "gem", "g")
+    write(root / ".claude/agents", "README", "no role")
+    write(user / ".claude/agents", "one", "the person's")
+    write(paths.config() / "agents", "two", "config")
+    (user / ".codex/agents").mkdir(parents=True)
+    (user / ".codex/agents/c.toml").write_text(CODEX, encoding="utf-8")
+    found = find(root, True, user, Bounds())
+    roles = {
+        (one.name, one.origin.layer if one.origin else ""): one for one in found if isinstance(one, Role)
+    }
+    assert set(roles) == {
+        ("one", "project"),
+        ("nested", "project"),
+        ("kimi", "project"),
+        ("gem", "project"),
+        ("one", "user"),
+        ("two", "user"),
+        ("pr_explorer", "user"),
+    }
+    one = roles["one", "project"].origin
+    assert one is not None and one.file == str(mine) and one.shadows == (str(theirs), str(above))
+    again = find(root, True, user, Bounds())
+    assert again == found
+    untrusted = {one.name for one in find(root, False, user, Bounds()) if isinstance(one, Role)}
+    assert untrusted == {"one", "two", "pr_explorer"}
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    root, outside = tmp_path / "repo", tmp_path / "outside"
+    (root / ".git").mkdir(parents=True)
+    target = write(outside, "stranger", "x")
+    (root / ".claude/agents").mkdir(parents=True)
+    (root / ".claude/agents/stranger.md").symlink_to(target)
+    [found] = find(root, True, tmp_path / "nobody", Bounds())
+    assert isinstance(found, Unloaded) and "outside of the project" in found.origin.refused[0].reason
+
+
+def test_the_flag_takes_claude_codes_table() -> None:
+    table = json.loads(
+        '{"a": {"description": "d", "prompt": "Do.", "tools": ["Read"], "model": "haiku"}, "b": 3}'
+    )
+    role, broken = from_flag(table, Bounds())
+    assert isinstance(role, Role) and (role.name, role.tools, role.model) == ("a", ("Read",), "fast")
+    assert role.instructions == "Do." and role.origin is not None and role.origin.layer == "flags"
+    assert isinstance(broken, Unloaded) and "b" in broken.origin.refused[0].reason
