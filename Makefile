@@ -33,7 +33,7 @@ servers:
 SUITE = $(shell sed -n 's/^suite = "\(.*\)"/\1/p' tests/conformance/left_out.toml)
 
 conformance: $(VENV)/.dev
-	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --prefix $(VENV)/conformance \
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --fetch-retries=1 --prefix $(VENV)/conformance \
 		@modelcontextprotocol/conformance@$(SUITE) || echo "the conformance suite cannot be installed here"
 	@PYTHONPATH=. $(BIN)/python -m tests.conformance.run
 

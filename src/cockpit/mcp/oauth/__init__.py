@@ -1,4 +1,4 @@
-"""Logging in to other people's MCP servers (docs/mcp.md, "Logging in"). Knows nothing of sessions.
+"""Logging in to other people's MCP servers (docs/mcp-login.md). Knows nothing of sessions.
 
 `login` and `logout` are what a person does, `auth_for` what a connection sends its requests through.
 Imports the SDK only when one of them is called.

@@ -137,4 +137,4 @@ def _scopes(name: str, table: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _wrong(name: str, key: str, words: str) -> LoginFailed:
-    return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {words}", "docs/mcp.md")
+    return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {words}", "docs/mcp-login.md")
