@@ -1,11 +1,14 @@
 """Slash commands and plugin actions: found, run, and answered as an event or a prompt."""
 
+from dataclasses import replace
+
 from cockpit.core.agent import Agent
+from cockpit.core.router import TIERS, ModelUnknown, choose
 from cockpit.core.view import context_of
 from cockpit.errors import CockpitError
 from cockpit.plugin.values import Action, AsPrompt, Command, Invoked, Show
 from cockpit.protocol.content import Text
-from cockpit.protocol.events import Noticed
+from cockpit.protocol.events import Noticed, Warned
 from cockpit.protocol.messages import Json
 from cockpit.protocol.ops import Invoke
 
@@ -30,8 +33,21 @@ async def invoke(agent: Agent, op: Invoke) -> AsPrompt | None:
             told |= {"action": action, "arguments": dict(arguments)}
             host.log.emit(Noticed(plugin, "action", (Text(action),), told))
         case AsPrompt():
-            return answer
+            return replace(answer, model=_model(agent, answer.model))
     return None
+
+
+def _model(agent: Agent, name: str) -> str:
+    """The model that a command's file names, "" where there is none of that name: that is said. A tier that
+    nobody has set is the session's own model."""
+    host = agent.host
+    if not name or (name in TIERS and not host.settings.table("models.tiers").get(name)):
+        return ""
+    try:
+        return choose(host.catalog, host.settings, name).name
+    except ModelUnknown as error:
+        host.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
+        return ""
 
 
 async def prompt_of(agent: Agent, name: str, text: str) -> str:

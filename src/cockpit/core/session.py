@@ -18,7 +18,7 @@ from cockpit.core.occasions import Occasions
 from cockpit.core.queries import answer
 from cockpit.core.residents import Residents
 from cockpit.core.rewinding import rewind
-from cockpit.core.router import TIERS, choose
+from cockpit.core.router import choose
 from cockpit.core.tool_calls import note_end, run_call
 from cockpit.core.turns import Turns, Waiting
 from cockpit.errors import CockpitError
@@ -192,20 +192,7 @@ class Session:
 
     async def _invoke(self, op: Invoke) -> None:
         if made := await invoke(self.main, op):
-            model = self._known_model(made.model)
-            self.turns.add(Waiting(op.id, op.origin, (Text(made.text),), made.mentions, model))
-
-    def _known_model(self, name: str) -> str:
-        """The model that a command's file names, "" where there is none of that name: that is said. A tier
-        that nobody has set is the session's own model."""
-        settings = self.host.settings
-        if not name or (name in TIERS and not settings.table("models.tiers").get(name)):
-            return ""
-        try:
-            return choose(self.host.catalog, settings, name).name
-        except CockpitError as error:
-            self.warn(f"{error.message}: the session's model answers", error.hint)
-            return ""
+            self.turns.add(Waiting(op.id, op.origin, (Text(made.text),), made.mentions, made.model))
 
     async def _call_tool(self, op: CallTool) -> None:
         call = ToolCall(op.id, op.name, op.arguments)
