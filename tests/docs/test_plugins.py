@@ -1,57 +1,143 @@
-"""docs/plugins.md by doing what it says: the plugin of the page is made, installed and called."""
+"""docs/plugins.md by doing what it says, to the letter: every command, every edit, and what is shown."""
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.docs.pages import blocks, read, section
-from tests.support.command import cockpit
+from tests.docs.pages import FENCE, read, rows, section
 
-from cockpit.protocol import wire
-from cockpit.protocol.events import ToolCallFinished
+from cockpit import trial
+from cockpit.installing.scaffolding import hooks
+from cockpit.plugin.hookspecs import HOOKS
 
 PAGE = read("plugins.md")
+WALK = section(PAGE, "## The walk")
+EXAMPLES = Path(__file__).parents[2] / "plugins"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page's plugin, installed into a folder."""
-    sources = tmp_path_factory.mktemp("cockpit-words")
-    package = sources / "src" / "cockpit_words"
-    package.mkdir(parents=True)
-    (sources / "pyproject.toml").write_text(blocks(PAGE, "toml")[0], encoding="utf-8")
-    (package / "__init__.py").write_text(blocks(PAGE, "python")[0], encoding="utf-8")
-    folder = tmp_path_factory.mktemp("site")
-    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation")
-    install = (sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(sources))
-    subprocess.run(install, check=True)
-    return folder
+class Walker:
+    """Somebody who types what the page says, in one shell, and compares what it shows."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._shown = ""
+        self._before = ""
+        self.checked = 0
+
+    def follow(self, walk: str) -> None:
+        end = 0
+        for match in FENCE.finditer(walk):
+            told, end = walk[end : match.start()].strip(), match.end()
+            self._step(match[1], match[2], told)
+
+    def _step(self, language: str, body: str, told: str) -> None:
+        match language:
+            case "sh":
+                self._type(body)
+            case "python" if told.endswith("replace"):
+                self._before = body
+            case "python" if told == "by":
+                self._replace(body)
+            case "python" | "toml":
+                self._stands(body, told)
+            case "":
+                self._compare(body)
+            case _:
+                raise AssertionError(f"what is a block of {language}?")
+
+    def _type(self, commands: str) -> None:
+        """In a terminal, for a question is only asked of somebody who is there; the answer is yes."""
+        ours, theirs = os.openpty()
+        try:
+            os.write(ours, b"y\ny\n")
+            ended = subprocess.run(
+                ("sh", "-ec", f"{commands}\npwd > {self._environment['HERE']}"),
+                cwd=self._folder,
+                env=dict(self._environment),
+                stdin=theirs,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=100,
+                check=False,
+            )
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        assert ended.returncode == 0, ended.stdout
+        self._shown = ended.stdout
+        self._folder = Path(Path(self._environment["HERE"]).read_text(encoding="utf-8").strip())
+
+    def _replace(self, after: str) -> None:
+        """In the file that was named last and holds it, once."""
+        files = [path for path in self._folder.rglob("*.py") if self._before in path.read_text("utf-8")]
+        (path,) = files
+        text = path.read_text(encoding="utf-8")
+        assert text.count(self._before) == 1
+        path.write_text(text.replace(self._before, after), encoding="utf-8")
+
+    def _stands(self, body: str, told: str) -> None:
+        named = re.findall(r"`((?:src/|pyproject)[\w/.]+)`", told)
+        assert any(body in (self._folder / name).read_text(encoding="utf-8") for name in named), told
+
+    def _compare(self, body: str) -> None:
+        """Every line stands there in this order; a number may be another, `...` stands for anything."""
+        lines = self._shown.splitlines()
+        for wanted in body.splitlines():
+            pattern = re.sub(r"\d+", r"\\d+", re.escape(wanted).replace(r"\.\.\.", ".*"))
+            while lines and not re.fullmatch(pattern, lines[0].rstrip()):
+                lines.pop(0)
+            assert lines, f"{wanted!r} is not in what was shown:\n{self._shown}"
+            self.checked += 1
 
 
-def test_the_script_of_the_page_calls_the_tool_of_the_page(site: Path, root: Path) -> None:
-    (root / "README.md").write_text("five words in this file\n", encoding="utf-8")
-    making, trying = blocks(section(PAGE, "## 4. Try it (one minute)"), "")[0].splitlines()
-    written = subprocess.run(making.partition(" > ")[0], shell=True, capture_output=True, check=True)
-    (root / "script.json").write_bytes(written.stdout)
-    assert "--model scripted:script --output-format stream-json" in trying
-    ended = cockpit(
-        *("-p", "count", "--model", "scripted:script", "--output-format", "stream-json"),
-        cwd=root,
-        environment={"COCKPIT_SCRIPT": "script.json", "COCKPIT_PLUGINS": "words", "PYTHONPATH": _path(site)},
+def test_the_walk_leads_from_nothing_to_an_installed_plugin(tmp_path: Path, home: Path) -> None:
+    kept = {key: one for key, one in os.environ.items() if key not in ("COCKPIT_PLUGINS", "PYTEST_ADDOPTS")}
+    environment = {
+        **kept,
+        "HERE": str(tmp_path / "here"),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "COCKPIT_HOME": str(home),
+        # Nothing is fetched: folders are built with the tools of this environment.
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "off",
+    }
+    start = tmp_path / "clean"
+    start.mkdir()
+    walker = Walker(start, environment)
+    walker.follow(WALK)
+    assert walker.checked >= 15
+    # It ends with the plugin taken away again.
+    assert '"plugins": []' in (home / "data" / "plugins" / "installed.json").read_text(encoding="utf-8")
+
+
+def test_every_template_is_named_and_every_hook_has_one(tmp_path: Path) -> None:
+    named = set(re.findall(r"`(\w+)`", section(WALK, "### 1. Make it (one minute)").partition("--hook")[2]))
+    assert named | {"tool"} == set(hooks())
+    assert len(hooks()) == len(HOOKS)
+
+
+@pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
+def test_every_example_is_listed_with_the_hook_it_teaches(folder: Path) -> None:
+    (row,) = re.findall(
+        rf"^\| \[{folder.name}\]\(\.\./plugins/{folder.name}\) \| .* \| `(\w+)` \|$", PAGE, re.M
     )
-    events = [wire.loads(line).event for line in ended.out.splitlines()]
-    (finished,) = [event for event in events if isinstance(event, ToolCallFinished)]
-    assert (finished.result.outcome, finished.result.text) == ("ok", "5 words"), ended.err
+    (source,) = folder.glob("src/*/__init__.py")
+    assert f"Teaches\n`{row}`" in (text := source.read_text("utf-8")) or f"Teaches `{row}`" in text
+    assert f"def {row}(" in text
 
 
-def test_the_listing_shows_it_as_the_page_says(site: Path, root: Path) -> None:
-    environment = {"COCKPIT_PLUGINS": "words", "PYTHONPATH": _path(site)}
-    lines = cockpit("plugins", cwd=root, environment=environment).out.splitlines()
-    (line,) = [line for line in lines if line.startswith("words ")]
-    assert "loaded" in line and line.endswith("count_words")
+def test_every_hook_but_frontends_has_an_example() -> None:
+    assert set(HOOKS) - set(re.findall(r"\| `(register_\w+)` \|$", PAGE, re.M)) == {"register_frontends"}
 
 
-def _path(site: Path) -> str:
-    return os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH", ""))))
+def test_all_of_the_trial_is_told() -> None:
+    told = " ".join(rows(section(PAGE, "## Testing")))
+    public = [name for name in vars(trial.Trial) if not name.startswith("_")]
+    assert all(f"trial.{name}(" in told for name in public if callable(getattr(trial.Trial, name)))
+    assert "calling(" in told

@@ -238,7 +238,8 @@ def _listing(agent: Agent, kind: str) -> Reply:
 
 
 def _row(agent: Agent, entry: Entry) -> ListingRow:
-    description = str(getattr(entry.value, "description", "") or getattr(entry.value, "label", ""))
+    told = (getattr(entry.value, name, "") for name in ("description", "label", "title"))
+    description = next((str(one) for one in told if isinstance(one, str) and one), "")
     state = ""
     if isinstance(entry.value, Tool):
         state = "deferred" if entry.value.deferred else "sent"

@@ -66,6 +66,9 @@ async def learn(desk: "Desk") -> None:
     listed = await link.ask(queries.Listing("themes"))
     for problem in desk.use_themes_of_plugins(listed.rows if isinstance(listed, queries.ListingRows) else ()):
         link.say("warning", problem)
+    listed = await link.ask(queries.Listing("panels"))
+    if isinstance(listed, queries.ListingRows):
+        link.state.titles = {row.name: row.description or row.name for row in listed.rows}
     reply = await link.ask(queries.Settings())
     entry = link.state.entries[0] if link.state.entries else None
     if not isinstance(entry, Welcomed):

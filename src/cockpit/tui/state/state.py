@@ -88,6 +88,7 @@ class State:
     context: int = 0
     window: int = 0
     panels: dict[str, tuple[PanelRow, ...]] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)  # of panels that plugins registered
     code: CodeState = field(default_factory=CodeState)
     plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))
     plan_at: int = -1  # the entry of the plan that waits

@@ -82,7 +82,7 @@ def _standing(state: State, width: int, moment: Moment) -> list[Row]:
         found += [*_files(list(state.files.values()), width), blank()]
     for panel, panel_rows in state.panels.items():
         if panel_rows and panel not in _OWN:
-            found += [*_panel(panel, panel_rows, width), blank()]
+            found += [*_panel(panel, state.titles.get(panel, panel), panel_rows, width), blank()]
     if state.turn is None and not state.approvals and not state.questions:
         found += _still(state, width)
     return found
@@ -164,8 +164,8 @@ def _files(files: list[ChangedFile], width: int) -> list[Row]:
     return found
 
 
-def _panel(panel: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row]:
-    found = [Row(title(one_line(panel).upper(), str(len(panel_rows))))]
+def _panel(panel: str, called: str, panel_rows: tuple[PanelRow, ...], width: int) -> list[Row]:
+    found = [Row(title(one_line(called).upper(), str(len(panel_rows))))]
     for one in panel_rows[:40]:
         state = shortened(one_line(one.state), 14)
         room = width - 6 - width_of(state)

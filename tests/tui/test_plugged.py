@@ -1,9 +1,12 @@
-"""Themes that plugins register: they come with the session, behind the first paint."""
+"""What plugins register for the screen: themes and the titles of panels. It comes with the session, behind
+the first paint."""
 
 from tests.support.cockpits import Replies, cockpit, seat, settled
 from tests.support.scenes import Scene
 
+from cockpit.protocol.events import PanelChanged
 from cockpit.protocol.queries import Listing, ListingRow, ListingRows, Query, Reply
+from cockpit.protocol.rows import PanelRow
 from cockpit.tui import themes
 
 SAND = {
@@ -57,3 +60,14 @@ async def test_it_can_be_chosen_by_name() -> None:
         await one.type("/theme sand")
         await one.press("enter")
         assert one.app.theme == "sand"
+
+
+async def test_a_panel_of_a_plugin_stands_in_work_under_its_title() -> None:
+    def reply(query: Query) -> Reply | None:
+        row = ListingRow("todos", "Notes", "todos", "plugin")
+        return ListingRows((row,)) if query == Listing("panels") else None
+
+    rows = (PanelRow("a.py:1  name it", "todo"),)
+    scene = Scene().start().add(PanelChanged("todos", rows))
+    async with seat(scene, (160, 40), replies=reply) as one:
+        assert "NOTES" in one.screen and "a.py:1 name it" in one.screen and "TODOS" not in one.screen
