@@ -12,8 +12,9 @@ from cockpit.cli.listing import rows_of
 from cockpit.core.options import Options
 from cockpit.plugin.agents import Role
 from cockpit.plugin.languages import Language
-from cockpit.plugin.values import McpServer, Skill
-from cockpit.protocol.events import ToolCallFinished
+from cockpit.plugin.values import Command, McpServer, Skill
+from cockpit.protocol.content import plain
+from cockpit.protocol.events import ToolCallFinished, TurnStarted
 
 
 @pytest.fixture
@@ -31,6 +32,8 @@ def test_its_parts_are_registered_under_its_name(bundle: Path, root: Path) -> No
     assert skill.origin is not None and skill.origin.layer == "plugin"
     role = catalog.get(Role, "tidy:checker")
     assert role is not None and role.instructions == f"Check. See {bundle}."
+    assert catalog.get(Command, "tidy:sweep") is not None
+    assert catalog.get(Command, "tidy:git:tag") is not None
     server = catalog.get(McpServer, "plugin:tidy:db")
     assert server is not None and server.command == (f"{bundle}/bin/db", "--root", str(root))
     language = catalog.get(Language, "tidy:zig")
@@ -38,6 +41,15 @@ def test_its_parts_are_registered_under_its_name(bundle: Path, root: Path) -> No
     assert language.globs == ("*.zig",) and language.ids == {".zig": "zig"}
     owners = {entry.layer for entry in catalog.entries if entry.plugin == "bundles"}
     assert owners == {"plugin"}
+
+
+async def test_its_command_becomes_a_prompt_that_knows_its_folder(bundle: Path, root: Path) -> None:
+    (bundle / "commands" / "where.md").write_text("In ${CLAUDE_PLUGIN_ROOT}: $ARGUMENTS\n", encoding="utf-8")
+    script(root.parent, {"text": "Done."})
+    async with driving(root, options=Options(model="scripted:script", trust=True)) as driver:
+        await driver.invoke("tidy:where", text="x y")
+        started = await driver.next(TurnStarted)
+    assert plain(started.content) == f"In {bundle}: x y"
 
 
 async def test_its_hooks_run_with_its_folder(bundle: Path, root: Path) -> None:

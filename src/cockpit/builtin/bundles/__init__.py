@@ -1,5 +1,5 @@
-"""Claude Code's plugins, as values of the layer `plugin`: their skills, agents and servers, each named
-`bundle:name`. Their hooks are read by `hooks`, their commands by `command_files` (docs/bundles.md)."""
+"""Claude Code's plugins, as values of the layer `plugin`: their skills, agents, commands and servers, each
+named `bundle:name`. Their hooks are read by `hooks` (docs/bundles.md)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,13 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from cockpit.formats.bundles import Bundle, bundles_of, found_bundles
+from cockpit.formats.command_files import CommandFile
 from cockpit.plugin import hookimpl
 from cockpit.plugin.agents import Role
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.plugin.origin import Fault, Origin, Unloaded
-from cockpit.plugin.values import McpServer, Register, Scope, Skill, Source
+from cockpit.plugin.values import Command, McpServer, Register, Scope, Skill, Source
 
 FAMILY = "claude"
+ROOT = "${CLAUDE_PLUGIN_ROOT}"
 
 
 @hookimpl
@@ -24,6 +26,11 @@ def register_skills(register: Register, scope: Scope) -> None:
 @hookimpl
 def register_roles(register: Register, scope: Scope) -> None:
     register(Source("bundles", roles, "plugin"))
+
+
+@hookimpl
+def register_commands(register: Register, scope: Scope) -> None:
+    register(Source("bundles", commands, "plugin"))
 
 
 @hookimpl
@@ -69,7 +76,7 @@ def _body(skill: Skill, bundle: Bundle) -> str:
 
 def rooted(text: str, bundle: Bundle) -> str:
     """`text` with the bundle's own folder in the place of `${CLAUDE_PLUGIN_ROOT}`."""
-    return text.replace("${CLAUDE_PLUGIN_ROOT}", str(bundle.folder))
+    return text.replace(ROOT, str(bundle.folder))
 
 
 def roles(scope: Scope) -> Iterator[Role | Unloaded]:
@@ -86,6 +93,31 @@ def roles(scope: Scope) -> Iterator[Role | Unloaded]:
                     name = f"{bundle.name}:{role.name}"
                     role = replace(role, name=name, instructions=rooted(role.instructions, bundle))
                 yield role
+
+
+def commands(scope: Scope) -> Iterator[Command | Unloaded]:
+    """The commands of all bundles."""
+    from cockpit.builtin.command_files.running import command_of
+    from cockpit.formats.command_files import read_command
+    from cockpit.formats.command_places import in_folder
+
+    for bundle in bundles_of(Path.home(), Path(scope.root)):
+        for place in bundle.places.get("commands", ()):
+            if place.is_dir():
+                found = in_folder(place, "plugin", bundle.name)
+            else:
+                found = (read_command(place, f"{bundle.name}:{place.stem}", "plugin", "claude"),)
+            for one in found:
+                yield one if isinstance(one, Unloaded) else command_of(_filled(one, bundle))
+
+
+def _filled(file: CommandFile, bundle: Bundle) -> CommandFile:
+    """A command whose text knows where its bundle lies. One that cannot be read says so when it is used."""
+    try:
+        text = file.template()
+    except (OSError, ValueError):
+        return file
+    return file if ROOT not in text else replace(file, text=rooted(text, bundle))
 
 
 def servers(scope: Scope) -> Iterator[McpServer | Unloaded]:
