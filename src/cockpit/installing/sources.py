@@ -71,28 +71,35 @@ def fetched(source: Source, into: Path) -> Source:
     """
     if source.kind != "git":
         return source
-    git = shutil.which("git")
-    if git is None:
-        raise CockpitError("git is not installed", "install git, or download the plugin and name its folder")
-    url, reference, subfolder = split_address(source.named)
-    if url.startswith("-") or reference.startswith("-"):
-        raise CockpitError(f"{source.named} is no git address", "git+https://host/owner/repository")
-    shallow = () if reference else ("--depth", "1")
-    _git(git, "clone", "--quiet", "--no-recurse-submodules", *shallow, "--", url, str(into))
-    if reference:
-        _git(git, "-C", str(into), "checkout", "--quiet", "--detach", reference)
-    revision = _git(git, "-C", str(into), "rev-parse", "HEAD").strip()
-    folder = (into / subfolder).resolve()
-    if not folder.is_relative_to(into.resolve()) or not folder.is_dir():
-        raise CockpitError(
-            f"{source.named} has no folder {subfolder}", "mend what stands behind #subdirectory="
-        )
+    folder, revision = cloned(source.named, into)
     if not (is_project(folder) or is_bundle(folder)):
         raise CockpitError(
             f"{source.named} holds neither a Python distribution nor a plugin bundle",
             "name the folder of the plugin: git+URL#subdirectory=FOLDER",
         )
     return replace(source, place=str(folder), revision=revision)
+
+
+def cloned(named: str, into: Path) -> tuple[Path, str]:
+    """Clone a git address to `into`: the folder that is meant in it, and its commit.
+
+    Raises `CockpitError`.
+    """
+    git = shutil.which("git")
+    if git is None:
+        raise CockpitError("git is not installed", "install git, or download it and name its folder")
+    url, reference, subfolder = split_address(named)
+    if url.startswith("-") or reference.startswith("-"):
+        raise CockpitError(f"{named} is no git address", "git+https://host/owner/repository")
+    shallow = () if reference else ("--depth", "1")
+    _git(git, "clone", "--quiet", "--no-recurse-submodules", "--template=", *shallow, "--", url, str(into))
+    if reference:
+        _git(git, "-C", str(into), "checkout", "--quiet", "--detach", reference)
+    revision = _git(git, "-C", str(into), "rev-parse", "HEAD").strip()
+    folder = (into / subfolder).resolve()
+    if not folder.is_relative_to(into.resolve()) or not folder.is_dir():
+        raise CockpitError(f"{named} has no folder {subfolder}", "mend what stands behind #subdirectory=")
+    return folder, revision
 
 
 def came_from(one: Distribution, source: Source) -> bool:

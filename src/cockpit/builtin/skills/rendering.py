@@ -27,7 +27,8 @@ def expansion(skill: Skill, arguments: str, root: str, session: str) -> Expanded
 
 def values_of(skill: Skill, arguments: str, root: str, session: str) -> Values:
     folder = str(Path(skill.path).parent) if skill.path else root
-    variables = {"SKILL_DIR": folder, "PROJECT_DIR": root, "SESSION_ID": session, "EFFORT": skill.effort}
+    variables = {"SKILL_DIR": folder, "PROJECT_DIR": root, "EFFORT": skill.effort}
+    variables |= {"SESSION_ID": session} if session else {}
     named = {f"{whose}_{name}": value for name, value in variables.items() for whose in ("CLAUDE", "COCKPIT")}
     shell: Shell = "powershell" if sys.platform == "win32" else "bash"
     return Values(arguments, skill.arguments, named, skill.dialect, skill.name, shell)
