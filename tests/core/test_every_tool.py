@@ -39,6 +39,7 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
     "job": {"action": "list"},
     "leave_worktree": {"keep": True},
     "list": {"path": "."},
+    "list_mcp_resources": {},
     "merge_worktree": {"branch": "再见"},
     "move": {"path": NAME, "to": "再见.md"},
     "multi_edit": {"path": NAME, "edits": [{"old": "你好", "new": "再见"}]},
@@ -50,6 +51,7 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
         "steps": [{"kind": "note", "purpose": "写", "read_only": True}],
     },
     "read": {"path": NAME},
+    "read_mcp_resource": {"server": "再见", "uri": "memo://你好"},
     "read_result": {"handle": "r0"},
     "references": {"symbol": f"{NAME}:1:1"},
     "rename": {"symbol": f"{NAME}:1:1", "to": "再见"},
@@ -65,9 +67,10 @@ SAMPLES: Mapping[str, Mapping[str, Json]] = {
 CHANGES = {"apply_patch", "delete", "edit", "git_change", "move", "multi_edit", "run_tests", "shell", "write"}
 # What no language server does for prose: refused with a reason.
 BY_SERVER = {"code_actions", "edit_symbol", "format", "rename"}
-# A person, an output, tests, plan mode or a commit that are not there.
+# A person, an output, tests, plan mode, a commit or a server that are not there.
 WORKTREES = {"enter_worktree", "leave_worktree", "merge_worktree", "prune_worktrees"}
-NEEDS_MORE = {"ask_user", "enter_plan_mode", "propose_plan", "read_result", "run_tests", *WORKTREES}
+SERVERS = {"read_mcp_resource"}
+NEEDS_MORE = {"ask_user", "enter_plan_mode", "propose_plan", "read_result", "run_tests", *WORKTREES, *SERVERS}
 SHOWS_THE_NAME = {"git", "glob", "list", "read", "search", "shell"}
 
 
