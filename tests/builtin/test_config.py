@@ -1,5 +1,6 @@
 """`/set` in a session: rows for a screen, and a change that is in force at once."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from tests.support.sources import until
 from cockpit.core.options import Options
 from cockpit.protocol import wire
 from cockpit.protocol.content import Table
-from cockpit.protocol.events import Noticed, Warned
+from cockpit.protocol.events import Noticed, SessionStarted, Warned
 from cockpit.protocol.queries import Settings, SettingsTable
 from cockpit.protocol.rows import SettingRow
+from cockpit.settings import files
 from cockpit.settings.files import user_file
 
 
@@ -61,3 +63,19 @@ async def test_config_shows_what_is_set_and_where(root: Path) -> None:
         said = await driver.next(Noticed)
     (table,) = said.content
     assert isinstance(table, Table) and ("limits.steps", "200", "default") in [row[:3] for row in table.rows]
+
+
+async def test_the_machine_s_mode_and_limits_hold_against_flags(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    managed = tmp_path / "etc" / "settings.toml"
+    managed.parent.mkdir()
+    managed.write_text('mode = "ask"\n[limits]\nsteps = 2\n', encoding="utf-8")
+    monkeypatch.setattr(files, "MANAGED", {sys.platform: str(managed)})
+    async with driving(root, options=Options(model="scripted:script", mode="full")) as driver:
+        told = rows(await driver.channel.ask(Settings()))
+        assert (await driver.next(SessionStarted)).mode == "ask"
+    assert told["mode"].origin == f"{managed}:1" and not told["mode"].writable
+    assert told["limits.steps"].value == 2
+    async with driving(root, options=Options(model="scripted:script", mode="plan")) as driver:
+        assert (await driver.next(SessionStarted)).mode == "plan"

@@ -65,6 +65,16 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
     assert not [one for one in listed.values() if one.refused]
 
 
+@pytest.mark.parametrize(
+    "name", [".config/AGENTS.md", ".codex/AGENTS.md", ".vibe/AGENTS.md", ".pi/agent/AGENTS.md"]
+)
+def test_the_user_s_own_is_read_where_other_agents_keep_it(root: Path, person: Path, name: str) -> None:
+    put(person / name, "mine")
+    hidden = put(person / ".claude/CLAUDE.md", "Claude's, not read beside it")
+    (told,) = always(root, False, person)
+    assert told.text == "mine" and told.origin.shadows == (str(hidden),)
+
+
 def test_an_untrusted_folder_gives_only_the_user_s(root: Path, person: Path) -> None:
     put(person / ".config/AGENTS.md", "mine")
     put(root / "AGENTS.md", "the project's")

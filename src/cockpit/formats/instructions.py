@@ -20,7 +20,15 @@ from cockpit.protocol.messages import Json
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md")
 LOCAL = "CLAUDE.local.md"
-USER = (".config/AGENTS.md", ".agents/AGENTS.md", ".claude/CLAUDE.md")
+USER = (
+    ".config/AGENTS.md",
+    ".agents/AGENTS.md",
+    ".codex/AGENTS.md",
+    ".config/opencode/AGENTS.md",
+    ".pi/agent/AGENTS.md",
+    ".vibe/AGENTS.md",
+    ".claude/CLAUDE.md",
+)
 RULES = (".claude/rules", ".cockpit/rules")
 MOST_RULES = 100
 # Where no instructions for a model are looked for when all of a project's are listed.
