@@ -10,6 +10,7 @@ from tests.support.repositories import Repo
 
 from cockpit.core.options import Options
 from cockpit.core.session import Session
+from cockpit.plugin.agents import Role
 from cockpit.protocol.content import Diff, plain
 from cockpit.protocol.events import (
     ApprovalRequested,
@@ -338,3 +339,39 @@ async def test_the_words_of_other_agents(repo: Repo) -> None:
         assert "created new.txt" in looked.text
         pruned = await result_of(driver, "worktree_prune", max_age_hours=0, dry_run=True)
         assert "not merged" in pruned.text
+
+
+async def test_two_subagents_edit_one_file_and_the_second_conflicts(repo: Repo) -> None:
+    """Both work at once; the first comes back, the second is told where it cannot, and does after a mend."""
+    others: dict[str, list[Step]] = {
+        "the first task": [does("edit", path="app.py", old="two", new="first"), {"text": "first"}],
+        "the second task": [does("edit", path="app.py", old="two", new="second"), {"text": "second"}],
+    }
+    script(repo.folder.parent, {"text": "ok"}, **others)
+    async with driving(repo.folder, options=options("full")) as driver:
+        agents = main_of(driver).main.agents
+        role = Role("worker", "works", "You are the worker.")
+        both = [
+            await agents.open(role, f"the {name} task", background=True, isolation="worktree")
+            for name in ("first", "second")
+        ]
+        for one in both:
+            await one.wait()
+        first, second = (one.branch for one in agents.all())
+        _, merged = await answered(driver, "yes", "merge_worktree", branch=first)
+        assert merged.outcome == "ok", merged.text
+        before = repo.state()
+        refused = await result_of(driver, "merge_worktree", branch=second)
+        assert (refused.outcome, "conflicts with main in app.py" in refused.text) == ("error", True)
+        assert repo.state() == before
+        looked = await result_of(driver, "merge_worktree", branch=second, dry_run=True)
+        assert "conflicts in 1 files, nothing was changed:\n  app.py" in looked.text
+    assert (repo.folder / "app.py").read_text() == "one\nfirst\nthree\n"
+    # A person settles it in the worktree, as the message says.
+    tree = repo.folder / ".cockpit/worktrees" / second.removeprefix("cockpit/").rpartition("-")[0]
+    repo.git("merge", "--quiet", "--strategy-option=ours", "-m", "settled", "main", at=tree)
+    async with driving(repo.folder, options=options("full")) as driver:
+        _, merged = await answered(driver, "yes", "merge_worktree", branch=second)
+        assert merged.outcome == "ok", merged.text
+    assert (repo.folder / "app.py").read_text() == "one\nsecond\nthree\n"
+    assert repo.branches() == {"main"}

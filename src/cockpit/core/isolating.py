@@ -98,15 +98,14 @@ async def settle(agent: Agent, message: str) -> Settled | None:
     try:
         # Nothing of the worktree's own: it may be gone by the time this ends.
         git, _ = await opened(agent.host.workspace.processes, tree.origin)
-        if any(job.running for job in standing.workspace.processes.jobs()):
-            await _closed(agent, standing)
+        # What runs there ends first; told something more, the agent is given the same worktree again.
+        await _closed(agent, standing)
         found = await settled(git, tree, _subject(message, agent.path))
     except (CockpitError, OSError) as error:
         text = f"what {agent.path} did is not committed: {error}"
         agent.host.log.emit(Warned(text, f"it lies in {tree.path}", "worktrees"), agent.path)
         return None
     if not found.kept:
-        await _closed(agent, standing)
         _save(agent.host, agent.path, "")
     return found
 

@@ -69,6 +69,19 @@ async def test_it_shows_what_the_person_sees(repo: Repo, processes: LocalProcess
     assert any("4 files" in note for note in tree.notes)
 
 
+async def test_a_change_of_the_last_moment_is_carried(repo: Repo, processes: LocalProcesses) -> None:
+    """As long as before and in the same tick of the clock: git looks at such a file's bytes, for its index is
+    no younger than that. What it is told by a copy of the index must not be less."""
+    repo.git("config", "core.trustctime", "false")
+    file, index = repo.folder / "app.py", repo.folder / ".git" / "index"
+    then = file.stat().st_mtime_ns
+    file.write_text("ONE\ntwo\nthree\n")
+    for one in (file, index):
+        os.utime(one, ns=(then, then))
+    tree = await made(processes, repo.folder)
+    assert Path(tree.path, "app.py").read_text() == "ONE\ntwo\nthree\n"
+
+
 async def test_nothing_is_carried_when_that_is_not_wanted(repo: Repo, processes: LocalProcesses) -> None:
     repo.write("app.py", "changed\n")
     tree = await made(processes, repo.folder, carry=False)

@@ -28,8 +28,9 @@ class Checked:
 async def work_trees(git: Git) -> tuple[Checked, ...]:
     """Every work tree of the repository, the main one first."""
     found: list[Checked] = []
-    for block in (await git.say("worktree", "list", "--porcelain", "-z")).split("\0\0"):
-        fields = dict(line.partition(" ")[::2] for line in block.strip("\0").split("\0") if line)
+    # Without -z, which git has since 2.36 alone: nobody has a line break in the path of a work tree.
+    for block in (await git.say("worktree", "list", "--porcelain")).split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines() if line)
         if path := fields.get("worktree"):
             branch = fields.get("branch", "").removeprefix("refs/heads/")
             found.append(Checked(path, fields.get("HEAD", ""), branch, "prunable" in fields))
@@ -81,7 +82,11 @@ async def row(git: Git, tree: Worktree) -> Row:
 
 
 def is_ours(one: Checked, seen: Repository) -> bool:
-    return os.path.dirname(os.path.normpath(one.path)) == os.path.normpath(folder_of(seen.origin))
+    return _folded(os.path.dirname(os.path.normpath(one.path))) == _folded(folder_of(seen.origin))
+
+
+def _folded(path: str) -> str:
+    return os.path.normcase(os.path.normpath(path))
 
 
 def is_scratch(path: str) -> bool:

@@ -3,7 +3,9 @@ filter of the repository's; beyond that nothing is signed, and what the reposito
 is replaced by git's own way with text.
 """
 
+import asyncio
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -31,6 +33,9 @@ SETTINGS = {
 DRIVERS = ("config", "--null", "--show-scope", "--includes", "--get-regexp", r"^merge\..*\.driver$")
 TEXT = "git merge-file %A %O %B"
 FALLBACK = ("cockpit", "cockpit@localhost")
+# Git reads every worktree's folder, also one that another git is just making: it says so, and does nothing.
+HALF_MADE = re.compile(r"failed to read \S*worktrees/\S+: (Success|No such file)")
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 0.0)
 NO_REPOSITORY = "worktrees need a git repository, and this folder is in none"
 
 
@@ -50,13 +55,23 @@ class Git:
         self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
         """The exit code and all of the output. Raises `ProcessFailed` where there is no git."""
+        for pause in PAUSES:
+            code, said = await self._once(arguments, stdin, environment or {})
+            if code == 0 or HALF_MADE.search(said) is None:
+                break
+            await asyncio.sleep(pause)
+        return code, said
+
+    async def _once(
+        self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str]
+    ) -> tuple[int, str]:
         pieces: list[str] = []
         ended: Ended = await self.processes.run(
             reading(self.top, *arguments, off=self.off),
             cwd=self.top,
             stdin=stdin,
             seconds=SECONDS,
-            environment={**ENVIRONMENT, **(environment or {})},
+            environment={**ENVIRONMENT, **environment},
             on_output=pieces.append,
         )
         if ended.timed_out:
@@ -73,11 +88,14 @@ class Git:
         return said
 
     async def commit_of(self, name: str) -> str:
-        """The commit that a ref names, or ""."""
-        code, said = await self.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
-        )
-        return said.strip() if code == 0 else ""
+        """The commit that a ref names, or "". Raises `CockpitError` where git cannot tell."""
+        asked = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        code, said = await self.run("rev-parse", *asked)
+        if code == 1:
+            return ""
+        if code != 0 or not said.strip():
+            raise CockpitError(f"git rev-parse {name}: {_words(said) or f'it ended with code {code}'}")
+        return said.strip()
 
     async def identity(self) -> dict[str, str]:
         """Who commits: as the person's git says, and cockpit where it says nothing."""

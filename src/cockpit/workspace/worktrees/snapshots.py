@@ -109,8 +109,10 @@ def _sorted_out(top: str, found: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _copied(index: str, to: str) -> None:
+    """With its time: git trusts what it knows of a file only where that is older than the index. A younger
+    copy would hide a change of the last moment."""
     if os.path.isfile(index):
-        shutil.copyfile(index, to)
+        shutil.copy2(index, to)
 
 
 async def _fields(git: Git, *arguments: str) -> list[str]:
