@@ -15,6 +15,7 @@ from cockpit.workspace.worktrees.making import make
 from cockpit.workspace.worktrees.running import opened
 from cockpit.workspace.worktrees.values import Worktree
 
+PAST = 1_700_000_000
 ON_POSIX = sys.platform != "win32"
 
 
@@ -74,10 +75,12 @@ async def test_a_change_of_the_last_moment_is_carried(repo: Repo, processes: Loc
     no younger than that. What it is told by a copy of the index must not be less."""
     repo.git("config", "core.trustctime", "false")
     file, index = repo.folder / "app.py", repo.folder / ".git" / "index"
-    then = file.stat().st_mtime_ns
+    file.write_text("uno\ntwo\nthree\n")
+    os.utime(file, (PAST, PAST))
+    repo.commit("second")
     file.write_text("ONE\ntwo\nthree\n")
     for one in (file, index):
-        os.utime(one, ns=(then, then))
+        os.utime(one, (PAST, PAST))
     tree = await made(processes, repo.folder)
     assert Path(tree.path, "app.py").read_text() == "ONE\ntwo\nthree\n"
 
