@@ -15,6 +15,7 @@ from cockpit.core.gate import Gate
 from cockpit.core.inner_calls import call_tool
 from cockpit.core.log import Log
 from cockpit.core.observers import Observers
+from cockpit.core.occasions import Occasions
 from cockpit.core.opening import Past
 from cockpit.core.options import Options
 from cockpit.core.residents import Residents
@@ -83,6 +84,9 @@ def assemble(ground: Ground, past: Past, reload: Reload, on_close: Callable[[], 
     log.watch(_changes_noted(host))
     log.watch(past.history.see)
     log.watch(session.observers.see)
+    session.occasions = Occasions(main)
+    host.beginning = session.occasions.begun
+    log.watch(session.occasions.see)
     return session
 
 

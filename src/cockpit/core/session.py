@@ -70,11 +70,6 @@ class Session:
     recent: dict[str, tuple[str, float]] = field(default_factory=dict)
     _closed: bool = False
 
-    def __post_init__(self) -> None:
-        self.occasions = Occasions(self.main)
-        self.host.beginning = self.occasions.begun
-        self.host.log.watch(self.occasions.see)
-
     @property
     def session(self) -> str:
         return self.host.session
@@ -89,17 +84,9 @@ class Session:
             return
         # A command's arguments may hold a key: they never lie in the transcript.
         if not isinstance(op, Invoke):
-            self._write(op)
+            _write(self, op)
         self.seen.append(op.id)
         await self._dispatch(op)
-
-    def _write(self, op: Op) -> None:
-        try:
-            self.host.log.accept(op)
-        except OSError as error:
-            text = f"the session cannot be written: {error.strerror or error}"
-            raise CockpitError(text, "free space or mend the folder, then send it again") from error
-        fault.point("accepted")
 
     def events(self, after: int = 0) -> AsyncIterator[Envelope]:
         return self.host.log.read(after)
@@ -284,3 +271,12 @@ def _is_repeated(session: Session, op: Op) -> bool:
     text, at = session.recent.get(op.origin, ("", -SAME_TEXT_SECONDS))
     session.recent[op.origin] = (repr(op.content), now)
     return text == repr(op.content) and now - at < SAME_TEXT_SECONDS
+
+
+def _write(session: Session, op: Op) -> None:
+    try:
+        session.host.log.accept(op)
+    except OSError as error:
+        text = f"the session cannot be written: {error.strerror or error}"
+        raise CockpitError(text, "free space or mend the folder, then send it again") from error
+    fault.point("accepted")
