@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+import socket
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cockpit.plugin.origin import Origin
 from cockpit.plugin.values import McpServer
 
 PLAIN = Path(__file__).with_name("plain.py")
+MODERN = Path(__file__).with_name("modern.py")
 
 
 def tool(name: str, does: str = "echo", description: str = "A tool.", **more: Any) -> dict[str, Any]:
@@ -47,10 +51,40 @@ def configure(file: Path, servers: Mapping[str, Path | Mapping[str, Any]]) -> Pa
     return file
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for what another process does. Fails after ten seconds."""
-    for _ in range(1_000):
+async def until(is_so: Callable[[], bool], times: int = 1_000) -> None:
+    """Wait for what another process does. Fails after ten seconds (a hundredth of `times`)."""
+    for _ in range(times):
         if is_so():
             return
         await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen within 10 s")
+    raise AssertionError("it did not happen in time")
+
+
+def modern(name: str = "modern") -> McpServer:
+    """A server made with the official SDK, on stdio."""
+    return McpServer(name, (sys.executable, str(MODERN), "stdio"), origin=Origin("user.json", "user"))
+
+
+@asynccontextmanager
+async def serving(transport: Literal["streamable-http", "sse"], folder: Path) -> AsyncIterator[McpServer]:
+    """The same at an address on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = (folder / "server.log").open("wb")
+    argv = (sys.executable, str(MODERN), transport, str(port))
+    process = subprocess.Popen(argv, stdout=log, stderr=log)
+    path, kind = ("sse", "sse") if transport == "sse" else ("mcp", "http")
+    try:
+        await until(lambda: _answers(port), 2_000)
+        url = f"http://127.0.0.1:{port}/{path}"
+        yield McpServer("modern", url=url, transport=kind, origin=Origin("user.json", "user"))
+    finally:
+        process.kill()
+        process.wait()
+        log.close()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
