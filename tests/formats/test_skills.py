@@ -87,7 +87,7 @@ def test_every_field_of_claude_is_understood(tmp_path: Path) -> None:
     assert not read.for_model and read.for_person
     assert read.allowed_tools == ("Bash(git add *)", "Bash(npm run:*)", "Read", "mcp__ci__*")
     assert read.denied_tools == ("WebFetch", "WebSearch")
-    assert (read.model, read.effort, read.shell) == ("sonnet", "high", "bash")
+    assert (read.model, read.effort, read.shell) == ("medium", "high", "bash")
     assert read.fork and read.role == "Explore" and read.background
     assert read.paths == ("src/**/*.{ts,tsx}", "*.md")
     assert read.body() == "# Deploy\n\nDeploy $stage."
@@ -115,6 +115,15 @@ def test_a_name_against_the_rules_is_mended_and_told(tmp_path: Path, written: st
     [fault] = read.origin.refused
     assert fault.line == 2 and f"loaded as {name}" in fault.reason and name in fault.remedy
     assert mended(name) == name
+
+
+def test_a_projects_skill_names_a_tier_and_a_persons_any_model(tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "SKILL.md", description="D", model="acme:large")
+    mine = read_skill(path, "user")
+    assert isinstance(mine, Skill) and mine.model == "acme:large"
+    theirs = skill(path)
+    assert theirs.model == "" and theirs.origin is not None and theirs.origin.refused[0].line == 3
+    assert skill(write(tmp_path / "b" / "SKILL.md", description="D", model="inherit")).model == ""
 
 
 def test_a_name_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -71,8 +71,12 @@ def _lines(skill: Skill, expanded: Expanded, root: str) -> list[str]:
             one.relative_to(folder).as_posix() for one in sorted(folder.rglob("*")) if one.is_file()
         )
         lines += [f"program: {one}" for one in programs(files, folder)]
-    if (skill.model or skill.effort) and not skill.fork:
-        lines.append("model and effort are of no effect unless it runs in a subagent (context: fork)")
+    if skill.effort and not skill.fork:
+        lines.append("effort is of no effect unless it runs in a subagent (context: fork)")
+    if skill.model and not skill.fork:
+        lines.append(
+            f"/{skill.name} is answered by {skill.model}; a turn that uses it goes on with its model"
+        )
     lines += [f"hides {shown(one, root)}" for one in (origin.shadows if origin is not None else ())]
     lines += [f"refused {fault_text(one, root)}" for one in (origin.refused if origin is not None else ())]
     if hooks := _hooks(skill):

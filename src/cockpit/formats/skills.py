@@ -13,6 +13,7 @@ from cockpit.formats.fields import Fields
 from cockpit.formats.frontmatter import body_of
 from cockpit.formats.globs import patterns_of
 from cockpit.formats.heads import Heads
+from cockpit.formats.model_names import is_tier, model_of
 from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
 from cockpit.plugin.values import Skill
 from cockpit.settings import plain
@@ -82,7 +83,7 @@ def _skill(fields: Fields, name: str, description: str, path: Path, layer: Layer
         fork=fields.choice("context", ("fork", "inline"), "inline") == "fork",
         role=fields.text("agent"),
         background=fields.flag("background"),
-        model=fields.text("model"),
+        model=_model(fields, layer, family),
         effort=fields.choice("effort", EFFORTS),
         shell=fields.choice("shell", ("bash", "powershell")),
         dialect="opencode" if family == "opencode" else "claude",
@@ -177,6 +178,17 @@ def _paths(fields: Fields) -> tuple[str, ...]:
         return ()
     fields.understood["paths"] = list(found)
     return found
+
+
+def _model(fields: Fields, layer: Layer, family: str) -> str:
+    """A tier, or `provider:model`; "" for the one in force. A folder does not say who reads a person's
+    words, and what it costs (docs/adr/0008): a project's skill names a tier."""
+    model = model_of(fields.text("model"), family)
+    if layer == "project" and not is_tier(model):
+        remedy = "name fast, medium or strong: what they mean stands in your settings"
+        fields.refuse("model", "a project's skill names no model but a tier", remedy)
+        return ""
+    return model
 
 
 def _trigger(fields: Fields) -> Literal["", "auto", "match"]:

@@ -11,7 +11,8 @@ USE = call("use_skill", name="survey", arguments="parsers")
 
 
 async def test_it_runs_in_a_subagent_and_its_report_is_the_result(house: House) -> None:
-    house.skill("survey", "Survey the $ARGUMENTS here.", context="fork", agent="Explore")
+    house.skill("survey", "Survey the $ARGUMENTS here.", context="fork", agent="scout")
+    house.file(".claude/agents/scout.md", "---\nname: scout\ndescription: D\n---\nYou are the scout.\n")
     script(
         house.root.parent,
         {"calls": [USE]},
@@ -25,7 +26,7 @@ async def test_it_runs_in_a_subagent_and_its_report_is_the_result(house: House) 
     assert result.name == "use_skill" and "There are three parsers." in result.text
     assert any(agent.startswith("main/survey") for agent in agents)
     main, child, *_ = house.requests()
-    assert "explore" in child["system"].lower() and len(child["messages"]) == 1
+    assert "You are the scout." in child["system"] and len(child["messages"]) == 1
     assert "Survey the parsers here." in str(child["messages"][0])
     assert "go" not in [part.get("text") for part in child["messages"][0]["content"]]
     assert "Survey the" not in str(main["messages"])
@@ -83,7 +84,8 @@ async def test_in_the_background_the_turn_goes_on(house: House) -> None:
 
 
 async def test_its_model_is_the_subagents(house: House) -> None:
-    house.skill("survey", "Survey it.", context="fork", model="spy:other")
+    mine = str(house.home / ".claude")
+    house.skill("survey", "Survey it.", base=mine, context="fork", model="spy:other")
     script(house.root.parent, {"calls": [USE]}, {"text": "done"}, **{"Survey it": [{"text": "Three."}]})
     async with driving(house.root, options=FULL) as driver:
         await driver.prompt("go")

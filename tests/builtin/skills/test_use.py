@@ -181,6 +181,15 @@ async def test_each_is_a_command_with_its_hint(house: House) -> None:
         await driver.until(lambda one: isinstance(one.event, Warned) and "not for people" in one.event.text)
 
 
+async def test_by_slash_its_model_answers_the_turn(house: House) -> None:
+    house.skill("deploy", base=str(house.home / ".claude"), model="spy:other")
+    script(house.root.parent, {"text": "one"}, {"text": "two"})
+    async with driving(house.root, options=options()) as driver:
+        await said(driver, "deploy", "")
+        await driver.prompt("again")
+    assert [one["model"] for one in house.requests()] == ["other", "script"]
+
+
 async def test_slash_skill_alone_lists_them(house: House) -> None:
     house.skill("deploy", argument_hint='"[stage]"')
     script(house.root.parent, {"text": "one"})

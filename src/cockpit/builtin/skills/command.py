@@ -29,7 +29,7 @@ async def use(invoked: Invoked, context: Context) -> CommandAnswer:
         return Show((Markdown(await forked(skill, arguments, context, typed=True)),))
     text = await rendered(skill, arguments, context, typed=True)
     STATE.expect(context.session.id, text, skill)
-    return AsPrompt(text, mentions=False)
+    return AsPrompt(text, mentions=False, model=skill.model)
 
 
 def _table(skills: tuple[Skill, ...]) -> Table | Text:

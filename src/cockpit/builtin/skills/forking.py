@@ -37,8 +37,7 @@ def narrowed(role: Role, skill: Skill, context: Context) -> Role:
         if tools is not None:
             own = [one for one in own if any(names(pattern, one) for pattern in tools)]
         tools = tuple(one.name for one in own)
-    model = skill.model if skill.model not in ("", "inherit") else role.model
-    return replace(role, tools=tools, model=model, effort=skill.effort or role.effort)
+    return replace(role, tools=tools, model=skill.model or role.model, effort=skill.effort or role.effort)
 
 
 def _slug(skill: Skill) -> str:
