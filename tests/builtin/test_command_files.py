@@ -1,6 +1,7 @@
 """Command files in a session: what the model gets, what runs under approval, what may not be taken over."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from cockpit.protocol.events import (
     TurnStarted,
     Warned,
 )
+from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import CommandRows, Commands, Complete, Completions
 
 OPTIONS = Options(model="scripted:script", trust=True)
@@ -36,8 +38,13 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *steps: object, **others: object) -> None:
-    made = script(tmp_path, *(steps or ({"text": "done"},)), **others)  # type: ignore[arg-type]
+def plays(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *steps: Mapping[str, Json],
+    **others: list[Mapping[str, Json]],
+) -> None:
+    made = script(tmp_path, *(steps or ({"text": "done"},)), **others)
     monkeypatch.setenv("COCKPIT_SCRIPT", str(made))
 
 
