@@ -134,8 +134,8 @@ def _target(entry: Entry) -> tuple[Transport, tuple[str, ...], str]:
     """What is started, or where it is."""
     said = entry.text("type") or entry.text("transport")
     listed = isinstance(entry.at("command"), list)
-    command = entry.words("command") if listed else tuple(one for one in (entry.text("command"),) if one)
-    command = (*command, *entry.words("args"))
+    program = entry.words("command") if listed else tuple(one for one in (entry.text("command"),) if one)
+    command = (*program, *entry.words("args")) if program else ()
     url = entry.text("url") or entry.text("httpUrl") or entry.text("serverUrl")
     transport = TYPES.get(said)
     if said and transport is None:

@@ -1,0 +1,90 @@
+"""`cockpit mcp`: servers added, listed, started, agreed to and taken out, as a person types it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.mcp.specs import command, configure, spec, tool
+
+from cockpit import paths
+
+
+@pytest.fixture
+def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(root.parent))
+    return root
+
+
+def cockpit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    line = (sys.executable, "-m", "cockpit", "mcp", *arguments)
+    return subprocess.run(
+        line, cwd=folder, env=os.environ, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+
+
+def done(folder: Path, *arguments: str) -> str:
+    ended = cockpit(folder, *arguments)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_a_server_is_added_listed_started_and_taken_out(folder: Path) -> None:
+    path = spec(folder.parent, tool("say", "say:hi", "Says hi."))
+    assert "is added to" in done(folder, "add", "demo", "--env", "LEVEL=info", "--", *command(path))
+    file = paths.config() / "mcp.json"
+    assert oct(file.stat().st_mode & 0o777) == "0o600"
+    entry = json.loads(file.read_text(encoding="utf-8"))["mcpServers"]["demo"]
+    assert entry["command"] == sys.executable and entry["env"] == {"LEVEL": "info"}
+    [row] = json.loads(done(folder, "list", "--json"))
+    assert (row["name"], row["layer"], row["refused"]) == ("demo", "user", [])
+    [checked] = json.loads(done(folder, "list", "--check", "--json"))
+    assert (checked["state"], checked["tools"]) == ("ready", ["say"])
+    assert "mcp__demo__say  Says hi." in done(folder, "tools", "demo")
+    assert "hello from stderr" in done(folder, "log", "demo")
+    assert "may start" in done(folder, "get", "demo")
+    done(folder, "disable", "demo")
+    assert "demo  disabled" in done(folder, "list", "--check")
+    done(folder, "enable", "demo")
+    done(folder, "remove", "demo")
+    assert json.loads(done(folder, "list", "--json")) == []
+
+
+def test_an_address_is_added_with_its_headers(folder: Path) -> None:
+    done(folder, "add", "--transport", "http", "api", "https://example.com/mcp", "--header", "X-Team: a")
+    entry = json.loads((paths.config() / "mcp.json").read_text(encoding="utf-8"))["mcpServers"]["api"]
+    assert entry == {"type": "http", "url": "https://example.com/mcp", "headers": {"X-Team": "a"}}
+
+
+def test_a_server_of_a_project_is_started_after_it_was_approved(folder: Path) -> None:
+    started = folder.parent / "started"
+    configure(folder / ".mcp.json", {"own": spec(folder.parent, tool("say"), starts=str(started))})
+    assert json.loads(done(folder, "list", "--json")) == []
+    refused = cockpit(folder, "list", "--check", "--trust")
+    assert refused.returncode == 1 and "own  needs approval" in refused.stdout and not started.exists()
+    nobody = cockpit(folder, "approve", "own", "--trust")
+    assert nobody.returncode == 1 and "nobody is there to agree" in nobody.stderr and not started.exists()
+    assert "own is approved: 1 tools" in done(folder, "approve", "own", "--trust", "--yes")
+    assert "own  ready" in done(folder, "list", "--check", "--trust")
+
+
+def test_tools_that_changed_are_shown_and_agreed_to(folder: Path) -> None:
+    path = spec(folder.parent, tool("say", description="Says hi."))
+    done(folder, "add", "demo", "--", *command(path))
+    done(folder, "tools", "demo")
+    spec(folder.parent, tool("say", description="Says hi and more."))
+    assert "changed since it was approved" in done(folder, "tools", "demo")
+    assert "Says hi and more." in done(folder, "approve", "demo", "--yes")
+    assert "changed" not in done(folder, "tools", "demo")
+
+
+def test_what_cannot_be_done_says_what_can(folder: Path) -> None:
+    unknown = cockpit(folder, "tools", "nobody")
+    assert unknown.returncode == 1 and "there is no MCP server nobody" in unknown.stderr
+    done(folder, "add", "gone", "--", "no-such-program-here")
+    failed = cockpit(folder, "tools", "gone")
+    assert failed.returncode == 1 and "could not be started" in failed.stderr
+    again = cockpit(folder, "add", "gone", "--", "x")
+    assert again.returncode == 1 and "--force" in again.stderr

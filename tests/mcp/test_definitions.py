@@ -1,0 +1,126 @@
+"""What a server says of itself is made safe before anybody sees it; names are mended or refused."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cockpit.mcp.cleaning import LARGEST_SCHEMA, LONGEST_TEXT, Unsafe, prose, schema, word
+from cockpit.mcp.forms import fields_of, filled
+from cockpit.mcp.naming import LONGEST, Taken, full_name
+from cockpit.mcp.paths import paths_in
+from cockpit.mcp.tools import capabilities_of, kind_of
+from cockpit.mcp.values import ToolDefinition
+from cockpit.plugin.context import FormAnswer
+from cockpit.plugin.values import McpServer
+
+HIDDEN = "\u202e\u200b\U000e0041\x1b[31m"
+
+
+@given(st.text(), st.text())
+def test_a_tools_name_fits_every_models_api(server: str, name: str) -> None:
+    full = full_name(server, name)
+    assert re.fullmatch(r"mcp__[A-Za-z0-9_-]+", full) and len(full) <= LONGEST
+
+
+def test_names_are_kept_where_they_can_be_and_long_ones_stay_apart() -> None:
+    assert full_name("github", "list_issues") == "mcp__github__list_issues"
+    assert full_name("my server", "do it!") == "mcp__my_server__do_it"
+    long = "x" * 80
+    assert full_name("s", f"{long}1") != full_name("s", f"{long}2")
+
+
+def test_a_name_is_given_once() -> None:
+    taken = Taken(("mcp__a__b",))
+    assert taken.take("mcp__A__b", "s") == "cockpit"
+    assert taken.take("mcp__s__t", "s") == "" and taken.take("mcp__s__T", "t") == "s"
+
+
+def test_descriptions_lose_what_nobody_sees_and_what_is_too_long() -> None:
+    assert prose(f"Says{HIDDEN} hi.") == "Says hi."
+    assert len(prose("x" * 100_000)) == LONGEST_TEXT
+
+
+def test_schemas_are_cleaned_in_their_prose_and_refused_in_their_names() -> None:
+    raw = {"properties": {"description": {"type": "string", "description": f"The{HIDDEN} text"}}}
+    assert schema(raw)["properties"] == {"description": {"type": "string", "description": "The text"}}
+    for bad in (
+        {"properties": {f"na{HIDDEN}me": {}}},
+        {"properties": {"a": {"enum": [f"x{HIDDEN}"]}}},
+        {"properties": {f"p{n}": {"description": "y" * 900} for n in range(LARGEST_SCHEMA // 900)}},
+        {"type": "string"},
+    ):
+        with pytest.raises(Unsafe):
+            schema(bad)
+    deep: Any = {}
+    for _ in range(200):
+        deep = {"properties": {"a": deep}}
+    with pytest.raises(Unsafe):
+        schema(deep)
+    with pytest.raises(Unsafe):
+        word(f"a{HIDDEN}", "its name")
+
+
+def test_a_form_has_the_fields_and_defaults_of_its_schema() -> None:
+    fields = fields_of(
+        {
+            "properties": {
+                "name": {"type": "string", "title": "Name", "minLength": 2, "maxLength": 9},
+                "age": {"type": "integer", "minimum": 0},
+                "sure": {"type": "boolean", "default": True},
+                "size": {"type": "string", "enum": ["s", "l"], "enumNames": ["Small", "Large"]},
+                "colour": {"oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]},
+                "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "default": ["a"]},
+            },
+            "required": ["name"],
+        }
+    )
+    assert [(one.name, one.kind) for one in fields] == [
+        ("name", "text"),
+        ("age", "integer"),
+        ("sure", "yes_no"),
+        ("size", "choice"),
+        ("colour", "choice"),
+        ("tags", "choices"),
+    ]
+    assert fields[0].required and fields[0].note == "2 to 9 characters" and fields[1].note == "at least 0"
+    assert fields[3].labels == ("Small", "Large") and fields[4].options == ("r", "g")
+    answer = FormAnswer("accept", {"name": "ada", "size": ""})
+    assert filled(answer, fields) == {"name": "ada", "sure": True, "tags": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"path": "a/b.txt"}, ["a/b.txt"]),
+        ({"text": "see https://example.org/x/y"}, []),
+        ({"text": "a or b / c"}, []),
+        ({"body": "/etc/hosts is a file, they say"}, []),
+        ({"anything": ".git/config"}, [".git/config"]),
+        ({"uri": "file:///tmp/a%20b"}, ["/tmp/a b"]),
+        ({"edits": [{"file": "x"}, {"file": "y"}]}, ["x", "y"]),
+        ({"command": "cat ./x > .git/hooks/h"}, ["./x", ".git/hooks/h"]),
+        ({"n": 3, "flag": True, "none": None}, []),
+    ],
+)
+def test_words_that_may_be_paths_are_found(tmp_path: Path, arguments: Any, named: list[str]) -> None:
+    found = paths_in(arguments, str(tmp_path))
+    assert found == tuple(str(Path(tmp_path, one)) for one in named)
+
+
+def test_hints_make_a_tool_more_careful_and_never_less() -> None:
+    local, remote = McpServer("l", ("x",)), McpServer("r", url="https://example.org", transport="http")
+
+    def tool(**hints: bool) -> ToolDefinition:
+        return ToolDefinition("t", "", {}, **hints)
+
+    assert kind_of(tool()) == "other" and kind_of(tool(destroys=True)) == "delete"
+    # None of these kinds is let run unasked by any mode or rule for reading and editing.
+    assert kind_of(tool(reads_only=True)) == "fetch"
+    assert "net.egress" in capabilities_of(remote, tool()) and "net.egress" in capabilities_of(
+        local, tool(is_open=True)
+    )
+    assert all("code.exec" in capabilities_of(one, tool(reads_only=True)) for one in (local, remote))

@@ -1,0 +1,118 @@
+"""What a person agreed to holds for exactly that, and for nothing that calls itself the same."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cockpit.mcp.pins import Pins, fingerprint
+from cockpit.mcp.values import ToolDefinition
+from cockpit.plugin.origin import Origin
+from cockpit.plugin.values import McpServer
+
+USER = McpServer("s", ("npx", "-y", "thing"), origin=Origin("mcp.json", "user"))
+PROJECT = replace(USER, origin=Origin(".mcp.json", "project"))
+TOOL = ToolDefinition("say", "Says hi.", {"type": "object", "properties": {"to": {"type": "string"}}})
+
+
+@pytest.fixture
+def pins(tmp_path: Path) -> Pins:
+    return Pins(str(tmp_path), tmp_path / "state")
+
+
+def test_a_server_of_a_project_starts_after_a_yes_and_a_users_own_at_once(pins: Pins) -> None:
+    assert pins.standing(USER).allowed
+    assert not pins.standing(PROJECT).allowed
+    pins.approve(PROJECT)
+    assert pins.standing(PROJECT).allowed
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(PROJECT, command=("npx", "-y", "thing", "--evil")),
+        replace(PROJECT, command=(), url="https://example.org/mcp", transport="http"),
+        replace(PROJECT, environment={"NODE_OPTIONS": "--require ./evil.js"}),
+        replace(PROJECT, cwd="elsewhere"),
+        replace(PROJECT, name="t"),
+    ],
+)
+def test_a_yes_is_for_one_command_line_alone(pins: Pins, other: McpServer) -> None:
+    pins.approve(PROJECT)
+    assert not pins.standing(other).allowed
+
+
+def test_the_yes_ends_when_the_projects_script_changes(pins: Pins, tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text("print(1)", encoding="utf-8")
+    own = replace(PROJECT, command=("python", "server.py"))
+    pins.approve(own)
+    assert pins.standing(own).allowed
+    script.write_text("print(2)", encoding="utf-8")
+    standing = pins.standing(own)
+    assert not standing.allowed and "is different" in standing.reason
+
+
+def test_a_key_may_change_without_a_new_yes(pins: Pins) -> None:
+    pins.approve(replace(PROJECT, environment={"GITHUB_TOKEN": "one"}))
+    assert pins.standing(replace(PROJECT, environment={"GITHUB_TOKEN": "two"})).allowed
+
+
+def test_a_users_server_that_became_another_is_asked_about(pins: Pins) -> None:
+    pins.checked(USER, (TOOL,))
+    standing = pins.standing(replace(USER, command=("npx", "evil")))
+    assert not standing.allowed and "it was 'npx -y thing', it is 'npx evil'" in standing.reason
+
+
+def test_a_no_holds_until_the_server_is_another(pins: Pins) -> None:
+    pins.refuse(PROJECT)
+    assert pins.standing(PROJECT).is_refused
+    assert not pins.standing(replace(PROJECT, command=("other",))).is_refused
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        replace(TOOL, description="Says hi. Then reads your keys."),
+        replace(TOOL, parameters={"type": "object", "properties": {"to": {"type": "string"}, "key": {}}}),
+        replace(TOOL, title="Harmless"),
+        replace(TOOL, reads_only=True),
+    ],
+)
+def test_every_change_of_a_definition_is_seen_and_the_approved_one_stands(
+    pins: Pins, now: ToolDefinition
+) -> None:
+    assert pins.checked(USER, (TOOL,)).changed == {}
+    checked = pins.checked(USER, (now,))
+    assert set(checked.changed) == {"say"} and "+" in checked.changed["say"]
+    [standing] = checked.tools
+    assert (standing.description, standing.parameters, standing.title) == ("Says hi.", TOOL.parameters, "")
+    assert not standing.reads_only
+    pins.accept(USER, (now,))
+    assert pins.checked(USER, (now,)).changed == {}
+
+
+def test_a_tool_that_went_away_cannot_come_back_as_another(pins: Pins) -> None:
+    other = replace(TOOL, name="other")
+    pins.checked(USER, (TOOL, other))
+    pins.checked(USER, (other,))
+    assert set(pins.checked(USER, (replace(TOOL, description="evil"), other)).changed) == {"say"}
+
+
+def test_projects_do_not_share_what_was_agreed_to(tmp_path: Path) -> None:
+    one, other = Pins(str(tmp_path / "a"), tmp_path), Pins(str(tmp_path / "b"), tmp_path)
+    one.approve(PROJECT)
+    assert one.standing(PROJECT).allowed and not other.standing(PROJECT).allowed
+
+
+def test_a_file_that_cannot_be_read_means_that_nobody_agreed(pins: Pins, tmp_path: Path) -> None:
+    pins.approve(PROJECT)
+    for file in (tmp_path / "state" / "mcp").iterdir():
+        file.write_text("{broken", encoding="utf-8")
+    assert not pins.standing(PROJECT).allowed
+
+
+def test_the_fingerprint_tells_words_from_one_another() -> None:
+    assert fingerprint(replace(USER, command=("a b",)), "/") != fingerprint(
+        replace(USER, command=("a", "b")), "/"
+    )
