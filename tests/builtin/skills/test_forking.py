@@ -59,11 +59,22 @@ async def test_its_tools_are_held_in_the_subagent(house: House) -> None:
 
 async def test_by_slash_its_report_is_shown(house: House) -> None:
     house.skill("survey", "Survey the $ARGUMENTS here.", context="fork")
-    script(house.root.parent, {"text": "main"}, **{"Survey the parsers": [{"text": "Three parsers."}]})
+    script(
+        house.root.parent,
+        {"text": "main"},
+        {"text": "main"},
+        **{"Survey the parsers": [{"text": "Three parsers."}]},
+    )
     async with driving(house.root, options=FULL) as driver:
         await driver.invoke("survey", text="parsers")
         shown = await driver.next(Noticed)
+        await driver.prompt("and now?")
+        await driver.prompt("and then?")
     assert "Three parsers." in str(shown.content)
+    *_, second, third = house.requests()
+    assert (
+        str(second["messages"]).count("Three parsers.") == str(third["messages"]).count("Three parsers.") == 1
+    )
 
 
 async def test_in_the_background_the_turn_goes_on(house: House) -> None:

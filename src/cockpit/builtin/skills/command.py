@@ -11,6 +11,7 @@ from cockpit.plugin.values import AsPrompt, Command, CommandAnswer, Invoked, Sho
 from cockpit.protocol.content import Markdown, Table, Text
 
 DESCRIBED = 90
+LONGEST = 16_000
 
 
 async def use(invoked: Invoked, context: Context) -> CommandAnswer:
@@ -26,7 +27,12 @@ async def use(invoked: Invoked, context: Context) -> CommandAnswer:
         )
     arguments = arguments.strip()
     if skill.fork:
-        return Show((Markdown(await forked(skill, arguments, context, typed=True)),))
+        report = await forked(skill, arguments, context, typed=True)
+        # No turn of the main agent: it hears of it with the next one.
+        STATE.tell(
+            context.session.id, f"[Before this the person ran /{skill.name} {arguments}]\n{report[:LONGEST]}"
+        )
+        return Show((Markdown(report),))
     text = await rendered(skill, arguments, context, typed=True)
     STATE.expect(context.session.id, text, skill)
     return AsPrompt(text, mentions=False, model=skill.model)

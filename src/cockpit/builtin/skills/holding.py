@@ -13,6 +13,7 @@ from cockpit.plugin.safety import Add, Guarded, Pass, Refuse, Ruling
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Skill
 
+MAIN = "main"
 # Looking at what was said, and asking: without these a model could not even say what it lacks.
 ALWAYS = frozenset({"use_skill", "read_result", "todo", "ask_user", "tool_search", "propose_plan"})
 
@@ -21,13 +22,12 @@ async def begin_turn(guarded: Guarded, context: Context) -> Ruling:
     """A turn begins: what was in force is over, and skills that wait for a word in the prompt are read."""
     session = context.session
     await asyncio.to_thread(STATE.begin, session.id, session.agent, guarded.text)
-    met = [
-        one for one in session.skills() if one.trigger == "match" and one.for_model and _is_met(one, guarded)
-    ]
-    if not met:
-        return Pass()
+    said = STATE.told(session.id) if session.agent == MAIN else ()
+    waiting = (one for one in session.skills() if one.trigger == "match" and one.for_model)
+    met = [one for one in waiting if _is_met(one, guarded)]
     texts = await asyncio.to_thread(lambda: [plain_text(one, context)[:AUTO] for one in met])
-    return Add("\n\n".join(framed(one, text) for one, text in zip(met, texts, strict=True)))
+    said = (*said, *(framed(one, text) for one, text in zip(met, texts, strict=True)))
+    return Add("\n\n".join(said)) if said else Pass()
 
 
 def _is_met(skill: Skill, guarded: Guarded) -> bool:

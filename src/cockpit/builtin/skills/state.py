@@ -27,10 +27,12 @@ class Force:
 
 @dataclass(slots=True)
 class Session:
-    """`held` by the agent's path; `waiting` are prompts to come, each with the skill that it is."""
+    """`held` by the agent's path; `waiting` are prompts to come, each with the skill that it is; `untold`
+    is what the model will be told with the next one."""
 
     held: dict[str, tuple[Force, ...]] = field(default_factory=dict)
     waiting: list[tuple[str, Force]] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
     awake: frozenset[str] = frozenset()
 
 
@@ -79,6 +81,17 @@ class State:
         parts = agent.split("/")
         above = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
         return tuple(force for path in above for force in held.get(path, ()))
+
+    def tell(self, session: str, text: str) -> None:
+        """The model is told `text` with the person's next prompt."""
+        self._of(session).untold.append(text)
+
+    def told(self, session: str) -> tuple[str, ...]:
+        """What it is told now, once."""
+        untold = self._of(session).untold
+        told = tuple(untold)
+        untold.clear()
+        return told
 
     def wake(self, session: str, names: set[str]) -> None:
         state = self._of(session)
