@@ -63,7 +63,8 @@ def tool_of(lives: Lives, server: McpServer, definition: ToolDefinition, name: s
         return await _call(lives, server.name, definition.name, arguments, context)
 
     async def preview(arguments: Arguments, context: Context) -> Preview:
-        paths = await asyncio.to_thread(paths_in, arguments, context.workspace.root)
+        # That is where the server runs, whatever worktree its caller works in.
+        paths = await asyncio.to_thread(paths_in, arguments, context.session.root)
         written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
         part = Part("arguments", f"{definition.name} of {server.name}", written)
         where = destination(server)
