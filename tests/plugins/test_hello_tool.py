@@ -1,11 +1,12 @@
-"""The plugin as a person has it: built, installed, found by its entry point, driven in a real session."""
+"""The plugin as a person has it: installed by cockpit, found by its entry point, driven in a real session."""
 
-import subprocess
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.support.command import cockpit
 from tests.support.decks import driving, script
 
 from cockpit.protocol.content import plain
@@ -13,7 +14,8 @@ from cockpit.protocol.events import MessageFinished, Noticed, ToolCallFinished, 
 from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import Listing, ListingRows, PluginRows, Plugins
 
-PLUGIN = Path(__file__).parents[2] / "plugins" / "cockpit-hello-tool"
+EXAMPLES = Path(__file__).parents[2] / "plugins"
+PLUGIN = EXAMPLES / "cockpit-hello-tool"
 
 
 def hello(**arguments: Json) -> Mapping[str, Json]:
@@ -23,27 +25,34 @@ def hello(**arguments: Json) -> Mapping[str, Json]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the plugin installed in it, from a wheel built of these sources."""
+    """A home in which three examples are installed by cockpit, built of these sources."""
     folder = tmp_path_factory.mktemp("installed")
-    install = (
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--target",
-        str(folder),
-        str(PLUGIN),
-    )
-    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", *install], check=True)
+    sources = [
+        str(EXAMPLES / name) for name in ("cockpit-hello-tool", "cockpit-lang-lua", "cockpit-skills-python")
+    ]
+    options = ("--yes", "--no-index", "--no-build-isolation", "--installer", "uv")
+    environment = {"COCKPIT_HOME": str(folder), "COCKPIT_PLUGINS": "hello,language_lua,skills_python"}
+    ended = cockpit("plugins", "install", *options, *sources, cwd=folder, environment=environment)
+    assert ended.code == 0, ended.err
     return folder
 
 
 @pytest.fixture
-def project(root: Path, installed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.syspath_prepend(installed)
+def home(home: Path, installed: Path) -> Path:
+    """A home of the test's own with what is installed."""
+    (home / "data").symlink_to(installed / "data")
+    return home
+
+
+@pytest.fixture
+def project(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("COCKPIT_PLUGINS", "hello")
     monkeypatch.setenv("COCKPIT_SCRIPT", str(root.parent / "script.json"))
-    return root
+    before = list(sys.path)
+    yield root
+    sys.path[:] = before
+    for name in [name for name in sys.modules if name.startswith("cockpit_hello_tool")]:
+        del sys.modules[name]
 
 
 async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
@@ -56,6 +65,16 @@ async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
     assert (row.distribution, row.version, row.state) == ("cockpit-hello-tool", "1.0.0", "loaded")
     assert row.registers == ("tools: hello", "commands: hello")
     assert next(row for row in tools.rows if row.name == "hello").layer == "plugin"
+
+
+def test_all_that_was_installed_is_loaded(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COCKPIT_PLUGINS")
+    rows = json.loads(cockpit("plugins", "--json", cwd=root).out)
+    states = {row["name"]: row["state"] for row in rows if row["distribution"] != "cockpit-agent"}
+    assert states == dict.fromkeys(("hello", "language_lua", "skills_python"), "loaded")
+    shown = json.loads(cockpit("plugins", "info", "skills_python", "--json", cwd=root).out)[0]
+    # Files beside the code came along.
+    assert len(shown["registers"]) == 3
 
 
 async def test_the_model_calls_it_without_asking_anybody(project: Path) -> None:

@@ -44,11 +44,13 @@ def parse(text: str, editable: bool = False) -> Source:
         raise CockpitError(f"{text!r} names no plugin", "give a name, a path or git+URL")
     if text.startswith(("git+", "git@")) or re.match(r"(https?|ssh)://.*\.git(@|#|$)", text):
         return Source("git", text if text.startswith("git+") else _address(text), "")
-    if "://" in text:
+    if re.match(r"[a-z][a-z0-9+.-]*://", text):
         if not text.partition("#")[0].endswith(ARCHIVES):
             raise CockpitError(f"{text} is no archive", f"for a repository write git+{text}")
         return Source("archive", text, text)
     path = Path(text).expanduser()
+    if " @ " in text:
+        return _by_name(text)
     if path.name != text or text in (".", "..") or text.endswith(ARCHIVES) or editable:
         return _local(path, editable)
     return _by_name(text)

@@ -58,7 +58,8 @@ def load(
     installed.use(record)
     found: list[Found] = []
     taken: dict[str, str] = {}
-    for point, plugin in sorted(_points(record), key=lambda one: (not one[1].is_ours, one[1].name)):
+    points = sorted(_points(record), key=lambda one: (not one[1].is_ours, one[1].name, one[1].distribution))
+    for point, plugin in points:
         name = plugin.name
         if not plugin.is_ours and wanted is not None and name not in wanted:
             found.append(replace(plugin, reason="not named in COCKPIT_PLUGINS"))

@@ -1,0 +1,47 @@
+"""`cockpit plugins new`: what it makes passes its own tests at once."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.command import cockpit
+
+from cockpit.errors import CockpitError
+from cockpit.installing.scaffolding import hooks, made
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_every_kind_passes_its_own_tests(tmp_path: Path, part: int) -> None:
+    for hook in hooks()[part::3]:
+        made(f"my-{hook.replace('_', '-')}", hook, tmp_path)
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib")
+    ended = subprocess.run(
+        (*command, str(tmp_path)), capture_output=True, text=True, timeout=110, check=False
+    )
+    assert ended.returncode == 0, ended.stdout[-3000:]
+
+
+def test_every_kind_keeps_the_house_rules(tmp_path: Path) -> None:
+    folders = [made(f"my-{hook.replace('_', '-')}", hook, tmp_path)[0] for hook in hooks()]
+    ruff = (sys.executable, "-m", "ruff")
+    rules = ("--isolated", "--line-length", "110")
+    for words in (("check", *rules, "--select", "E,F,I,UP,B"), ("format", "--check", *rules)):
+        ended = subprocess.run((*ruff, *words, *folders), capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout
+
+
+@pytest.mark.parametrize("name", ["", "7up", "-x", "../up", "class", "a/b", "a b"])
+def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CockpitError, match="cannot be a plugin's name"):
+        made(name, "tool", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_there_is_left_alone(root: Path) -> None:
+    (root / "cockpit-tea").mkdir()
+    ended = cockpit("plugins", "new", "tea", cwd=root)
+    assert ended.code == 1 and "is there already" in ended.err
+    assert not list((root / "cockpit-tea").iterdir())

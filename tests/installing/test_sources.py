@@ -1,0 +1,62 @@
+"""What a person may name to be installed."""
+
+from pathlib import Path
+
+import pytest
+
+from cockpit.errors import CockpitError
+from cockpit.installing.sources import parse, split_address
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("cockpit-words", "index"),
+        ("cockpit-words[more]==1.2", "index"),
+        ("git+https://example.org/ada/words", "git"),
+        ("git@example.org:ada/words.git", "git"),
+        ("https://example.org/ada/words.git@v1", "git"),
+        ("https://example.org/words-1.0-py3-none-any.whl", "archive"),
+    ],
+)
+def test_each_kind_is_known_by_its_form(text: str, kind: str) -> None:
+    assert parse(text).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "names no plugin"),
+        ("--index-url=http://elsewhere", "names no plugin"),
+        ("-r", "names no plugin"),
+        ("https://example.org/ada/words", "git+https://example.org/ada/words"),
+        ("words @ https://example.org/words.whl", "holds an address"),
+        ("two words", "no name"),
+        ("./gone", "does not exist"),
+    ],
+)
+def test_what_cannot_be_installed_says_what_could(text: str, words: str) -> None:
+    with pytest.raises(CockpitError) as raised:
+        parse(text)
+    assert words in str(raised.value)
+
+
+def test_a_folder_needs_a_project_or_a_bundle_and_is_kept_by_its_whole_path(tmp_path: Path) -> None:
+    with pytest.raises(CockpitError, match="holds no plugin"):
+        parse(str(tmp_path))
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    assert parse(str(tmp_path)).kind == "folder" and parse(str(tmp_path), editable=True).kind == "editable"
+    assert parse(f"{tmp_path}/../{tmp_path.name}").named == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("named", "parts"),
+    [
+        ("git+https://h/o/r", ("https://h/o/r", "", "")),
+        ("git+https://h/o/r.git@v1#subdirectory=a/b", ("https://h/o/r.git", "v1", "a/b")),
+        ("git+ssh://git@h/o/r@main", ("ssh://git@h/o/r", "main", "")),
+        ("git+file:///a/r#egg=x&subdirectory=p", ("file:///a/r", "", "p")),
+    ],
+)
+def test_an_address_has_a_reference_and_a_folder(named: str, parts: tuple[str, str, str]) -> None:
+    assert split_address(named) == parts
