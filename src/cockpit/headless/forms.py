@@ -15,6 +15,12 @@ def is_form(question: QuestionAsked) -> bool:
     return bool(question.fields or question.url)
 
 
+def asked(question: QuestionAsked) -> list[str]:
+    """The lines of any question."""
+    first = f"? {question.question} {' | '.join(question.options)}"
+    return [first, *(shown(question) if is_form(question) else ())]
+
+
 def shown(question: QuestionAsked) -> list[str]:
     """The lines of a form: what it asks for, and how to answer."""
     lines = [f"{question.source or 'the model'} asks:"]

@@ -240,8 +240,7 @@ def draw(screen: Screen, envelope: Envelope) -> None:
                 screen.approval = None
         case QuestionAsked() as question:
             screen.question = question
-            _line(screen, f"? {question.question} {' | '.join(question.options)}")
-            for line in forms.shown(question) if forms.is_form(question) else ():
+            for line in forms.asked(question):
                 _line(screen, line)
         case PlanChanged(state=state):
             _line(screen, f"* plan mode: {state}")

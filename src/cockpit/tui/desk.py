@@ -7,12 +7,10 @@ and nothing runs between two of them while nothing happens.
 import asyncio
 import gc
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.protocol.queries import ListingRow
 from cockpit.tui import doing, drawing, keymap, memory, opening, showing, themes
 from cockpit.tui.actions import ACTIONS, Action, keys_of
 from cockpit.tui.asking import Asking
@@ -73,7 +71,7 @@ class Desk:
         self.pressed_at: dict[str, float] = {}
         self.hint = ""
         self._problems = problems
-        self._theme_due = ""  # the theme that was asked for and is not there yet
+        self.theme_due = ""  # the theme that was asked for and is not there yet
         self._step = 2
         self.frame_due = False
         self._drawn = 0.0
@@ -119,20 +117,7 @@ class Desk:
         if wanted and wanted in self.app.available_themes:
             self.set_theme(wanted)
         else:
-            self._theme_due = wanted  # a plugin may bring it
-
-    def use_themes_of_plugins(self, rows: Sequence[ListingRow]) -> list[str]:
-        """Take what plugins registered; what is wrong with it, and with the name of the theme wanted."""
-        found, problems = themes.registered(rows)
-        for theme in found:
-            if theme != self.app.available_themes.get(theme.name):
-                self.app.register_theme(theme)
-        wanted, self._theme_due = self._theme_due, ""
-        if wanted in self.app.available_themes:
-            self.set_theme(wanted)
-        elif wanted:
-            problems.append(f"there is no theme called {wanted}; /theme lists them")
-        return problems
+            self.theme_due = wanted  # a plugin may bring it
 
     def _whole(self, text: str) -> bool:
         """Whether `text` is a command that takes no further words."""

@@ -1,5 +1,6 @@
 """One subagent that a person looks into: its events folded into a state of its own, as a session's are."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from cockpit.protocol.events import Envelope
@@ -24,3 +25,33 @@ class Followed:
         self._seq = envelope.seq
         reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
         return True
+
+
+class Looking:
+    """Into which subagent a person looks, if any. What comes while its past is fetched waits for that."""
+
+    def __init__(self) -> None:
+        self._followed: Followed | None = None
+        self._held: list[Envelope] | None = None
+
+    def into(self, agent: str, root: str) -> Followed:
+        """Into `agent` from now on; its past is given to `fold`."""
+        self._followed, self._held = Followed(agent, root), []
+        return self._followed
+
+    def away(self) -> None:
+        """Into none."""
+        self._followed = self._held = None
+
+    def fold(self, past: Iterable[Envelope]) -> None:
+        """The past of the subagent; what came meanwhile goes behind it."""
+        held, self._held = self._held or [], None
+        for envelope in (*past, *held):
+            self.hear(envelope)
+
+    def hear(self, envelope: Envelope) -> None:
+        """An event of the session."""
+        if self._held is not None:
+            self._held.append(envelope)
+        elif self._followed is not None:
+            self._followed.take(envelope)

@@ -6,19 +6,18 @@ Imported after the first paint. Refuses widgets: it calls `changed` when there i
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 from cockpit.errors import CockpitError
 from cockpit.protocol import ops, queries
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text
-from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import MODES, Decision, Json, Mode
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.rows import HunkEdit
-from cockpit.tui.followed import Followed
+from cockpit.tui.followed import Looking
 from cockpit.tui.state import State, Waiting, reduce
 from cockpit.tui.state.entries import Remark, Welcomed
 
@@ -42,8 +41,7 @@ class Link:
         self.heard = asyncio.Event()  # the session has said how it began
         self.changed = changed
         self._typing = typing
-        self._followed: Followed | None = None
-        self._held: list[Envelope] | None = None  # what came while the past of the followed was fetched
+        self.looking = Looking()
         self._pump: asyncio.Task[None] | None = None
 
     async def open(self, resume: str | None, welcome: Welcomed) -> None:
@@ -71,7 +69,7 @@ class Link:
         try:
             async for envelope in channel.events():
                 reduce(state, envelope)
-                self._hear(envelope)
+                self.looking.hear(envelope)
                 if state.started:
                     self.heard.set()
                 self.changed()
@@ -81,24 +79,6 @@ class Link:
         except CockpitError as error:
             state.add(Remark("error", error.message, error.hint))
             self.changed()
-
-    def follow(self, agent: str) -> Followed:
-        """Look into the subagent `agent` from now on, "" into none. Its past is given to `fold`."""
-        self._followed = Followed(agent, self.root)
-        self._held = [] if agent else None
-        return self._followed
-
-    def fold(self, past: Iterable[Envelope]) -> None:
-        """The past of the followed subagent; what came meanwhile goes behind it."""
-        held, self._held = self._held or [], None
-        for envelope in (*past, *held):
-            self._hear(envelope)
-
-    def _hear(self, envelope: Envelope) -> None:
-        if self._held is not None:
-            self._held.append(envelope)
-        elif self._followed is not None and self._followed.agent:
-            self._followed.take(envelope)
 
     @staticmethod
     def fresh() -> str:
@@ -143,14 +123,6 @@ class Link:
 
     async def interrupt(self) -> None:
         await self.submit(ops.Interrupt(self.fresh(), ORIGIN))
-
-    async def steer_agent(self, agent: str, text: str) -> None:
-        """Say `text` to a subagent."""
-        await self.submit(ops.Steer(self.fresh(), ORIGIN, (Text(text),), agent))
-
-    async def stop_agent(self, agent: str) -> None:
-        """Stop a subagent, and those below it."""
-        await self.submit(ops.Interrupt(self.fresh(), ORIGIN, agent))
 
     async def decide(
         self,

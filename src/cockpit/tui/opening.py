@@ -1,11 +1,13 @@
 """Opening a session: the first entry, what to try, what there is; and another session in its place."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cockpit.errors import CockpitError
 from cockpit.protocol import queries
+from cockpit.tui import themes
 from cockpit.tui.clean import one_line
 from cockpit.tui.state.entries import Welcomed
 from cockpit.tui.state.state import Request
@@ -64,7 +66,7 @@ async def learn(desk: "Desk") -> None:
     assert link is not None
     await link.learn_commands()
     listed = await link.ask(queries.Listing("themes"))
-    for problem in desk.use_themes_of_plugins(listed.rows if isinstance(listed, queries.ListingRows) else ()):
+    for problem in _take_themes(desk, listed.rows if isinstance(listed, queries.ListingRows) else ()):
         link.say("warning", problem)
     listed = await link.ask(queries.Listing("panels"))
     if isinstance(listed, queries.ListingRows):
@@ -101,3 +103,17 @@ def offer_local(desk: "Desk", request: Request) -> None:
         name, model = one_line(str(server.get("provider", ""))), one_line(str(server.get("default", "")))
         if model:
             link.say("note", f"{name} answers on this machine", f"/model {name}:{model} uses it")
+
+
+def _take_themes(desk: "Desk", rows: Sequence[queries.ListingRow]) -> list[str]:
+    """Take the themes of plugins; what is wrong with them, and with the name of the theme wanted."""
+    found, problems = themes.registered(rows)
+    for theme in found:
+        if theme != desk.app.available_themes.get(theme.name):
+            desk.app.register_theme(theme)
+    wanted, desk.theme_due = desk.theme_due, ""
+    if wanted in desk.app.available_themes:
+        desk.set_theme(wanted)
+    elif wanted:
+        problems.append(f"there is no theme called {wanted}; /theme lists them")
+    return problems

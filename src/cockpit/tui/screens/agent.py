@@ -8,12 +8,14 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from cockpit.protocol import ops
 from cockpit.protocol.agents import AgentRow
+from cockpit.protocol.content import Text
 from cockpit.protocol.queries import AgentEventRows, AgentEvents
 from cockpit.tui import figures
 from cockpit.tui.clean import one_line
 from cockpit.tui.followed import Followed
-from cockpit.tui.link import Link
+from cockpit.tui.link import ORIGIN, Link
 from cockpit.tui.messages import Typed
 from cockpit.tui.palette import Palette
 from cockpit.tui.screens.sheet import SHEET_CSS, Lines, keys_that_fit
@@ -114,7 +116,8 @@ class AgentScreen(ModalScreen[None]):
         event.stop()
         if text := event.value.strip():
             event.input.clear()
-            await self._link.steer_agent(self._followed.agent, text)
+            link, agent = self._link, self._followed.agent
+            await link.submit(ops.Steer(link.fresh(), ORIGIN, (Text(text),), agent))
 
     async def on_key(self, event: events.Key) -> None:
         view = self.query_one(TraceView)
@@ -122,7 +125,7 @@ class AgentScreen(ModalScreen[None]):
         if event.key == "escape":
             self.dismiss(None)
         elif event.key == "ctrl+x":
-            await self._link.stop_agent(self._followed.agent)
+            await self._link.submit(ops.Interrupt(self._link.fresh(), ORIGIN, self._followed.agent))
         elif event.key in pages:
             step = pages[event.key] * max(1, view.size.height - 2)
             view.scroll_relative(y=step, animate=False, force=True)
@@ -168,14 +171,14 @@ async def show(desk: "Desk", agent: str) -> None:
     link, app = desk.link, desk.app
     if link is None or any(isinstance(one, AgentScreen) for one in app.screen_stack):
         return
-    followed = link.follow(agent)
+    followed = link.looking.into(agent, link.root)
     try:
         reply = await link.ask(AgentEvents(agent))
         if not isinstance(reply, AgentEventRows):
             app.notify(f"{agent} cannot be opened: it is not known to this session any more")
             return
-        link.fold(reply.rows)
+        link.looking.fold(reply.rows)
         desk.changed()
         await app.push_screen_wait(AgentScreen(app.palette, link, followed))
     finally:
-        link.follow("")
+        link.looking.away()

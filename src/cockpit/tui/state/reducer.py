@@ -86,8 +86,7 @@ def _standing(
         case events.SessionChanged():
             _session_changed(state, event)
         case events.SessionClosed():
-            state.turn, state.closed = None, event.reason or "closed"
-            state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
+            _session_closed(state, event)
         case events.TodoChanged():
             state.todo = tuple(TodoRow(one_line(row.text), row.status) for row in event.rows)
         case events.PlanChanged():
@@ -105,15 +104,20 @@ def _standing(
             state.add(Remark("warning", clean(event.text), clean(event.hint), one_line(event.source)))
         case events.Noticed():
             _noticed(state, event, envelope.time)
-        case events.AgentChanged():
-            pass  # the panel `agents` and the subagent's own events tell of it
         case events.PanelChanged():
             state.panels[event.panel] = event.rows
             code.panel(state.code, event)
+        case events.AgentChanged():
+            pass  # the panel `agents` and the subagent's own events tell of it
         case events.Unknown():
             state.add(Remark("note", f"event {one_line(event.kind)} is not known to this version"))
         case _:
             assert_never(event)
+
+
+def _session_closed(state: State, event: events.SessionClosed) -> None:
+    state.turn, state.closed = None, event.reason or "closed"
+    state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
 
 
 def _session_changed(state: State, event: events.SessionChanged) -> None:
