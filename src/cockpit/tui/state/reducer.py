@@ -94,8 +94,8 @@ def _standing(
         case events.FileChanged():
             files.changed(state, event, envelope)
             code.changed(state.code, event)
-        case events.ContextCompacted():
-            state.add(Remark("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
+        case events.ContextCompacted() | events.Unknown():
+            _note(state, event)
         case events.Rewound():
             rewinds.rewound(state, event, envelope)
         case events.UsageChanged():
@@ -109,10 +109,16 @@ def _standing(
             code.panel(state.code, event)
         case events.AgentChanged():
             pass  # the panel `agents` and the subagent's own events tell of it
-        case events.Unknown():
-            state.add(Remark("note", f"event {one_line(event.kind)} is not known to this version"))
         case _:
             assert_never(event)
+
+
+def _note(state: State, event: events.ContextCompacted | events.Unknown) -> None:
+    if isinstance(event, events.Unknown):
+        text = f"event {one_line(event.kind)} is not known to this version"
+    else:
+        text = f"context compacted: {event.before:,} to {event.after:,} tokens"
+    state.add(Remark("note", text))
 
 
 def _session_closed(state: State, event: events.SessionClosed) -> None:
