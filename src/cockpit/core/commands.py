@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cockpit.core import foreign
 from cockpit.core.agent import Agent
 from cockpit.core.router import TIERS, ModelUnknown, choose
 from cockpit.core.view import context_of
@@ -21,6 +22,8 @@ async def invoke(agent: Agent, op: Invoke) -> AsPrompt | None:
     Raises `CockpitError` for an unknown command.
     """
     host = agent.host
+    if op.action.startswith(foreign.PREFIX):
+        await foreign.listen(agent)
     command = _find(agent, op.action)
     plugin = host.catalog.owner(Command, command.name)
     text = str(op.arguments.get("text", ""))

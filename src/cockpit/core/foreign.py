@@ -9,6 +9,8 @@ PREFIX = "mcp__"
 # What brings back what other people's servers say.
 OUTSIDE = (PREFIX, "list_mcp_", "read_mcp_")
 STARTING = 15.0
+# Whose resources a prompt names.
+MENTION = "mcp"
 
 
 async def found(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
@@ -18,6 +20,12 @@ async def found(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
         await agent.host.connections.settled(STARTING)
         known = agent.toolbox.find(call.name, call.arguments)
     return known
+
+
+async def listen(agent: Agent) -> None:
+    """What a server's prompt says is about to be heard, once its server has started."""
+    await agent.host.connections.settled(STARTING)
+    agent.host.has_read_outside = True
 
 
 def is_outside(tool: Tool, sends: bool) -> bool:

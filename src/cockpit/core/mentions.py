@@ -2,6 +2,7 @@
 
 import re
 
+from cockpit.core import foreign
 from cockpit.core.agent import Agent
 from cockpit.core.view import context_of
 from cockpit.plugin.values import Mention
@@ -35,6 +36,8 @@ async def _made(agent: Agent, sign: str, name: str) -> Block | None:
     for mention in sorted(mentions, key=lambda one: one.name):
         context = context_of(agent, agent.host.catalog.owner(Mention, mention.name))
         if (made := await mention.expand(name, context)) is not None:
+            if mention.name == foreign.MENTION:
+                agent.host.has_read_outside = True
             return made
     return None
 
