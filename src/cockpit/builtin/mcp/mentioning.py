@@ -7,6 +7,7 @@ from cockpit.protocol.content import Block, Text
 from cockpit.protocol.queries import Completion
 
 MOST = 20
+MOMENT = 3.0
 LONGEST = 60_000
 
 
@@ -33,9 +34,11 @@ async def complete(word: str, context: Context) -> tuple[Completion, ...]:
 async def expand(word: str, context: Context) -> Block | None:
     """The resource's text; None for what no server is called."""
     server, colon, uri = word.partition(":")
-    names = {row.name for row in context.connections.rows() if row.state == "ready"}
-    if not colon or not uri or server not in names:
+    states = {row.name: row.state for row in context.connections.rows()}
+    if not colon or not uri or states.get(server) not in ("ready", "starting", "waiting"):
         return None
+    # One that is named a moment after the start is still starting.
+    await context.connections.settled(MOMENT)
     try:
         done = await context.connections.read(server, uri, context)
     except ToolFailed as error:
