@@ -29,14 +29,15 @@ class Welcomed:
 
 @dataclass(slots=True)
 class Said:
-    """What a person said. `steer`: while a turn ran. `seq` is its event's; `rewound`: it is not told to
-    the model any more."""
+    """What a person said, or the skill that they called says for them. `steer`: while a turn ran. `seq` is
+    its event's; `rewound`: it is not told to the model any more."""
 
     text: str
     origin: str = "tui"
     steer: bool = False
     seq: int = 0
     rewound: bool = False
+    expanded: bool | None = None
 
 
 @dataclass(slots=True)
@@ -143,5 +144,5 @@ class Ended:
 
 
 Entry: TypeAlias = Welcomed | Said | Thought | Answered | Called | Delegated | Remark | Shown | Plan | Ended
-FOLDING = (Thought, Called, Delegated, Shown)
+FOLDING = (Said, Thought, Called, Delegated, Shown)
 """Entries that a reader can open and shut."""

@@ -1,6 +1,6 @@
 """`reduce`: one envelope into the state. Each event costs the same however long the session is."""
 
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from cockpit.protocol import events
 from cockpit.protocol.content import plain
@@ -61,10 +61,8 @@ def _durable(state: State, envelope: Envelope, event: Event) -> None:
             _standing(state, envelope, event)
 
 
-def _standing(
-    state: State,
-    envelope: Envelope,
-    event: events.SessionStarted
+_Standing: TypeAlias = (
+    events.SessionStarted
     | events.SessionChanged
     | events.SessionClosed
     | events.TodoChanged
@@ -77,8 +75,12 @@ def _standing(
     | events.Warned
     | events.Noticed
     | events.PanelChanged
-    | events.Unknown,
-) -> None:
+    | events.Unknown
+)
+
+
+def _standing(state: State, envelope: Envelope, event: _Standing) -> None:
+    """What is so between turns and beside them."""
     state.aspects |= {"work", "bar"}
     match event:
         case events.SessionStarted():

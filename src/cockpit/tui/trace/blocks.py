@@ -23,6 +23,9 @@ from cockpit.tui.trace.layout import Line, Piece, paragraph, shortened, width_of
 from cockpit.tui.trace.moment import MARGIN, SPINNER, Moment
 from cockpit.tui.welcome import welcome
 
+# A pasted log, or the text of a skill, is not scrolled past again and again.
+SAID = 16
+
 
 def draw_entry(entry: Entry, width: int, moment: Moment) -> list[Line]:
     """The lines of `entry`."""
@@ -83,7 +86,7 @@ def _said(entry: Said, width: int) -> list[Line]:
         lines[0].right = [("while it ran ", "muted/surface+i")]
     elif entry.origin not in ("tui", "headless", ""):
         lines[0].right = [(f"{entry.origin} ", "muted/surface+i")]
-    return lines
+    return lines if entry.expanded else folded(lines, SAID)
 
 
 def _thought(entry: Thought, width: int, moment: Moment) -> list[Line]:
