@@ -88,7 +88,8 @@ def _standing(state: State, envelope: Envelope, event: _Standing) -> None:
         case events.SessionChanged():
             _session_changed(state, event)
         case events.SessionClosed():
-            _session_closed(state, event)
+            state.turn, state.closed = None, event.reason or "closed"
+            state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
         case events.TodoChanged():
             state.todo = tuple(TodoRow(one_line(row.text), row.status) for row in event.rows)
         case events.PlanChanged():
@@ -96,8 +97,10 @@ def _standing(state: State, envelope: Envelope, event: _Standing) -> None:
         case events.FileChanged():
             files.changed(state, event, envelope)
             code.changed(state.code, event)
-        case events.ContextCompacted() | events.Unknown():
-            _note(state, event)
+        case events.ContextCompacted():
+            state.add(Remark("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
+        case events.Unknown():
+            state.add(Remark("note", f"event {one_line(event.kind)} is not known to this version"))
         case events.Rewound():
             rewinds.rewound(state, event, envelope)
         case events.UsageChanged():
@@ -113,19 +116,6 @@ def _standing(state: State, envelope: Envelope, event: _Standing) -> None:
             pass  # the panel `agents` and the subagent's own events tell of it
         case _:
             assert_never(event)
-
-
-def _note(state: State, event: events.ContextCompacted | events.Unknown) -> None:
-    if isinstance(event, events.Unknown):
-        text = f"event {one_line(event.kind)} is not known to this version"
-    else:
-        text = f"context compacted: {event.before:,} to {event.after:,} tokens"
-    state.add(Remark("note", text))
-
-
-def _session_closed(state: State, event: events.SessionClosed) -> None:
-    state.turn, state.closed = None, event.reason or "closed"
-    state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
 
 
 def _session_changed(state: State, event: events.SessionChanged) -> None:
