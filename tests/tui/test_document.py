@@ -135,3 +135,13 @@ def test_entries_of_every_kind_have_rows() -> None:
     document = Document(60)
     document.sync([Said("hello")], [0])
     assert any("hello" in row for row in whole(document))
+
+
+def test_a_long_prompt_is_folded_until_it_is_opened() -> None:
+    said = Said("\n".join(f"line {number}" for number in range(40)))
+    document = Document(60)
+    document.sync([said], [0])
+    assert document.height < 20 and "more lines" in whole(document)[-1]
+    said.expanded = True
+    document.sync([said], [0])
+    assert sum("line" in row for row in whole(document)) == 40
