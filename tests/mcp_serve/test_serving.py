@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from mcp.types import CallToolResult, ElicitRequestFormParams, TextContent
 from tests.support.decks import distribution
 from tests.support.serving import ALLOW, ERAS, REJECT, Answer, Era, Person, says, serving
 
-from cockpit.cli.mcp_serve import _mode
+from cockpit.cli.mcp_serve import options_of
 from cockpit.core.options import Options
 from cockpit.core.session import Session
 from cockpit.mcp_serve.served import ORIGIN, Served
@@ -185,14 +186,23 @@ async def test_nothing_of_an_untrusted_folder_is_read_on_its_own(project: Path) 
 
 
 def test_the_mode_is_never_looser_than_ask() -> None:
-    assert [_mode(mode) for mode in ("full", "auto-edit", "ask", "plan", "deny", "")] == [
-        "ask",
-        "ask",
-        "ask",
-        "plan",
-        "deny",
-        "ask",
-    ]
+    modes = ("full", "auto-edit", "ask", "plan", "deny", "")
+    opened = [options_of(mode, (), ()).mode for mode in modes]
+    assert opened == ["ask", "ask", "ask", "plan", "deny", "ask"]
+
+
+@pytest.mark.parametrize("connects", [True, False])
+async def test_the_servers_of_the_person_are_not_started(project: Path, home: Path, connects: bool) -> None:
+    """They may hold `cockpit mcp-serve` itself, which would start itself without end."""
+    (home / "config").mkdir(exist_ok=True)
+    servers = {"cockpit": {"command": sys.executable, "args": ["-c", "pass"]}}
+    (home / "config" / "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    options = options_of("ask", (), ())
+    assert not options.connects
+    async with serving(project, options=replace(options, connects=connects)) as (_, served):
+        channel = await served.channel()
+        assert isinstance(channel, Session)
+        assert [row.name for row in channel.host.connections.rows()] == (["cockpit"] if connects else [])
 
 
 async def test_a_rule_of_the_person_allows_without_asking(project: Path) -> None:

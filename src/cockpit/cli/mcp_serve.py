@@ -32,17 +32,24 @@ def main(argv: Sequence[str]) -> int:
         trust.keep(root, True)
     settings = files.load(root, trust.is_trusted(root) is True)
     exposed = exposed_of(given.expose, settings.words("mcp.expose_tools"))
-    options = Options(
-        origin=ORIGIN,
-        mode=_mode(settings.text("mode")),
-        allow=tuple(given.allow),
-        deny=tuple(given.deny),
-        approval_seconds=APPROVAL_SECONDS,
-    )
+    options = options_of(settings.text("mode"), tuple(given.allow), tuple(given.deny))
     if given.list:
         return asyncio.run(_list(options, root, exposed))
     asyncio.run(_serve(options, root, exposed, _address(given)))
     return 0
+
+
+def options_of(mode: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> Options:
+    """How the session is opened: never looser than asking, and without other servers."""
+    return Options(
+        origin=ORIGIN,
+        mode=next((one for one in TIGHT if one == mode), "ask"),
+        allow=allow,
+        deny=deny,
+        approval_seconds=APPROVAL_SECONDS,
+        # A person's own servers may well hold this very command: it would start itself without end.
+        connects=False,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,10 +80,6 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port")
     return int(text)
-
-
-def _mode(set_up: str) -> Mode:
-    return next((mode for mode in TIGHT if mode == set_up), "ask")
 
 
 def _address(given: argparse.Namespace) -> Address | None:

@@ -56,7 +56,8 @@ class _Root:
 class Connecting:
     """All of the deck's. Where no server is named nothing is imported, and without a session none starts."""
 
-    def __init__(self) -> None:
+    def __init__(self, connects: bool = True) -> None:
+        self._connects = connects
         self._roots: dict[Key, _Root] = {}
         self._ends: set[asyncio.Task[None]] = set()
         self._questions: dict[asyncio.Task[None], str] = {}
@@ -67,7 +68,7 @@ class Connecting:
         found.base = catalog
         # Who switches the plugin off wants none of it: its verdicts and its listings are gone, too.
         on = any(one.found.name == PLUGIN and one.found.state == "loaded" for one in catalog.plugins)
-        wanted = catalog.all(McpServer) if on else ()
+        wanted = catalog.all(McpServer) if on and self._connects else ()
         if found.servers is None and not wanted:
             return catalog
         from cockpit.mcp.servers import Servers

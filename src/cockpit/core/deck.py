@@ -56,7 +56,7 @@ class LocalDeck:
         self._breaker = Breaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[Found, ...]] | None = None
         self._meter = Meter()
-        self._connecting = Connecting()
+        self._connecting = Connecting(self._options.connects)
         self._probing: dict[str, asyncio.Task[None]] = {}
         self._loading = asyncio.Lock()
         self._reloading: dict[str, asyncio.Task[None]] = {}

@@ -12,7 +12,8 @@ class Options:
     """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
     them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
     choice to settings. `approval_seconds` 0 waits for ever. `takes_up` False leaves alone what a crash
-    cut off in a stored session: it is only looked at, or rewound. `roles` are those of `--agents`."""
+    cut off in a stored session: it is only looked at, or rewound. `roles` are those of `--agents`.
+    `connects` False starts no MCP server."""
 
     someone: bool = True
     origin: str = "tui"
@@ -27,6 +28,7 @@ class Options:
     record: str = ""
     takes_up: bool = True
     roles: Mapping[str, Json] | None = None
+    connects: bool = True
 
 
 def flags_of(options: Options) -> Mapping[tuple[str, ...], tuple[str, object]]:

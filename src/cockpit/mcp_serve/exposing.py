@@ -10,7 +10,7 @@ from cockpit.protocol.offering import ToolRow
 DEFAULT = "default"
 # What the agent does with itself (its list, its plan, a question to its person) is no client's business.
 LOOKING = ("read", "search")
-# Of another server: whoever wants its tools connects to it, and its approval is not ours to lend.
+# Of another server: whoever wants its tools connects to it; its approval is not ours to lend.
 FOREIGN = "mcp__*"
 
 
@@ -21,9 +21,7 @@ class Exposed:
     names: tuple[str, ...] = (DEFAULT,)
 
     def takes(self, row: ToolRow) -> bool:
-        """Whether `row` is for clients. A tool of another MCP server only by its own name."""
-        if row.name in self.names:
-            return True
+        """Whether `row` is for clients. A tool of another MCP server never is."""
         if fnmatchcase(row.name, FOREIGN):
             return False
         looks = row.looks_only and row.kind in LOOKING
