@@ -301,6 +301,7 @@ def test_remove_takes_only_what_was_installed(house: House, pack: Path) -> None:
 def test_one_is_switched_off_and_on(house: House) -> None:
     assert run(house, "disable", "review").code == 0
     assert names(house)["review"]["fields"]["enabled"] is False
+    assert "○ review" in run(house, "list").out
     assert run(house, "enable", "review").code == 0
     assert "enabled" not in names(house)["review"]["fields"]
     assert run(house, "disable", "nobody").code == 1

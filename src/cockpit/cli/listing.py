@@ -157,7 +157,7 @@ def _line(row: Row, root: str, width: int) -> list[str]:
     what = str(row.fields.get("description") or row.fields.get("command") or "")
     what = what if len(what) <= 70 else f"{what[:69]}…"
     where = shown(row.file, root) or str(row.fields.get("plugin", ""))
-    sign = " " if row.loaded else "✗"
+    sign = "✗" if not row.loaded else "○" if row.fields.get("enabled") is False else " "
     lines = [said(f"{sign} {row.name:{min(width, 34)}}  {row.layer:8}  {where:40}  {what}").rstrip()]
     lines += [said(f"    hides {shown(one, root)}") for one in row.shadows]
     lines += [said(f"    refused {fault_text(one, root)}") for one in row.refused]
