@@ -79,21 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         help="as 'Bash(git *)'; repeatable",
     )
     add("--deny", "--disallowedTools", action="append", type=_rule, default=[], metavar="RULE")
-    add(
-        "--agents",
-        type=_roles,
-        metavar="JSON",
-        help='roles: {"name": {"description": "...", "prompt": "..."}}',
-    )
+    add("--agents", type=_roles, metavar="JSON", help="roles by name, each with description and prompt")
     add("--trust", action="store_true", help="trust this folder, from now on")
     add("--cwd", metavar="DIR", help="the project's folder")
-    add(
-        "-c",
-        "--continue",
-        dest="last",
-        action="store_true",
-        help="go on with the last session of this folder",
-    )
+    add("-c", "--continue", dest="last", action="store_true", help="go on with the folder's last session")
     add("-r", "--resume", metavar="ID", help="go on with a session")
     add("--plain", action="store_true", help="line by line, without the full screen")
     add("--record", metavar="FILE", help="write every event, deltas too, to FILE")

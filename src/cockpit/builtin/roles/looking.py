@@ -54,64 +54,64 @@ before (`git stash` is not yours to use: look at the history) is told apart from
 that show it. "It should work" is not checked."""
 
 
+ROLES = (
+    Role(
+        "explore",
+        "Finds files, code and answers in this code base; read-only and quick",
+        EXPLORE,
+        tools=LOOKING,
+        model="fast",
+        max_steps=40,
+        mode="plan",
+        explores=True,
+    ),
+    Role(
+        "research",
+        "Answers a hard question from code, history and documents, with sources",
+        RESEARCH,
+        tools=(*LOOKING, "WebFetch", "WebSearch", "mcp__*"),
+        max_steps=60,
+        explores=True,
+    ),
+    Role(
+        "plan",
+        "Works out how to make a change, step by step; changes nothing",
+        PLAN,
+        tools=LOOKING,
+        max_steps=40,
+        mode="plan",
+        explores=True,
+    ),
+    Role(
+        "review",
+        "Reviews changes and reports defects with path:line; read-only",
+        REVIEW,
+        tools=LOOKING,
+        max_steps=60,
+        mode="plan",
+        explores=True,
+        color="cyan",
+    ),
+    Role(
+        "critic",
+        "Looks for what is wrong with a plan, a claim or a design; read-only",
+        CRITIC,
+        tools=LOOKING,
+        max_steps=40,
+        mode="plan",
+        explores=True,
+    ),
+    Role(
+        "verify",
+        "Runs tests and programs to show whether work is done; edits nothing",
+        VERIFY,
+        tools=(*LOOKING, *RUNNING),
+        max_steps=60,
+        explores=True,
+        color="green",
+    ),
+)
+
+
 def roles() -> tuple[Role, ...]:
-    return tuple(
-        ours(role, __file__)
-        for role in (
-            Role(
-                "explore",
-                "Finds files, code and answers in this code base; read-only and quick",
-                EXPLORE,
-                tools=LOOKING,
-                model="fast",
-                max_steps=40,
-                mode="plan",
-                explores=True,
-            ),
-            Role(
-                "research",
-                "Answers a hard question from code, history and documents, with sources",
-                RESEARCH,
-                tools=(*LOOKING, "WebFetch", "WebSearch", "mcp__*"),
-                max_steps=60,
-                explores=True,
-            ),
-            Role(
-                "plan",
-                "Works out how to make a change, step by step; changes nothing",
-                PLAN,
-                tools=LOOKING,
-                max_steps=40,
-                mode="plan",
-                explores=True,
-            ),
-            Role(
-                "review",
-                "Reviews changes and reports defects with path:line; read-only",
-                REVIEW,
-                tools=LOOKING,
-                max_steps=60,
-                mode="plan",
-                explores=True,
-                color="cyan",
-            ),
-            Role(
-                "critic",
-                "Looks for what is wrong with a plan, a claim or a design; read-only",
-                CRITIC,
-                tools=LOOKING,
-                max_steps=40,
-                mode="plan",
-                explores=True,
-            ),
-            Role(
-                "verify",
-                "Runs tests and programs to show whether work is done; edits nothing",
-                VERIFY,
-                tools=(*LOOKING, *RUNNING),
-                max_steps=60,
-                explores=True,
-                color="green",
-            ),
-        )
-    )
+    return tuple(ours(role, __file__) for role in ROLES)

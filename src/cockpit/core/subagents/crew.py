@@ -11,17 +11,13 @@ from collections.abc import Callable, Iterator
 
 from cockpit.core.agent import Agent
 from cockpit.core.budget import Budget
-from cockpit.core.subagents.member import LIVING, Member
+from cockpit.core.subagents.member import Member
+from cockpit.core.subagents.notes import Notes
+from cockpit.core.subagents.panel import AgentsPanel
 from cockpit.core.subagents.terms import running_at_once
 from cockpit.errors import CockpitError
 from cockpit.protocol.agents import AgentChanged, AgentTerms
-from cockpit.protocol.events import Envelope, PanelChanged, TurnFinished
-from cockpit.protocol.rows import PanelRow
-
-PANEL = "agents"
-PANEL_EVERY = 0.25
-MOST_ROWS = 50
-TOLD_WORDS = 2_000
+from cockpit.protocol.events import Envelope
 
 
 class Crew:
@@ -33,8 +29,8 @@ class Crew:
         self.fresh = fresh
         self.members: dict[str, Member] = {}
         self._queue: deque[Member] = deque()
-        self._wake = wake
-        self._drawing: asyncio.TimerHandle | None = None
+        self.notes = Notes(main, self.members, wake)
+        self.panel = AgentsPanel(main.host.log, self.members)
         self._closed = False
 
     def all(self) -> tuple[Member, ...]:
@@ -89,11 +85,10 @@ class Crew:
 
     async def close(self) -> None:
         """End all for good; nothing is told any more of who would begin next."""
-        self._closed = True
+        self._closed = self.notes.closed = True
         self._queue.clear()
         await self._end(list(self.all()), at_once=True)
-        if self._drawing is not None:
-            self._drawing.cancel()
+        self.panel.close()
 
     def living(self) -> tuple[Member, ...]:
         return tuple(one for one in self.all() if not one.is_over)
@@ -116,12 +111,12 @@ class Crew:
     def changed(self, member: Member, is_phase: bool) -> None:
         """A member is at something else, or (`is_phase`) has begun or ended."""
         if not is_phase:
-            self._draw_soon()
+            self.panel.soon()
             return
         if member.is_over:
             with contextlib.suppress(ValueError):
                 self._queue.remove(member)
-            self._report(member)
+            self.notes.ended(member)
         self._tell(member)
         if member.is_over:
             self._start_next()
@@ -131,8 +126,8 @@ class Crew:
         member = self.members.get(envelope.agent)
         if member is not None:
             member.see(envelope)
-        elif envelope.agent == "main" and isinstance(envelope.event, TurnFinished):
-            asyncio.get_running_loop().call_soon(self._wake_main)
+        else:
+            self.notes.see(envelope)
 
     @contextlib.contextmanager
     def waited_for(self, member: Member) -> Iterator[None]:
@@ -144,45 +139,6 @@ class Crew:
             yield
         finally:
             member.foreground -= 1
-
-    def forget_note(self, member: Member) -> None:
-        """Its opener has read its report and is not told of it again."""
-        opener = self._listener(member)
-        kept = [note for note in opener.notes if not note[0].startswith(_note(member.id))]
-        opener.notes = deque(kept)
-
-    def note(self, member: Member) -> None:
-        """Tell its opener, at its next step, how it ended."""
-        report = member.result()
-        words = report.text if len(report.text) <= TOLD_WORDS else f"{report.text[:TOLD_WORDS]}\n[...]"
-        text = (
-            f"[The subagent {member.id} ({member.row.role}), which ran in the background, is "
-            f"{member.row.phase}. It reports (agents(action='result', id='{member.id}') has all of it):]\n"
-            f"{words}"
-        )
-        self._listener(member).notes.append((f"{_note(member.id)}{self.main.host.new_id()}", text))
-
-    def _report(self, member: Member) -> None:
-        if self._closed or not member.row.background or member.row.phase == "cancelled":
-            return
-        self.note(member)
-        self._wake_main()
-
-    def _wake_main(self) -> None:
-        host = self.main.host
-        if self._closed or not self.main.notes or host.settings.text("agents.follow_up") != "idle":
-            return
-        text = "\n\n".join(text for _, text in self.main.notes)
-        self.main.notes.clear()
-        self._wake(text)
-
-    def _listener(self, member: Member) -> Agent:
-        """Who hears of its end: its opener, or the nearest above that is still there."""
-        opener = self.members.get(member.parent.path)
-        while opener is not None and opener.is_over:
-            member = opener
-            opener = self.members.get(member.parent.path)
-        return self.main if opener is None else opener.agent or self.main
 
     async def _end(self, members: list[Member], at_once: bool) -> None:
         ends = (one.cancel(at_once) for one in members if not one.is_over)
@@ -200,40 +156,4 @@ class Crew:
     def _tell(self, member: Member, terms: AgentTerms | None = None) -> None:
         """A phase is kept, and shown at once."""
         self.main.host.log.emit(AgentChanged(member.row, terms), member.id, member.row.call)
-        self._draw()
-
-    def _draw_soon(self) -> None:
-        if self._drawing is None and not self._closed:
-            self._drawing = asyncio.get_running_loop().call_later(PANEL_EVERY, self._draw)
-
-    def _draw(self) -> None:
-        if self._drawing is not None:
-            self._drawing.cancel()
-            self._drawing = None
-        members = self.all()
-        living = [one for one in members if one.row.phase in LIVING]
-        over = [one for one in members if one.row.phase not in LIVING][-MOST_ROWS:]
-        shown = {id(one) for one in (*living, *over)}
-        rows = tuple(_drawn(one) for one in members if id(one) in shown)
-        self.main.host.log.emit(PanelChanged(PANEL, rows))
-
-    def draw(self) -> None:
-        """Show those of a session before."""
-        if self.members:
-            self._draw()
-
-
-def _drawn(member: Member) -> PanelRow:
-    row = member.row
-    what = row.doing or row.report.partition("\n")[0] or row.task.partition("\n")[0]
-    return PanelRow(f"{row.id} {what}"[:200], row.phase, "", row)
-
-
-def _note(id: str) -> str:
-    """How the messages begin that tell of the end of `id`, so that a resumed session knows them."""
-    return f"agent:{id}:"
-
-
-def was_noted(id: str, message: str) -> bool:
-    """Whether `message` is the id of one that told of the end of `id`."""
-    return message.startswith(_note(id))
+        self.panel.draw()

@@ -39,7 +39,7 @@ class Handle:
 
     async def wait(self, seconds: float | None = None) -> Report:
         report = await self.member.wait(seconds)
-        self.crew.forget_note(self.member)
+        self.crew.notes.forget(self.member)
         return report
 
     async def cancel(self) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from cockpit.core.agent import Agent
 from cockpit.core.history import History
 from cockpit.core.subagents.child import child_of
-from cockpit.core.subagents.crew import Crew, was_noted
+from cockpit.core.subagents.crew import Crew
 from cockpit.core.subagents.life import InProcess, has_begun
 from cockpit.core.subagents.member import LIVING, Member
+from cockpit.core.subagents.notes import was_noted
 from cockpit.core.subagents.opening import IN_PROCESS, Opening
 from cockpit.core.subagents.roles import find_role
 from cockpit.core.subagents.terms import OUTPUT
@@ -56,7 +57,7 @@ def restore(crew: Crew, past: PastAgents, takes_up: bool) -> None:
             member = _ended(crew, known)
             crew.keep(member)
             if known.row.background and known.row.phase != "cancelled" and not _was_told(past.notes, path):
-                crew.note(member)
+                crew.notes.add(member)
             continue
         if not takes_up and known.row.background:
             # Whoever opened the session only looks; the next one takes it up.
@@ -71,7 +72,8 @@ def restore(crew: Crew, past: PastAgents, takes_up: bool) -> None:
             host.log.emit(AgentChanged(row), path)
             if known.row.background:
                 host.log.emit(Warned(f"{path} is not taken up: {error}", "give its task again"))
-    crew.draw()
+    if crew.members:
+        crew.panel.draw()
 
 
 def _was_told(notes: Iterable[str], path: str) -> bool:
