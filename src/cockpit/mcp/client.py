@@ -129,7 +129,7 @@ class Talk:
             result = await self._client.list_tools(cursor=cursor)
             return result.tools, result.next_cursor
 
-        return self._taken("tool", await _pages(page), reading.tool)
+        return await self._taken("tool", await _pages(page), reading.tool)
 
     async def prompts(self) -> tuple[PromptDefinition, ...]:
         if "prompts" not in self.welcome.can:
@@ -139,7 +139,7 @@ class Talk:
             result = await self._client.list_prompts(cursor=cursor)
             return result.prompts, result.next_cursor
 
-        return self._taken("prompt", await _pages(page), reading.prompt)
+        return await self._taken("prompt", await _pages(page), reading.prompt)
 
     async def resources(self) -> tuple[ResourceDefinition, ...]:
         if "resources" not in self.welcome.can:
@@ -153,12 +153,12 @@ class Talk:
             result = await self._client.list_resource_templates(cursor=cursor)
             return result.resource_templates, result.next_cursor
 
-        fixed = self._taken("resource", await _pages(page), reading.resource)
+        fixed = await self._taken("resource", await _pages(page), reading.resource)
         try:
             open_ones = await _pages(templates)
         except McpFailed:
             return fixed  # many servers have resources and know no templates
-        return (*fixed, *self._taken("template", open_ones, reading.template))
+        return (*fixed, *await self._taken("template", open_ones, reading.template))
 
     async def call(self, name: str, arguments: Mapping[str, Json], heard: Progress) -> Outcome:
         async def told(progress: float, total: float | None, message: str | None) -> None:
@@ -212,7 +212,11 @@ class Talk:
                 async for _ in events:
                     pass
 
-    def _taken(self, what: str, ones: list[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+    async def _taken(self, what: str, ones: list[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+        # Hundreds of schemas are gone through: not on the loop, which answers keys.
+        return await asyncio.to_thread(self._read, what, ones, read)
+
+    def _read(self, what: str, ones: list[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
         out: list[T] = []
         for one in ones:
             try:

@@ -79,6 +79,9 @@ class Connection:
         self._stop.set()
         if self._owner is None:
             return
+        if self._talk is None:
+            # It is still being greeted: nothing of it can be left in good order.
+            self._owner.cancel()
         _, late = await asyncio.wait((self._owner,), timeout=LEAVING)
         if late:
             self._owner.cancel()
