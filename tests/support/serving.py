@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from mcp import Client
 from mcp.client.session import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult
 
@@ -15,7 +16,6 @@ from cockpit.mcp_serve.exposing import Exposed
 from cockpit.mcp_serve.served import ORIGIN, Served
 from cockpit.mcp_serve.server import server_of
 from cockpit.settings import trust
-from mcp import Client
 
 Era = Literal["legacy", "auto"]
 ERAS: tuple[Era, ...] = ("legacy", "auto")
