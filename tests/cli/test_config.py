@@ -66,7 +66,12 @@ def test_check_names_every_fault_with_its_line(root: Path) -> None:
     put(shared, 'mode = "full"\n')
     ended = cockpit("config", "check", cwd=root)
     assert ended.code == 1 and f"{shared}:1: `mode` left out" in ended.out
-    put(shared, 'mode = "deny"\n')
+    put(own, "stepz = 1\n")
+    both = cockpit("config", "check", cwd=root)
+    assert f"{own}:1: `stepz`" in both.out and f"{shared}:1: `mode` left out" in both.out
+    assert both.out.count("`stepz`") == 1
+    put(own, "")
+    put(shared, "[limits]\nsteps = 4\n")
     assert cockpit("config", "check", cwd=root).code == 0
 
 

@@ -147,7 +147,7 @@ disabled = ["deploy"]
     path = put(root / ".cockpit" / "settings.toml", text)
     settings = load(str(root), True)
     assert settings.words("mcp.disabled") == ("noisy",) and settings.words("skills.disabled") == ("deploy",)
-    assert settings.number("agents.depth") is None and settings.words("hooks.disabled") == ()
+    assert settings.number("agents.depth") == 1 and settings.words("hooks.disabled") == ()
     assert settings.table("plugins") == {"disabled": []} and settings.text("sandbox.use") == "auto"
     said = {1: "mode", 2: "models", 4: "plugins", 6: "hooks", 8: "agents", 10: "approvals", 12: "sandbox"}
     lines = {f"{path}:{line}: `{key}` left out" for line, key in (said | {16: "mcp.call_seconds"}).items()}

@@ -2,6 +2,7 @@
 the person's own."""
 
 import argparse
+import contextlib
 import json
 from collections.abc import Sequence
 
@@ -183,9 +184,13 @@ def _faults(root: str, trusted: bool) -> list[str]:
     found: list[str] = []
     for layer in files.layers(root, trusted, {}, broken):
         found += misfits(layer.table, layer)
-        found += strangers(layer.table, layer)
+        if layer.layer not in ("environment", "flags"):
+            found += strangers(layer.table, layer)
     found += [str(one) for one in broken]
-    return found or list(files.load(root, trusted).left_out)
+    # What cannot be read is told already; what a project may not say is judged once every file can.
+    with contextlib.suppress(SettingsInvalid):
+        found += files.load(root, trusted).left_out
+    return list(dict.fromkeys(found))
 
 
 def _written(value: object) -> str:

@@ -170,7 +170,7 @@ def misfits(table: Mapping[str, object], layer: LayerTable) -> Iterator[str]:
     for path, value, key in walk(table):
         if key is not None and key.misfit(value):
             if layer.layer == "project" and key.choices and isinstance(value, str):
-                # A word nobody knows tightens nothing: it is left out, and that is said.
+                # A project chooses nothing: such a word is left out as a good one is, and that is said.
                 continue
             bad = _bad_word(key, value)
             where = layer.where((*path, *bad[:1]))

@@ -91,7 +91,7 @@ def _off(name: str, what: str, project: bool) -> Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("mode", "choice", "ask", "the permission mode of new sessions", True, MODES, live=False),
+    Key("mode", "choice", "ask", "the permission mode of new sessions", choices=MODES, live=False),
     _table("models"),
     Key("models.default", "text", "", "the model of new sessions, as provider:model", live=False),
     Key("models.fallback", "words", [], "models that are asked in order when that one fails"),

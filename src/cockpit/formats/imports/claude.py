@@ -46,7 +46,7 @@ def _settings(gathering: Gathering, path: Path, root: str) -> None:
             gathering.rule(doc, where, cast("Level", level), str(text), root=root, in_place=True)
     if mode := MODES.get(doc.text("permissions", "defaultMode")):
         if root:
-            why = "a project's mode is not the person's; a stricter one may stand in .cockpit/settings.toml"
+            why = "no project sets a mode; choose yours with --mode or `cockpit config set mode`"
             gathering.left(doc, ("permissions", "defaultMode"), "mode", mode, why)
         else:
             gathering.mode(doc, ("permissions", "defaultMode"), mode)
