@@ -25,6 +25,7 @@ from cockpit.protocol.events import (
 )
 from cockpit.protocol.messages import Json, ToolResult
 from cockpit.protocol.ops import Answer, Trust
+from cockpit.protocol.queries import ContextRows, ContextTable
 
 
 @pytest.fixture
@@ -229,9 +230,15 @@ async def test_five_hundred_tools_cost_no_token_and_are_found(scripted: Path) ->
     users({"many": spec(scripted.parent, *many)})
     script(scripted.parent, {"text": "one"}, {"calls": [call("mcp__many__tool_417")]}, {"text": "two"})
     async with session(scripted, mode="full") as driver:
+        before = await driver.channel.ask(ContextRows())
         await driver.prompt("go")
+        after = await driver.channel.ask(ContextRows())
         await driver.prompt("go on")
         assert (await result(driver, "mcp__many__tool_417")).text == "417"
+        last = await driver.channel.ask(ContextRows())
+    tables = [one for one in (before, after, last) if isinstance(one, ContextTable)]
+    # What a model is sent at its head is the same before they were there, with them, and after a call.
+    assert len({one.fingerprint for one in tables}) == 1 and len(tables) == 3
 
 
 async def test_plan_mode_calls_no_foreign_tool(scripted: Path) -> None:

@@ -222,7 +222,8 @@ def _take(session: Session, catalog: Catalog) -> None:
 def _row(row: ConnectionRow) -> PanelRow:
     counts = f"{len(row.tools)} tools" if row.state == "ready" else one_line(row.reason, 120)
     changed = f", {len(row.changed)} changed" if row.changed else ""
-    return PanelRow(f"{row.name}  {counts or one_line(row.target, 120)}{changed}", row.state)
+    text = f"{row.name}  {counts or one_line(row.target, 120)}{changed}"
+    return PanelRow(text, row.state, f"{PLUGIN}/mcp")
 
 
 def _sayings(row: ConnectionRow) -> Iterable[str]:
