@@ -13,12 +13,11 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from tests.support.command import cockpit, command
 from tests.support.serving import ERAS, Era
-
-from mcp import Client, StdioServerParameters
 
 HELLO = {
     "jsonrpc": "2.0",

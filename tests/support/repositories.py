@@ -40,7 +40,8 @@ class Repo:
 
     def state(self) -> tuple[str, str, bytes]:
         """All that a person would see of their tree, byte for byte: status, HEAD and the index."""
-        status = self.git("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=no")
+        shown = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=no")
+        status = self.git("status", *shown)
         return status, self.head(), (self.folder / ".git" / "index").read_bytes()
 
     def branches(self) -> set[str]:

@@ -1,5 +1,5 @@
-"""The MCP servers of a root, as plugins may see and touch them. Implemented in the room `mcp`; a session without
-any has `NO_CONNECTIONS`."""
+"""The MCP servers of a root, as plugins may see and touch them. Implemented in the room `mcp`; a session
+without any has `NO_CONNECTIONS`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
