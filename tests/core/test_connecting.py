@@ -16,6 +16,7 @@ from cockpit.core.options import Options
 from cockpit.protocol.content import plain
 from cockpit.protocol.events import (
     ApprovalRequested,
+    Noticed,
     PanelChanged,
     QuestionAsked,
     ToolCallFinished,
@@ -439,3 +440,35 @@ async def test_secrets_of_a_servers_entry_reach_neither_model_nor_file(scripted:
     assert "GITHUB_TOKEN" in said.text and canary not in said.text
     written = [one for one in paths.state().rglob("*") if one.is_file()]
     assert not [one for one in written if canary in one.read_text(encoding="utf-8", errors="replace")]
+
+
+async def test_the_command_mcp_shows_restarts_and_refuses_servers(scripted: Path) -> None:
+    started = scripted.parent / "started"
+    users({"demo": spec(scripted.parent, tool("say", "say:hi"), starts=str(started))})
+    async with session(scripted) as driver:
+
+        async def said(words: str) -> str:
+            at = len(driver.seen)
+            await driver.invoke("mcp", text=words)
+            return plain((await driver.next(Noticed, at)).content)
+
+        assert "demo | ready | 1 tools | user" in await said("")
+        assert "say | tool" in await said("tools demo")
+        assert "hello from stderr" in await said("log demo")
+        assert "demo is ready" in await said("restart demo")
+        assert "There is no MCP server nobody" in await said("restart nobody")
+        assert "knows no dance" in await said("dance")
+        await said("refuse demo")
+        assert "demo | disabled" in await said("status demo")
+        assert "demo is ready" in await said("approve demo")
+    assert len(started.read_text(encoding="utf-8").split()) == 3
+
+
+async def test_whoever_switches_the_plugin_off_has_no_servers(scripted: Path) -> None:
+    settings = paths.config() / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[plugins]\ndisabled = ["mcp"]\n', encoding="utf-8")
+    started = scripted.parent / "started"
+    users({"demo": spec(scripted.parent, tool("say", "say:hi"), starts=str(started))})
+    said, _ = await called(scripted, "mcp__demo__say", decide="", mode="full")
+    assert said.outcome == "error" and not started.exists()

@@ -1,4 +1,4 @@
-"""`/mcp [status|tools|restart|stop|log|approve|refuse|login] [NAME]`: the MCP servers of this folder, to a
+"""`/mcp [status|tools|restart|stop|log|approve|refuse] [NAME]`: the MCP servers of this folder, to a
 person."""
 
 from typing import cast
@@ -9,6 +9,8 @@ from cockpit.plugin.values import Command, CommandAnswer, Invoked, Show
 from cockpit.protocol.content import Block, Code, Table, Text
 
 VERBS = ("status", "tools", "restart", "stop", "log", "approve", "refuse")
+# Whoever looks a moment after the start is told how they came up.
+MOMENT = 3.0
 NONE = "No MCP servers here. `cockpit mcp add NAME -- COMMAND` adds one; .mcp.json is read as it is."
 
 
@@ -20,9 +22,10 @@ def commands() -> tuple[Command, ...]:
 async def _mcp(invoked: Invoked, context: Context) -> CommandAnswer:
     verb, _, name = invoked.text.strip().partition(" ")
     verb, name = verb or "status", name.strip()
-    rows = context.connections.rows()
     if verb not in VERBS:
         return Show((Text(f"/mcp knows no {verb}; it knows {', '.join(VERBS)}"),))
+    await context.connections.settled(MOMENT)
+    rows = context.connections.rows()
     if not rows:
         return Show((Text(NONE),))
     chosen = tuple(row for row in rows if name in ("", row.name))
