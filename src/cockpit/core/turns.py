@@ -190,6 +190,8 @@ class Turns:
         host.log.turn = ""
         self._running = None
         self._start_next()
+        if host.crew is not None and not self.is_busy():
+            host.crew.notes.wake()
 
     def _unwritten(self, error: OSError) -> None:
         """The disk took no more: said on the screen alone, and the turn is over."""

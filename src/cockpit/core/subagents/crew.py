@@ -126,8 +126,6 @@ class Crew:
         member = self.members.get(envelope.agent)
         if member is not None:
             member.see(envelope)
-        else:
-            self.notes.see(envelope)
 
     @contextlib.contextmanager
     def waited_for(self, member: Member) -> Iterator[None]:

@@ -1,23 +1,21 @@
 """How an opener hears of the end of what it opened in the background: once, at its next step."""
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 
 from cockpit.core.agent import Agent
 from cockpit.core.subagents.member import Member
-from cockpit.protocol.events import Envelope, TurnFinished
 
 TOLD_WORDS = 2_000
 
 
 class Notes:
-    """What `members` have to tell. `wake` begins a turn of the main agent, where settings want that."""
+    """What `members` have to tell. `begin` begins a turn of the main agent."""
 
-    def __init__(self, main: Agent, members: Mapping[str, Member], wake: Callable[[str], None]) -> None:
+    def __init__(self, main: Agent, members: Mapping[str, Member], begin: Callable[[str], None]) -> None:
         self._main = main
         self._members = members
-        self._wake = wake
+        self._begin = begin
         self.closed = False
 
     def ended(self, member: Member) -> None:
@@ -25,9 +23,9 @@ class Notes:
         if self.closed or not member.row.background or member.row.phase == "cancelled":
             return
         self.add(member)
-        # While a turn runs it is heard there, or wakes the main agent behind it.
+        # While a turn runs it is heard there; what comes too late for it is looked at when it has settled.
         if not self._main.host.log.turn:
-            self._wake_main()
+            self.wake()
 
     def add(self, member: Member) -> None:
         """Tell its opener, at its next step, how it ended."""
@@ -46,18 +44,14 @@ class Notes:
         kept = [note for note in opener.notes if not note[0].startswith(_note(member.id))]
         opener.notes = deque(kept)
 
-    def see(self, envelope: Envelope) -> None:
-        """After a turn, what came too late for it may begin the next."""
-        if envelope.agent == "main" and isinstance(envelope.event, TurnFinished):
-            asyncio.get_running_loop().call_soon(self._wake_main)
-
-    def _wake_main(self) -> None:
+    def wake(self) -> None:
+        """No turn runs: what was not heard in one may begin the next, where settings want that."""
         host = self._main.host
         if self.closed or not self._main.notes or host.settings.text("agents.follow_up") != "idle":
             return
         text = "\n\n".join(text for _, text in self._main.notes)
         self._main.notes.clear()
-        self._wake(text)
+        self._begin(text)
 
     def _listener(self, member: Member) -> Agent:
         """Who hears of its end: its opener, or the nearest above that is still there."""
