@@ -4,12 +4,13 @@ fit noted with its line."""
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from cockpit.formats.jsons import Located
-from cockpit.formats.jsons import Path as Steps
 from cockpit.plugin.origin import Fault
 from cockpit.protocol.messages import Json
 
+Steps: TypeAlias = tuple[str | int, ...]
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 # What is called so is not shown: listings are read over shoulders and pasted into issues.
 SECRET = re.compile(r"key|token|secret|pass|auth|cred|cookie|pat$|dsn", re.IGNORECASE)

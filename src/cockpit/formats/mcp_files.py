@@ -12,8 +12,7 @@ from typing import Literal
 from cockpit import paths
 from cockpit.formats.fields import hiding
 from cockpit.formats.jsons import Located, load
-from cockpit.formats.jsons import Path as Steps
-from cockpit.formats.mcp_entries import HIDDEN, SECRET, Entry
+from cockpit.formats.mcp_entries import HIDDEN, SECRET, Entry, Steps
 from cockpit.formats.places import upward
 from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
 from cockpit.plugin.values import McpServer
