@@ -302,3 +302,20 @@ def test_the_flag_takes_claude_codes_table() -> None:
     assert isinstance(role, Role) and (role.name, role.tools, role.model) == ("a", ("Read",), "fast")
     assert role.instructions == "Do." and role.origin is not None and role.origin.layer == "flags"
     assert isinstance(broken, Unloaded) and "b" in broken.origin.refused[0].reason
+
+
+def test_a_file_without_a_name_loads_under_its_own_and_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    path = folder / "nameless.md"
+    path.write_text("---\ndescription: Looks.\ntools: Read\n---\nLook.\n", "utf-8")
+    role = read_role(path, "project", "claude")
+    assert isinstance(role, Role)
+    assert role.name == "nameless"
+    assert role.origin is not None
+    remedy = "add `name: nameless`; it is called nameless here"
+    assert role.origin.refused == (Fault(str(path), 1, "it has no `name`", remedy),)
+    # opencode's files have no such field: there the file's name is the name.
+    theirs = read_role(path, "project", "opencode")
+    assert isinstance(theirs, Role) and theirs.origin is not None
+    assert theirs.origin.refused == ()

@@ -78,7 +78,7 @@ def read_text(text: str, file: str, name: str, layer: Layer, family: str = "cock
 def role_of(document: Document, name: str, layer: Layer, family: str, bounds: Bounds) -> Role | Unloaded:
     """The role that a file's fields say; `name` is used where they say none."""
     fields = Fields(document)
-    named = _name(fields, name)
+    named = _name(fields, name, family)
     instructions = document.body.strip() or fields.text("developer_instructions") or fields.text("prompt")
     if not instructions.strip():
         what = "developer_instructions" if family == "codex" else "the text below the frontmatter"
@@ -143,8 +143,14 @@ def _toml(text: str, file: str) -> Document:
     return Document(file, cast("Mapping[str, Json]", table), where)
 
 
-def _name(fields: Fields, stem: str) -> str:
-    said = fields.text("name") or stem
+def _name(fields: Fields, stem: str, family: str) -> str:
+    said = fields.text("name")
+    if not said and family != "opencode" and fields.document.fields:
+        fault = Fault(
+            fields.document.file, 1, "it has no `name`", f"add `name: {stem}`; it is called {stem} here"
+        )
+        fields.faults.append(fault)
+    said = said or stem
     if NAME.fullmatch(said):
         return said
     mended = re.sub(r"[^\w.:/-]+", "-", said.strip()).strip("-").lower()[:64] or stem
