@@ -1,5 +1,6 @@
 """Rule files: what they say, what they may not say, who may loosen."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -168,3 +169,20 @@ def test_a_bad_file_names_itself_and_the_line(tmp_path: Path, text: str, line: i
 
 def test_a_file_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
     assert load(tmp_path / "none.yaml", tmp_path / "none2.yaml") == load()
+
+
+def test_a_file_is_understood_once_and_again_when_its_words_change(tmp_path: Path) -> None:
+    path = file(tmp_path, MINE)
+    first = load(user=path)
+    assert load(user=path) is first
+    file(tmp_path, MINE.replace("mytool", "other"))
+    assert level("mytool -v a.txt", load(user=path)) == "ask"
+    path.unlink()
+    assert load(user=path) == load()
+
+
+def test_a_pipe_in_the_place_of_a_rule_file_is_a_fault_and_no_wait(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    os.mkfifo(path)
+    with pytest.raises(SettingsInvalid, match="no plain file"):
+        load(project=path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cockpit.errors import SettingsInvalid
 from cockpit.safety.rules.values import LEVELS, Rule
+from cockpit.settings import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,16 @@ def load(user: Path | None = None, project: Path | None = None) -> RuleSet:
 
     A file that is not there adds nothing. Raises `SettingsInvalid` naming file and line.
     """
+    return _together(_text(user), user, _text(project), project)
+
+
+# Read anew for every line that is judged; understood and verified anew only where the words changed.
+@lru_cache(maxsize=32)
+def _together(own: str | None, user: Path | None, theirs: str | None, project: Path | None) -> RuleSet:
     basis = builtin()
     rules, sources, left_out = list(basis.rules), list(basis.sources), list[str]()
-    if user is not None and (found := _read(user, "user")) is not None:
+    if user is not None and own is not None:
+        found = _understood(own, user, "user")
         sources.append(str(user))
         places = {rule.id: at for at, rule in enumerate(rules)}
         for rule in found:
@@ -40,7 +48,8 @@ def load(user: Path | None = None, project: Path | None = None) -> RuleSet:
                 rules[places[rule.id]] = rule
             else:
                 rules.append(rule)
-    if project is not None and (found := _read(project, "project")) is not None:
+    if project is not None and theirs is not None:
+        found = _understood(theirs, project, "project")
         sources.append(str(project))
         present = {rule.id: rule for rule in rules}
         for rule in found:
@@ -69,7 +78,9 @@ def builtin() -> RuleSet:
     rules = compiled.read(files)
     if rules is None:
         rules = tuple(
-            replace(rule, file=path.name) for path in files for rule in _read(path, "built-in") or ()
+            replace(rule, file=path.name)
+            for path in files
+            for rule in _understood(_text(path) or "", path, "built-in")
         )
     return indexed(tuple(f"built-in:{path.name}" for path in files), rules, ())
 
@@ -83,13 +94,18 @@ def indexed(sources: tuple[str, ...], rules: tuple[Rule, ...], left_out: tuple[s
     return RuleSet(sources, rules, left_out, {name: tuple(found) for name, found in index.items()})
 
 
-def _read(path: Path, source: str) -> list[Rule] | None:
+def _text(path: Path | None) -> str | None:
+    if path is None:
+        return None
     try:
-        text = path.read_text(encoding="utf-8")
+        return plain.read_bytes(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
+
+
+def _understood(text: str, path: Path, source: str) -> list[Rule]:
     from cockpit.safety.rules.reading import read
 
     return [replace(rule, source=source, file=str(path)) for rule in read(text, str(path))]
