@@ -25,15 +25,25 @@ def nothing_survives() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh `COCKPIT_HOME`, and no key of the machine's."""
+def machine_left_alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh `COCKPIT_HOME`, an empty home folder beside it, and no key of the machine's. Under a name that
+    no test has for something else: a fixture that hid this one would let the test into the real home."""
     folder = tmp_path_factory.mktemp("home")
+    person = tmp_path_factory.mktemp("person")
     monkeypatch.setenv("COCKPIT_HOME", str(folder))
     monkeypatch.setenv("COCKPIT_PLUGINS", "")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(person))
     for name in os.environ:
         if name.endswith(SECRETS):
             monkeypatch.delenv(name)
     return folder
+
+
+@pytest.fixture
+def home(machine_left_alone: Path) -> Path:
+    """The folder of all that is cockpit's own."""
+    return machine_left_alone
 
 
 @pytest.fixture
