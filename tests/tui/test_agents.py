@@ -102,3 +102,12 @@ async def test_an_agent_nobody_knows_is_said() -> None:
         await s.press("f5", "enter")
         assert not isinstance(s.app.screen, AgentScreen)
         assert "cannot be opened" in s.screen
+
+
+async def test_escape_twice_stops_those_in_the_background_and_says_so_first() -> None:
+    scene = Scene().start().says("x").step(1).add(panel(RUNS)).ends()
+    async with seat(scene) as s:
+        await s.press("escape")
+        assert "Esc again stops 1 agent" in s.screen and not s.ops
+        await s.press("escape")
+        assert [type(op).__name__ for op in s.ops] == ["Interrupt"] and len(s.app.screen_stack) == 1

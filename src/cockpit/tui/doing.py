@@ -13,8 +13,10 @@ from cockpit.protocol.messages import Json
 from cockpit.tui import answering, going, opening, showing
 from cockpit.tui.actions import BY_NAME, BY_SLASH
 from cockpit.tui.composer.editor import How, Purpose
+from cockpit.tui.figures import count
 from cockpit.tui.link import ORIGIN, is_live
 from cockpit.tui.worded import WITH_WORDS
+from cockpit.tui.work.agents import agents_behind
 
 if TYPE_CHECKING:
     from cockpit.tui.desk import Desk
@@ -92,6 +94,11 @@ async def _interrupt(desk: "Desk") -> None:
         editor.put("")
     elif editor.text:
         _hint(desk, "Esc again clears the draft ")
+    elif link is not None and (behind := agents_behind(link.state.panels.get("agents", ()))):
+        if _pressed_twice(desk, "escape"):
+            await link.interrupt()
+        else:
+            _hint(desk, f"Esc again stops {count(behind, 'agent')} in the background ")
     elif _pressed_twice(desk, "escape"):
         await do(desk, "rewind")
     else:

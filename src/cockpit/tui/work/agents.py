@@ -27,6 +27,11 @@ def agents_of(rows: Iterable[PanelRow]) -> list[AgentRow]:
     return [*live, *(one for one in reversed(known) if one.phase not in _LIVE)]
 
 
+def agents_behind(rows: Iterable[PanelRow]) -> int:
+    """How many live that no turn waits for."""
+    return sum(one.background and one.phase in _LIVE for one in agents_of(rows))
+
+
 def agent_rows(rows: Iterable[PanelRow], width: int, moment: Moment) -> list[Row]:
     """A head with the counts, and two lines for each."""
     agents = agents_of(rows)
