@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import cockpit
 
 from cockpit.settings import trust
-from cockpit.settings.files import add_user_word
+from cockpit.settings.files import add_user_word, user_file
 
 
 @pytest.fixture
@@ -31,6 +31,19 @@ def test_rules_are_listed_with_their_files_and_offers_apart(project: Path) -> No
     assert "offered, not applied" in listed.out and "Bash(npm run *)" in lines[-1]
     rows = json.loads(cockpit("permissions", "list", "--json", cwd=project).out)
     assert [row["applies"] for row in rows if row["rule"] == "Bash(npm run *)"] == [False]
+
+
+def test_a_broken_file_is_a_refused_row_beside_the_others(project: Path) -> None:
+    broken = project / ".claude" / "settings.local.json"
+    broken.write_text('{"permissions": {\n"deny": ["Bash(rm *)"\n}}', encoding="utf-8")
+    listed = cockpit("permissions", "list", cwd=project)
+    assert listed.code == 0 and "Bash(git push *)" in listed.out
+    assert "refused .claude/settings.local.json:3: this is no JSON" in listed.out
+    user_file().write_text("mode = [", encoding="utf-8")
+    rows = json.loads(cockpit("permissions", "list", "--json", cwd=project).out)
+    assert "Bash(git push *)" in [row["name"] for row in rows]
+    refused = {one["file"]: (one["line"], bool(one["remedy"])) for row in rows for one in row["refused"]}
+    assert refused[str(broken)] == (3, True) and refused[str(user_file())] == (1, True)
 
 
 def test_explain_names_the_rule_that_decides_and_what_it_shadows(project: Path) -> None:

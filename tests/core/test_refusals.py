@@ -4,9 +4,11 @@ from pathlib import Path
 
 from tests.support.decks import Driver, driving
 from tests.support.moved_in import moved_in
+from tests.support.sources import until
 
 from cockpit.core.options import Options
 from cockpit.protocol.events import Warned
+from cockpit.protocol.queries import Settings, SettingsTable
 
 ROLE = "---\nname: wide\ndescription: Wants more\npermissionMode: bypassPermissions\n---\nDo it.\n"
 
@@ -41,3 +43,28 @@ async def test_nothing_is_said_where_all_was_taken(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     assert await said(root) == []
+
+
+async def test_rules_and_settings_that_have_no_effect_are_told_once_and_not_after_every_change(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "project"
+    for name, text in {
+        ".claude/settings.json": '{"permissions": {\n"deny": ["Bash(rm *)" "WebFetch"]}}',
+        ".cockpit/settings.toml": 'mode = "plan"\n',
+    }.items():
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text(text, encoding="utf-8")
+    async with driving(root, options=Options(model="offline:rules", trust=True)) as driver:
+        await driver.invoke("config.set", key="limits.steps", value="7")
+
+        async def is_in_force() -> bool:
+            table = await driver.channel.ask(Settings())
+            assert isinstance(table, SettingsTable)
+            return any(row.key == "limits.steps" and row.value == 7 for row in table.rows)
+
+        await until(is_in_force)
+        await driver.prompt("hello")
+        said = [one for one in driver.all(Warned) if one.source in ("settings", "plugins")]
+    assert ["settings.json:2: this is no JSON" in said[1].text, ":1: `mode`" in said[0].text] == [True, True]
+    assert len(said) == 2 and all("config check" in one.hint for one in said)

@@ -73,6 +73,17 @@ def test_a_folder_that_is_not_trusted_gives_nothing(root: Path) -> None:
     assert settings.text("mode") == "ask" and settings.sources == ()
 
 
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_a_file_that_is_there_and_cannot_be_read_refuses_instead_of_losing_its_denials(
+    root: Path, whose: str
+) -> None:
+    path = user_file() if whose == "user" else root / ".cockpit" / "settings.toml"
+    path.mkdir(parents=True)
+    with pytest.raises(SettingsInvalid, match="cannot be read") as refused:
+        load(str(root), trusted=True)
+    assert str(path) in refused.value.message
+
+
 LOOSE = {
     "permissions.allow": '[permissions]\nallow = ["Bash"]\n',
     "models": '[models]\ndefault = "evil:x"\n',

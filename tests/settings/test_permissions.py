@@ -77,14 +77,50 @@ def test_what_is_adopted_applies_for_this_folder_alone_and_can_be_taken_back(pro
     assert "allow Bash(make *)" not in texts(project, False, True)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"permissions": 3}', "", "\0", "[" * 100_000])
-def test_another_programs_broken_file_says_nothing(project: Path, text: str) -> None:
-    (project / ".claude" / "settings.json").write_text(text, encoding="utf-8")
+BROKEN = {
+    "{": 1,
+    '{\n"permissions": {"deny": ["Bash"]}\n"a": 1}': 3,
+    "[]": 0,
+    '{\n"permissions": 3}': 2,
+    '{"permissions": {\n"allow": [],\n"deny": "Bash"}}': 3,
+    '{"permissions": {"deny": [\n"Bash",\n"Bash(rm"]}}': 3,
+    '{"permissions": {"deny": [\n7]}}': 2,
+    "\0": 1,
+    "[" * 100_000: 0,
+}
+
+
+@pytest.mark.parametrize(("text", "line"), BROKEN.items(), ids=[one[:40] for one in BROKEN])
+def test_another_programs_broken_file_is_told_with_its_line_and_the_rest_holds(
+    project: Path, text: str, line: int
+) -> None:
+    path = project / ".claude" / "settings.json"
+    path.write_text(text, encoding="utf-8")
     assert texts(project, True, False) == {"allow Bash(make *)"}
+    assert "deny Bash(rm *)" in texts(project, True, True)
+    ((source, at, remedy),) = [
+        (one.source, one.line, one.remedy) for one in permissions.gathered(str(project), True)[1]
+    ]
+    assert source == str(path) and at == line and remedy
+
+
+def test_another_programs_file_that_is_no_plain_file_is_told(project: Path) -> None:
+    path = project / ".claude" / "settings.local.json"
+    path.mkdir()
+    (told,) = permissions.gathered(str(project), True)[1]
+    assert told.source == str(path) and "cannot be read" in told.reason
+
+
+def test_comments_and_closing_commas_hide_no_denial(project: Path) -> None:
+    text = '\ufeff{\r\n// ours\r\n"permissions": {"deny": [\r\n"WebFetch",\r\n],},}'
+    (project / ".claude" / "settings.json").write_bytes(text.encode())
+    assert "deny WebFetch" in texts(project, True, True)
+    (line,) = [one.line for one in permissions.entries(str(project), True) if one.text == "WebFetch"]
+    assert line == 4
 
 
 def test_our_own_broken_file_is_named() -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text('[permissions]\nallow = "Bash"\n', encoding="utf-8")
-    with pytest.raises(SettingsInvalid, match=r"settings\.toml: permissions\.allow must be a list"):
+    with pytest.raises(SettingsInvalid, match=r"settings\.toml:2: permissions\.allow must be a list"):
         permissions.entries("/ws", False)

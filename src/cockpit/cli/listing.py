@@ -13,10 +13,10 @@ from pathlib import Path
 from cockpit.cli.catalogs import catalog_of, folder_of, is_trusted
 from cockpit.cli.lines import said
 from cockpit.core.catalog import Catalog, Entry
-from cockpit.plugin.origin import Fault, Origin
+from cockpit.plugin.origin import Fault, Layer, Origin
 from cockpit.plugin.values import Command, Role, Skill
 from cockpit.protocol.messages import Json
-from cockpit.settings import permissions
+from cockpit.settings import files, permissions
 
 HOOKS: Mapping[str, str] = {
     "skills": "register_skills",
@@ -25,6 +25,7 @@ HOOKS: Mapping[str, str] = {
     "hooks": "register_guards",
     "mcp": "register_mcp_servers",
 }
+UNTRUSTED = "this folder is not trusted: its own files were not read (--trust reads them)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,26 @@ def permission(entry: permissions.Entry) -> Row:
     refused: tuple[Fault, ...] = ()
     if not entry.applies:
         remedy = f"take it over: cockpit permissions adopt '{entry.text}'"
-        refused = (Fault(entry.source, 0, "a file of others allows nothing", remedy),)
+        refused = (Fault(entry.source, entry.line, "a file of others allows nothing", remedy),)
     return Row(entry.text, entry.source, layer, fields, (), refused, entry.applies)
 
 
+def unread(one: permissions.Unread, root: str) -> Row:
+    """What of a file with rules could not be read, as a row of the file's name."""
+    layer: Layer = "project" if Path(one.source).is_relative_to(root) else "user"
+    layer = "managed" if Path(one.source) == files.managed_file() else layer
+    fault = Fault(one.source, one.line, one.reason, one.remedy)
+    return Row(shown(one.source, root), one.source, layer, {}, (), (fault,), False)
+
+
+def permission_rows(root: str, trusted: bool) -> list[tuple[Row, permissions.Entry | None]]:
+    """Every rule of `root` as a row, and beside it what it is made of; None: what could not be read."""
+    rules, broken = permissions.gathered(root, trusted)
+    return [(permission(one), one) for one in rules] + [(unread(one, root), None) for one in broken]
+
+
 def _permissions(root: str, trusted: bool) -> list[Row]:
-    return [permission(one) for one in permissions.entries(root, trusted)]
+    return [row for row, _ in permission_rows(root, trusted)]
 
 
 def _instructions(root: str, trusted: bool) -> list[Row]:
@@ -149,7 +164,7 @@ def _lines(kind: str, rows: Iterable[Row], root: str, trusted: bool) -> list[str
     if not rows:
         lines.append(f"no {kind} here")
     if not trusted:
-        lines.append("this folder is not trusted: its own files were not read (--trust reads them)")
+        lines.append(UNTRUSTED)
     return lines
 
 

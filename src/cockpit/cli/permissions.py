@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from cockpit.cli import listing
 from cockpit.cli.catalogs import catalog_of, folder_of, is_trusted
+from cockpit.cli.lines import said
 from cockpit.core.assembly import rules_of
 from cockpit.core.rules import Asked, Covered, covering
 from cockpit.errors import CockpitError
@@ -57,20 +58,27 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list(as_json: bool, root: str, trusted: bool) -> int:
-    rows = permissions.entries(root, trusted)
+    told = listing.permission_rows(root, trusted)
     if as_json:
-        print(json.dumps([listing.permission(one).json() | _row(one) for one in rows], ensure_ascii=False))
+        out = [row.json() | (_row(one) if one is not None else {}) for row, one in told]
+        print(json.dumps(out, ensure_ascii=False))
         return 0
-    if not rows:
+    rows = [one for _, one in told if one is not None]
+    if not told:
         print("no rules: what the policy asks about is asked. An answer of `always` makes one.")
     for level in LEVELS:
         for one in (row for row in rows if row.level == level and row.applies):
-            print(f"{level:5}  {one.text:40}  {one.where}")
-    offers = permissions.offered(root, trusted)
+            print(said(f"{level:5}  {one.text:40}  {one.where}"))
+    allowed = {row.text for row in rows if row.applies and row.level == "allow"}
+    offers = [row for row in rows if not row.applies and row.text not in allowed]
     if offers:
         print("\noffered, not applied (cockpit permissions adopt):")
         for one in offers:
-            print(f"       {one.text:40}  {one.where}")
+            print(said(f"       {one.text:40}  {one.where}"))
+    for fault in (fault for row, one in told if one is None for fault in row.refused):
+        print(said(f"refused {listing.fault_text(fault, root)}"))
+    if not trusted:
+        print(listing.UNTRUSTED)
     return 0
 
 
@@ -115,15 +123,15 @@ def _asked(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[str, o
         line = CommandLine(call, "powershell" if sys.platform == "win32" else "bash", root)
         verdict = judged_line(line, root, trusted, False).verdict
         word = VERDICTS[verdict.level]
-        said: dict[str, object] = {"verdict": word, "risk": verdict.risk, "reason": verdict.reason}
-        return said, Asked(tool, Preview(call, line=line), root, verdict.parts)
+        says: dict[str, object] = {"verdict": word, "risk": verdict.risk, "reason": verdict.reason}
+        return says, Asked(tool, Preview(call, line=line), root, verdict.parts)
     from cockpit.workspace.resolver import Resolver
 
     looks = tool.kind in ("read", "search")
     found = Resolver(root).judge(call, "read" if looks else "write")
     level = "ask" if found.level == "allow" and not looks else found.level
-    said = {"verdict": VERDICTS[level], "risk": 0 if looks else 20, "reason": found.reason}
-    return said, Asked(tool, Preview(call, paths=(found.real,)), root)
+    says = {"verdict": VERDICTS[level], "risk": 0 if looks else 20, "reason": found.reason}
+    return says, Asked(tool, Preview(call, paths=(found.real,)), root)
 
 
 def _told(covered: Covered | None) -> dict[str, object]:

@@ -36,7 +36,7 @@ from cockpit.protocol.queries import SessionRow
 from cockpit.safety.ground import rules_in_force
 from cockpit.safety.redaction import secrets_of
 from cockpit.settings import files as settings_files
-from cockpit.settings import trust
+from cockpit.settings import permissions, trust
 from cockpit.settings.files import Settings
 from cockpit.workspace.checkpoints.shadow import Shadow
 from cockpit.workspace.local import LocalWorkspace
@@ -187,7 +187,8 @@ class LocalDeck:
         settings = settings_files.load(root, trusted, flags_of(self._options))
         # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
         policy = rules_in_force(root, trusted)
-        settings = replace(settings, left_out=(*settings.left_out, *policy.left_out))
+        unread = tuple(f"{one}; {one.remedy}" for one in permissions.gathered(root, trusted)[1])
+        settings = replace(settings, left_out=(*settings.left_out, *policy.left_out, *unread))
         if self._plugins is None:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
         manager, found = self._plugins
@@ -249,15 +250,16 @@ def _use(session: Session, settings: Settings, catalog: Catalog) -> None:
     """Take what was rebuilt, from the next step on; residents that run go on running."""
     host = session.host
     host.breaker.forgive()
-    known, refused = set(host.catalog.warnings), set(host.catalog.faults)
+    known, refused = {*host.catalog.warnings, *host.settings.left_out}, set(host.catalog.faults)
     host.settings, host.catalog, host.rules = settings, catalog, rules_of(host.root, host.trusted)
     for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
         agent.toolbox.use(catalog)
         agent.fixed_context.clear()
     session.observers.keep(catalog.all(Observer))
     session.residents.keep(catalog.all(Resident))
-    for text in (*(one for one in catalog.warnings if one not in known), *settings.left_out):
-        host.log.emit(Warned(text, source="plugins"))
+    for text in (*catalog.warnings, *settings.left_out):
+        if text not in known:
+            host.log.emit(Warned(text, source="plugins"))
     refusals.tell(host, refused)
 
 

@@ -184,8 +184,10 @@ def begin(session: Session, past: Past, reports: tuple[str, ...], takes_up: bool
     strange = unknown(host.all_rules(), session.main.toolbox.tools())
     for text in strange:
         log.emit(Warned(text, "mend the rule: what it should stop is not stopped", "permissions"))
-    for text in (*host.catalog.warnings, *host.settings.left_out):
+    for text in host.catalog.warnings:
         log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
+    for text in host.settings.left_out:
+        log.emit(Warned(text, "cockpit config check and cockpit permissions list say more", "settings"))
     refusals.tell(host)
     _offer(host)
     calls = mend(past, log)

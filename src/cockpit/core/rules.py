@@ -8,7 +8,6 @@ between operators for a command, for deny and ask only: that can only tighten (d
 
 import difflib
 import fnmatch
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,8 +22,8 @@ from cockpit.safety.matching import (
     pieces,
     words_fit,
 )
+from cockpit.settings.permissions import FORM
 
-FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 SHELL = frozenset({"Bash", "bash", "Shell", "PowerShell"})
 READING = frozenset({"Read", "Grep", "Glob", "LS"})
 WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})

@@ -6,32 +6,15 @@ located.table("mcpServers")
 located.line("mcpServers", "files", "command")
 """
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import cast
 
 from cockpit.plugin.origin import Fault
 from cockpit.protocol.messages import Json
-
-Step: TypeAlias = str | int
-Path: TypeAlias = tuple[Step, ...]
-
-STRING = r'"(?:[^"\\\n]|\\.)*"'
-COMMENT = re.compile(rf"({STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-COMMA = re.compile(rf"({STRING})|,(?=\s*[}}\]])")
-TOKEN = re.compile(rf"{STRING}|[\[\]{{}}:,]|[^\s\[\]{{}}:,\"]+")
-LONE = re.compile("[\ud800-\udfff]")
-SAID = {
-    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
-    "Expecting value": "a value is missing here",
-    "Expecting ',' delimiter": "a comma is missing before this",
-    "Expecting ':' delimiter": "a colon is missing here",
-    "Extra data": "there is more after the end of the value",
-    "Unterminated string starting at": "the string that begins here never ends",
-}
+from cockpit.settings import json_text
+from cockpit.settings.json_text import JsonBroken, Path, Step
 
 
 @dataclass(frozen=True)
@@ -82,66 +65,14 @@ class Located:
 
     @cached_property
     def _lines(self) -> Mapping[Path, int]:
-        return dict(_walk(self.plain)) if self.value is not None else {}
+        return json_text.lines(self.plain) if self.value is not None else {}
 
 
 def load(text: str, file: str) -> Located:
     """Read the text of `file`. Raises nothing: what cannot be read becomes a fault. An empty file is an
     empty table."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    plain = _strict(text)
-    if not plain.strip():
-        return Located(file, {})
     try:
-        value = json.loads(plain, parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        said = SAID.get(error.msg, error.msg[:1].lower() + error.msg[1:])
-        fault = Fault(file, error.lineno, f"this is no JSON: {said} (column {error.colno})", "mend the line")
-        return Located(file, faults=(fault,))
-    except (ValueError, RecursionError) as error:
-        said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return Located(file, faults=(Fault(file, 0, f"this is no JSON: {said}", "mend the file"),))
-    return Located(file, cast("Json", _whole(value) if "\\u" in plain else value), plain=plain)
-
-
-def _refuse(word: str) -> float:
-    raise ValueError(f"`{word}` is no number of JSON")
-
-
-def _strict(text: str) -> str:
-    """The text without comments and trailing commas, every character left in its line and column."""
-    if "//" in text or "/*" in text:
-        text = COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
-    return COMMA.sub(lambda found: found[1] or " ", text)
-
-
-def _whole(value: object) -> object:
-    """Half a surrogate pair, which no file can hold, as U+FFFD."""
-    if isinstance(value, str):
-        return LONE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {str(_whole(key)): _whole(one) for key, one in value.items()}
-    return [_whole(one) for one in value] if isinstance(value, list) else value
-
-
-def _walk(text: str) -> Iterator[tuple[Path, int]]:
-    """Every path of a text that is known to be JSON, with its line."""
-    line, end = 1, 0
-    around: list[list[Step | None]] = []
-    for found in TOKEN.finditer(text):
-        line += text.count("\n", end, found.start())
-        end = found.start()
-        token = found[0]
-        if token in "]}":
-            around.pop()
-        elif token == ",":
-            last = around[-1]
-            last[0] = last[0] + 1 if isinstance(last[0], int) else None
-        elif token != ":":
-            key = bool(around) and around[-1][0] is None
-            if key:
-                around[-1][0] = str(_whole(json.loads(token)))
-            if key or (around and isinstance(around[-1][0], int)):
-                yield tuple(cast("Step", one[0]) for one in around), line
-            if token in "[{":
-                around.append([0 if token == "[" else None])
+        value, plain = json_text.parse(text)
+    except JsonBroken as error:
+        return Located(file, faults=(Fault(file, error.line, error.reason, error.remedy),))
+    return Located(file, cast("Json", value), plain=plain)

@@ -86,11 +86,15 @@ def layers(
 
 
 def read(path: Path, name: LayerName) -> LayerTable | None:
-    """One file with its lines, None where there is none. Raises `SettingsInvalid` for what is no TOML."""
+    """One file with its lines, None where there is none. Raises `SettingsInvalid` for what is no TOML, and
+    for what is there and cannot be read: its denials would be gone without a word."""
     try:
         raw = plain.read_bytes(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        said = f"{path}: it cannot be read ({error.strerror})"
+        raise SettingsInvalid(said, "make it a plain file that you may read, or move it away") from error
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,12 +2,13 @@
 what a rule means is the core's.
 
 Of a project's files only what tightens applies. What they would allow is offered to the person once, and
-taken over by them or by nobody. The same holds for what another agent was allowed.
+taken over by them or by nobody. The same holds for what another agent was allowed. A file of ours that
+cannot be read refuses everything; one of another agent is told, and the others hold.
 """
 
 import hashlib
 import json
-import tomllib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,23 +16,29 @@ from typing import Literal
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
-from cockpit.settings import files, plain
+from cockpit.settings import files, json_text, plain
 from cockpit.settings.atomic import write_atomically
+from cockpit.settings.json_text import JsonBroken
+from cockpit.settings.layers import value_at
 
 Level = Literal["allow", "ask", "deny"]
+Scope = Literal["everywhere", "this folder"]
 LEVELS: tuple[Level, ...] = ("deny", "ask", "allow")
+# `Tool` or `Tool(pattern)`.
+FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One rule as it is written. `source` is the file, `scope` whom it concerns. `applies` is False for
-    what is only offered."""
+    what is only offered. `line` counts from 1; 0: unknown."""
 
     level: Level
     text: str
     source: str
-    scope: Literal["everywhere", "this folder"]
+    scope: Scope
     applies: bool = True
+    line: int = 0
 
     @property
     def where(self) -> str:
@@ -39,33 +46,62 @@ class Entry:
         return f"{self.source}, {self.scope}" if self.scope == "this folder" else self.source
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What of a file with rules could not be read. `line` counts from 1; 0: the file as a whole. `ours`
+    says whether the file is one of cockpit's own."""
+
+    source: str
+    line: int
+    reason: str
+    remedy: str
+    ours: bool = False
+
+    def __str__(self) -> str:
+        where = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{where}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The rules of one file, or of a table of it, with the lines they stand in."""
+
+    file: str
+    table: object
+    at: tuple[str, ...]
+    lines: Mapping[tuple[str | int, ...], int]
+    scope: Scope
+    applies: bool
+    ours: bool = True
+
+
 def entries(root: str, trusted: bool) -> tuple[Entry, ...]:
-    """Every rule that is written down for `root`. Raises `SettingsInvalid`, naming the file."""
-    project = Path(root) / ".cockpit"
-    found: list[Entry] = []
-    for path in (files.managed_file(), files.user_file()):
-        table = _toml(path)
-        found += _listed(table.get("permissions"), str(path), "everywhere", True)
-        found += _listed(_at(table, "projects", root, "permissions"), str(path), "this folder", True)
-    if trusted:
-        for path in (project / "settings.toml", project / "settings.local.toml"):
-            found += _listed(_toml(path).get("permissions"), str(path), "this folder", False)
-    claude = [(Path.home() / ".claude" / "settings.json", "everywhere")]
-    if trusted:
-        folder = Path(root) / ".claude"
-        claude += [(folder / name, "this folder") for name in ("settings.json", "settings.local.json")]
-    for path, scope in claude:
-        within: Literal["everywhere", "this folder"] = (
-            "everywhere" if scope == "everywhere" else "this folder"
-        )
-        found += _listed(_json(path).get("permissions"), str(path), within, False)
-    return tuple(dict.fromkeys(found))
+    """Every rule that is written down for `root`. Raises `SettingsInvalid` for a file of ours that cannot
+    be read, naming it."""
+    found, unread = gathered(root, trusted)
+    for one in unread:
+        if one.ours:
+            raise SettingsInvalid(str(one), one.remedy)
+    return found
+
+
+def gathered(root: str, trusted: bool) -> tuple[tuple[Entry, ...], tuple[Unread, ...]]:
+    """Every rule that is written down for `root`, and what of the files could not be read."""
+    found: dict[tuple[Level, str, str, Scope], Entry] = {}
+    unread: list[Unread] = []
+    for one in (*_ours(root, trusted), *_of_claude(root, trusted)):
+        for entry in (one,) if isinstance(one, Unread) else _listed(one):
+            if isinstance(entry, Unread):
+                unread.append(entry)
+            else:
+                found.setdefault((entry.level, entry.text, entry.source, entry.scope), entry)
+    return tuple(found.values()), tuple(unread)
 
 
 def offered(root: str, trusted: bool) -> tuple[Entry, ...]:
     """What files would allow and do not: for a person to take over or not."""
-    mine = {one.text for one in entries(root, trusted) if one.applies and one.level == "allow"}
     rows = entries(root, trusted)
+    mine = {one.text for one in rows if one.applies and one.level == "allow"}
     return tuple(one for one in rows if not one.applies and one.text not in mine)
 
 
@@ -102,39 +138,72 @@ def remove(root: str, text: str) -> tuple[str, ...]:
     return tuple(gone)
 
 
-def _listed(
-    table: object, source: str, scope: Literal["everywhere", "this folder"], loosens: bool
-) -> Iterator[Entry]:
+def _ours(root: str, trusted: bool) -> Iterator[Written | Unread]:
+    own = [(files.managed_file(), True), (files.user_file(), True)]
+    own += [(path, False) for path in files.project_files(root)] if trusted else []
+    for path, persons in own:
+        try:
+            layer = files.read(path, "user") if path.is_absolute() else None
+        except SettingsInvalid as error:
+            # The message of a settings file begins with its place.
+            said = error.message.removeprefix(str(path)).lstrip(":")
+            line, colon, reason = said.partition(": ")
+            at = int(line) if colon and line.isdigit() else 0
+            yield Unread(str(path), at, reason if at else said.strip(), error.hint, ours=True)
+            continue
+        if layer is None:
+            continue
+        scope: Scope = "everywhere" if persons else "this folder"
+        yield Written(str(path), layer.table, ("permissions",), layer.lines, scope, persons)
+        if persons:
+            at_root = ("projects", root, "permissions")
+            yield Written(str(path), layer.table, at_root, layer.lines, "this folder", True)
+
+
+def _of_claude(root: str, trusted: bool) -> Iterator[Written | Unread]:
+    places: list[tuple[Path, Scope]] = [(Path.home() / ".claude" / "settings.json", "everywhere")]
+    if trusted:
+        folder = Path(root) / ".claude"
+        places += [(folder / name, "this folder") for name in ("settings.json", "settings.local.json")]
+    for path, scope in places:
+        try:
+            table, text = json_text.parse(plain.read_text(path))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            said = f"it cannot be read ({error.strerror}): no rule of it applies"
+            yield Unread(str(path), 0, said, "make it a plain file that you may read")
+            continue
+        except JsonBroken as error:
+            yield Unread(str(path), error.line, f"{error.reason}: no rule of it applies", error.remedy)
+            continue
+        lines = json_text.lines(text) if text else {}
+        yield Written(str(path), table, ("permissions",), lines, scope, False, ours=False)
+
+
+def _listed(one: Written) -> Iterator[Entry | Unread]:
+    def unread(at: tuple[str | int, ...], reason: str, remedy: str) -> Unread:
+        line = next((one.lines[at[:end]] for end in range(len(at), 0, -1) if at[:end] in one.lines), 0)
+        return Unread(one.file, line, reason, remedy, one.ours)
+
+    if not isinstance(one.table, Mapping):
+        yield unread((), "this is no table of settings", 'write {"permissions": {"deny": ["Tool(pattern)"]}}')
+        return
+    table = value_at(one.table, one.at)
     if not isinstance(table, Mapping):
+        if table is not None:
+            yield unread(one.at, f"{one.at[-1]} must be a table", 'write deny = ["Tool(pattern)"] in it')
         return
     for level in LEVELS:
         words = table.get(level) or []
         if not isinstance(words, list):
-            raise SettingsInvalid(f"{source}: permissions.{level} must be a list", 'write ["Tool(pattern)"]')
-        for word in words:
-            if isinstance(word, str) and word.strip():
-                yield Entry(level, word.strip(), source, scope, loosens or level != "allow")
-
-
-def _at(table: object, *keys: str) -> object:
-    for key in keys:
-        table = table.get(key) if isinstance(table, Mapping) else None
-    return table
-
-
-def _toml(path: Path) -> Mapping[str, object]:
-    try:
-        return tomllib.loads(plain.read_bytes(path).decode("utf-8-sig"))
-    except OSError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
-
-
-def _json(path: Path) -> Mapping[str, object]:
-    """Another program's file: one that cannot be read says nothing here."""
-    try:
-        raw = json.loads(plain.read_bytes(path))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return raw if isinstance(raw, dict) else {}
+            yield unread((*one.at, level), f"permissions.{level} must be a list", 'write ["Tool(pattern)"]')
+            continue
+        for number, word in enumerate(words):
+            at: tuple[str | int, ...] = (*one.at, level, number)
+            if not isinstance(word, str) or FORM.match(word) is None:
+                reason = f"{str(word)[:80]!r} in permissions.{level} is no permission rule"
+                yield unread(at, reason, "write Tool or Tool(pattern), as Bash(git *)")
+                continue
+            applies = one.applies or level != "allow"
+            yield Entry(level, word.strip(), one.file, one.scope, applies, one.lines.get(at, 0))
