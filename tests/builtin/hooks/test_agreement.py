@@ -1,9 +1,14 @@
 """A project's hooks run after a person's yes for exactly what they are, and nothing runs before trust."""
 
+import pytest
 from tests.support.decks import Driver, call, driving
 from tests.support.hooks import House, command, options, write
 
 from cockpit import paths
+from cockpit.builtin.hooks.agreeing import line_of, pin
+from cockpit.builtin.hooks.guarding import life_of
+from cockpit.formats.hook_files import read_files
+from cockpit.formats.hooks import Hook, HookFile
 from cockpit.protocol.events import ApprovalRequested, QuestionAsked, ToolCallFinished, Warned
 from cockpit.protocol.ops import Answer, Trust
 
@@ -75,6 +80,91 @@ async def test_a_hook_or_a_script_of_it_that_changed_is_asked_about_again(house:
         await answer(driver, "Leave them out")
         await driver.end(turn)
         assert driver.all(ToolCallFinished)[0].result.outcome == "ok"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh .claude/hooks/check.sh; exit 0",
+        "sh .claude/hooks/check.sh|tee log",
+        "sh -c 'cd x && exec .claude/hooks/check.sh'",
+        "cd .claude/hooks && ./check.sh",
+        'cd "$CLAUDE_PROJECT_DIR/.claude" && sh hooks/check.sh',
+        "sh ${CLAUDE_PROJECT_DIR:-.}/.claude/hooks/check.sh",
+        'sh "$(git rev-parse --show-toplevel)/.claude/hooks/check.sh"',
+        "sh $PWD/.claude/hooks/check.sh",
+        "sh <.claude/hooks/check.sh",
+        "node --require=.claude/hooks/check.sh",
+        "sh .claude/hooks/check.sh 'a quote that never ends",
+        f"sh .claude/hooks/check.sh {'x' * 5_000}",
+    ],
+)
+def test_a_script_is_pinned_however_its_line_names_it(house: House, line: str) -> None:
+    script = house.root / ".claude" / "hooks" / "check.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("exit 0\n", encoding="utf-8")
+    house.project(PreToolUse=("Read", command(line)))
+    [hook] = hooks_of_project(house)
+    before = pin(hook, str(house.root))
+    script.write_text("exit 2\n", encoding="utf-8")
+    assert pin(hook, str(house.root)) != before
+
+
+def test_a_large_script_is_pinned_by_its_content(house: House) -> None:
+    script = house.root / "check.sh"
+    script.write_text(f"{' ' * 5_000_000}\nexit 0\n", encoding="utf-8")
+    house.project(PreToolUse=("Read", command("sh check.sh")))
+    [hook] = hooks_of_project(house)
+    before = pin(hook, str(house.root))
+    script.write_text(f"{' ' * 5_000_000}\nexit 2\n", encoding="utf-8")
+    assert pin(hook, str(house.root)) != before
+
+
+async def test_a_yes_is_for_what_was_shown(house: House) -> None:
+    many = [command(f"test {number}") for number in range(24)]
+    house.project(PreToolUse=("Read", *many, command(house.python("note('last')"))))
+    house.play({"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("go")
+        first = await answer(driver, "Run them")
+        assert "(5 more are asked about next)" in first and "note" not in first
+        await driver.until(lambda one: len(driver.all(QuestionAsked)) == 2)
+        asked = driver.all(QuestionAsked)[1]
+        assert "5 hooks" in asked.question and "note" in asked.question
+        await driver.channel.submit(Answer("second", "tui", asked.id, "Leave them out"))
+        await driver.end(turn)
+    assert house.noted() == []
+
+
+async def test_what_changed_is_asked_about_also_when_its_file_no_longer_names_it(house: House) -> None:
+    script = house.root / "check.sh"
+    script.write_text("exit 0\n", encoding="utf-8")
+    house.project(PreToolUse=("Read", command("sh check.sh")))
+    house.play({"text": "Hello."}, {"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options()) as driver:
+        turn = await driver.begin("hi")
+        await answer(driver, "Run them")
+        await driver.end(turn)
+        script.write_text(house.python("note('changed')"), encoding="utf-8")
+        # As another session of this folder finds it; this one still has the hook on duty.
+        life_of(str(house.root)).agreement.hooks = ()
+        turn = await driver.begin("go")
+        await driver.until(lambda one: len(driver.all(QuestionAsked)) == 2)
+        asked = driver.all(QuestionAsked)[1]
+        await driver.channel.submit(Answer("second", "tui", asked.id, "Leave them out"))
+        await driver.end(turn)
+    assert house.noted() == []
+
+
+def test_a_question_says_which_variables_a_request_carries_away(house: House) -> None:
+    hook = {"type": "http", "url": "https://example.com/x", "allowedEnvVars": ["OPENAI_API_KEY"]}
+    house.project(PreToolUse=("Read", hook))
+    [found] = hooks_of_project(house)
+    assert line_of(found, house.root).endswith("; sends your OPENAI_API_KEY)")
+
+
+def hooks_of_project(house: House) -> tuple[Hook, ...]:
+    return read_files((HookFile(house.root / ".claude" / "settings.json", "project"),)).hooks
 
 
 async def test_without_a_person_nothing_of_the_project_runs_and_it_is_said_once(house: House) -> None:

@@ -5,6 +5,7 @@ What was agreed to lies in cockpit's state folder, by the real path of the proje
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import re
@@ -22,7 +23,14 @@ from cockpit.settings.atomic import write_atomically
 
 RUN, LEAVE = "Run them", "Leave them out"
 SHOWN = 20
-PROJECT = re.compile(r"\$(?:\{(?:CLAUDE|COCKPIT)_PROJECT_DIR\}|(?:CLAUDE|COCKPIT)_PROJECT_DIR\b)")
+# How people write the project's folder: both variables, with a default too, and what git or the shell says.
+PROJECT = re.compile(
+    r"\$(?:\{(?:(?:CLAUDE|COCKPIT)_PROJECT_DIR|PWD)(?::?-[^{}]*)?\}|(?:(?:CLAUDE|COCKPIT)_PROJECT_DIR|PWD)\b)"
+    r"|(?:\$\(|`)\s*(?:git rev-parse --show-toplevel|pwd)[^()`]*(?:\)|`)"
+)
+# What stands between words for a shell: `sh check.sh; exit 0` names check.sh.
+BETWEEN = re.compile(r"[\s\"'`;|&<>()={},]+")
+LARGEST = 256_000_000
 REMEDY = "`cockpit hooks approve` shows them and takes your yes"
 
 
@@ -32,26 +40,46 @@ def pin(hook: Hook, root: str) -> str:
     for script in scripts(hook, Path(root)):
         digest.update(str(script).encode("utf-8", "surrogateescape"))
         try:
-            digest.update(plain.read_bytes(script))
+            digest.update(plain.read_bytes(script, LARGEST))
         except OSError as error:
             digest.update(f"{error.errno}".encode())
     return digest.hexdigest()
 
 
 def scripts(hook: Hook, root: Path) -> tuple[Path, ...]:
-    """The files of the project that a hook's command names."""
+    """The files of the project that a hook's command names, also after a `cd`. One too many costs a
+    question, one too few runs what nobody has seen."""
     if hook.kind != "command":
         return ()
     args = hook.action.get("args")
-    more = args if isinstance(args, list) else []
-    text = hook.action_text("command")
+    words = _words(hook.action_text("command"), root)
+    for word in args if isinstance(args, list) else []:
+        words |= {PROJECT.sub(lambda found: str(root), str(word)): None} | _words(str(word), root)
+    inside = _there(root, words, root)
+    folders = [one for one in inside if one != root and one.is_dir()]
+    inside += [one for folder in folders for one in _there(folder, words, root)]
+    return tuple(one for one in dict.fromkeys(inside) if one.is_file())
+
+
+def _there(folder: Path, words: Iterable[str], root: Path) -> list[Path]:
+    """What lies in the project under these names, seen from `folder`."""
+    found: list[Path] = []
+    for word in words:
+        # A word may be no name at all: too long, or with a NUL in it.
+        with contextlib.suppress(OSError, ValueError):
+            if word and (path := folder / word).is_relative_to(root) and path.exists():
+                found.append(path)
+    return found
+
+
+def _words(text: str, root: Path) -> dict[str, None]:
+    """Every word of a line, as the shell quotes them and, whatever the quotes, as they stand there."""
+    quoted = PROJECT.sub(lambda found: shlex.quote(str(root)), text)
     try:
-        words = shlex.split(PROJECT.sub(lambda found: shlex.quote(str(root)), text))
+        words = shlex.split(quoted)
     except ValueError:
-        words = text.split()
-    words += [PROJECT.sub(lambda found: str(root), str(one)) for one in more]
-    named = (root / word for word in words if word and not word.startswith("-") and "\0" not in word)
-    return tuple(one for one in dict.fromkeys(named) if one.is_relative_to(root) and one.is_file())
+        words = []
+    return dict.fromkeys((*words, *BETWEEN.split(PROJECT.sub(lambda found: str(root), text))))
 
 
 def agreed(root: str) -> frozenset[str]:
@@ -107,7 +135,7 @@ class Agreement:
         if wanted in await asyncio.to_thread(agreed, self.root):
             return ""
         async with self._asking:
-            return await self._ask(wanted, context)
+            return await self._ask(wanted, hook, context)
 
     async def ask_early(self, context: Context) -> None:
         """Put what is open to the person at the beginning, before the first hook is due."""
@@ -119,14 +147,17 @@ class Agreement:
         """A session is over, and with it what was refused in it."""
         self._refused = {one for one in self._refused if one[0] != session}
 
-    async def _ask(self, wanted: str, context: Context) -> str:
+    async def _ask(self, wanted: str, hook: Hook, context: Context) -> str:
         session = context.session.id
         if (session, wanted) in self._refused:
             return "nobody has agreed to it"
-        fresh = await asyncio.to_thread(self._open, session)
-        if wanted not in fresh:
+        others, known = await asyncio.to_thread(self._open, session)
+        if wanted in known:
             return ""
-        told = question(fresh.values(), Path(self.root))
+        # This one first, also where its file says something else by now: it is what would run.
+        fresh = {wanted: hook, **others}
+        shown = dict(list(fresh.items())[:SHOWN])
+        told = question(shown.values(), Path(self.root), len(fresh) - len(shown))
         try:
             answer = await context.session.ask_user(told, (RUN, LEAVE))
         except NobodyThere:
@@ -135,24 +166,25 @@ class Agreement:
             context.session.emit(Warned(text, REMEDY, "hooks"))
             return "nobody has agreed to it"
         if answer.strip().lower() in (RUN.lower(), "yes", "y"):
-            await asyncio.to_thread(agree, self.root, fresh)
-            return "" if wanted in fresh else "nobody has agreed to it"
-        self._refused |= {(session, one) for one in fresh}
+            await asyncio.to_thread(agree, self.root, shown)
+            return ""
+        self._refused |= {(session, one) for one in shown}
         return "nobody has agreed to it"
 
-    def _open(self, session: str) -> Mapping[str, Hook]:
-        """The project's hooks that nobody has answered for yet, by their pins."""
+    def _open(self, session: str) -> tuple[Mapping[str, Hook], frozenset[str]]:
+        """The project's hooks that nobody has answered for yet, by their pins, and what is agreed to."""
         known = agreed(self.root)
         pins = {pin(hook, self.root): hook for hook in self.hooks if hook.file.layer == "project"}
         done = known | {one for id, one in self._refused if id == session}
-        return {one: hook for one, hook in pins.items() if one not in done}
+        return {one: hook for one, hook in pins.items() if one not in done}, known
 
 
-def question(hooks: Iterable[Hook], root: Path) -> str:
-    """What a person is asked before hooks of a project run: what each does, and where it stands."""
+def question(hooks: Iterable[Hook], root: Path, left: int = 0) -> str:
+    """What a person is asked before hooks of a project run: what each does, and where it stands. A yes is
+    for these; `left` others are asked about next."""
     rows = [line_of(hook, root) for hook in hooks]
-    more = f"\n  … and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-    listed = "\n".join(f"  {row}" for row in rows[:SHOWN])
+    more = f"\n  ({left} more are asked about next)" if left > 0 else ""
+    listed = "\n".join(f"  {row}" for row in rows)
     what = f"{len(rows)} hooks" if len(rows) > 1 else "a hook"
     return f"Files of this folder want to run {what} with your rights:\n{listed}{more}"
 
@@ -163,4 +195,12 @@ def line_of(hook: Hook, root: Path) -> str:
     named = ", ".join(one.relative_to(root).as_posix() for one in scripts(hook, root))
     file = hook.file.path
     where = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
-    return f"{matcher}: {hook.text} ({where}:{hook.line}{f'; runs {named}' if named else ''})"
+    runs = f"; runs {named}" if named else ""
+    return f"{matcher}: {hook.text} ({where}:{hook.line}{runs}{_sent(hook)})"
+
+
+def _sent(hook: Hook) -> str:
+    """Which of the person's variables a request carries away."""
+    allowed = hook.action.get("allowedEnvVars")
+    names = [str(one) for one in allowed] if isinstance(allowed, list) else []
+    return f"; sends your {', '.join(names)}" if names else ""
