@@ -59,6 +59,23 @@ def test_run_shows_the_decision(house: House) -> None:
     assert "deny in" in shown and "reason: no" in shown
 
 
+@pytest.mark.parametrize(
+    ("event", "matcher"),
+    [
+        ("SessionStart", "startup"),
+        ("SessionEnd", "prompt_input_exit"),
+        ("Notification", "permission_prompt"),
+        ("PreCompact", "manual"),
+        ("SubagentStop", "general"),
+    ],
+)
+def test_run_tries_what_an_event_usually_is(house: House, event: str, matcher: str) -> None:
+    house.own(**{event: (matcher, command("true"))})
+    assert hooks(house, "run", event, "--trust").out.startswith("fits")
+    assert hooks(house, "run", event, "--trust", "--match", matcher).out.startswith("fits")
+    assert hooks(house, "run", event, "--trust", "--match", "x").out.startswith("does not fit")
+
+
 def test_a_projects_hook_runs_after_a_yes_which_can_be_taken_back(house: House) -> None:
     house.project(Stop=command("echo one; exit 0"))
     run = ("run", "Stop", "--trust", "--really")

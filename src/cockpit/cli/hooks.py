@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from cockpit.formats.hook_answers import Answer
 
 UNSEEN = ("prompt", "agent", "mcp_tool")
+# What the matcher of an event usually sees, where `--match` does not say it.
+USUAL: Mapping[str, Json] = {
+    "source": "startup",
+    "kind": "permission_prompt",
+    "trigger": "manual",
+    "reason": "prompt_input_exit",
+    "role": "general",
+}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -177,8 +185,11 @@ def _guarded(event: Event, given: argparse.Namespace, tools: tuple[Tool, ...]) -
         name = _tool(given.tool or "Bash", tools)
         call = ToolCall("dry-run", name, cast("Mapping[str, Json]", arguments))
         return Guarded(event.point, given.text, call, name)
-    role = given.match if event.looks_at == "role" else ""
-    facts: dict[str, Json] = {event.looks_at: given.match} if event.looks_at not in ("", "role") else {}
+    seen = given.match or USUAL.get(event.looks_at, "")
+    if event.looks_at == "reason" and seen == "prompt_input_exit":
+        seen = "closed"  # as our own events say it
+    role = str(seen) if event.looks_at == "role" else ""
+    facts: dict[str, Json] = {event.looks_at: seen} if event.looks_at not in ("", "role") else {}
     return Guarded(event.point, given.text, role=role, facts=facts)
 
 

@@ -9,6 +9,7 @@ from cockpit.builtin.hooks.agreeing import line_of, pin
 from cockpit.builtin.hooks.guarding import life_of
 from cockpit.formats.hook_files import read_files
 from cockpit.formats.hooks import Hook, HookFile
+from cockpit.protocol.clean import clean_output
 from cockpit.protocol.events import ApprovalRequested, QuestionAsked, ToolCallFinished, Warned
 from cockpit.protocol.ops import Answer, Trust
 
@@ -161,6 +162,14 @@ def test_a_question_says_which_variables_a_request_carries_away(house: House) ->
     house.project(PreToolUse=("Read", hook))
     [found] = hooks_of_project(house)
     assert line_of(found, house.root).endswith("; sends your OPENAI_API_KEY)")
+
+
+def test_a_question_hides_nothing_of_a_line(house: House) -> None:
+    house.project(PreToolUse=("Read", command("echo \x1b]; touch evil; \x07 \u202egnp.sh #\b\b")))
+    [found] = hooks_of_project(house)
+    told = line_of(found, house.root)
+    assert clean_output(told) == told
+    assert "; touch evil; " in told and "\\u202egnp.sh" in told
 
 
 def hooks_of_project(house: House) -> tuple[Hook, ...]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from cockpit import paths
 from cockpit.formats.hooks import Hook
 from cockpit.plugin.context import Context, NobodyThere
+from cockpit.protocol.clean import escaped
 from cockpit.protocol.events import Warned
 from cockpit.settings import plain
 from cockpit.settings.atomic import write_atomically
@@ -196,7 +197,8 @@ def line_of(hook: Hook, root: Path) -> str:
     file = hook.file.path
     where = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
     runs = f"; runs {named}" if named else ""
-    return f"{matcher}: {hook.text} ({where}:{hook.line}{runs}{_sent(hook)})"
+    # A frontend drops what a terminal would act on: here it is part of what would run.
+    return escaped(f"{matcher}: {hook.text} ({where}:{hook.line}{runs}{_sent(hook)})")
 
 
 def _sent(hook: Hook) -> str:
