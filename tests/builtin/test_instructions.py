@@ -162,3 +162,12 @@ def test_long_files_are_cut_and_all_together_are_bounded(root: Path, home: Path)
 def test_comments_for_people_are_left_out(root: Path, home: Path) -> None:
     put(root / "AGENTS.md", "keep <!-- drop -->")
     assert instruction_files(root, True, home).endswith("keep")
+
+
+def test_an_import_reads_nothing_that_no_tool_may_read(root: Path, home: Path) -> None:
+    (root / "AGENTS.md").write_text("See @.env, @id_rsa and @notes.md", encoding="utf-8")
+    for name in (".env", "id_rsa"):
+        (root / name).write_text("the secret words", encoding="utf-8")
+    (root / "notes.md").write_text("the notes", encoding="utf-8")
+    text = instruction_files(root, True, home)
+    assert "the notes" in text and "secret words" not in text

@@ -67,5 +67,7 @@ def test_instructions_list_and_show(root: Path, person: Path) -> None:
     assert "root words" in run(person, root, "instructions", "show", "--trust").out
     told = run(person, root, "instructions", "show", "part/a.py", "--trust").out
     assert "part words" in told and "root words" not in told
+    missing = run(person, root, "instructions", "show", "part/b.py", "--trust")
+    assert missing.code != 0 and "part/b.py is no file in" in missing.err
     untrusted = run(person, root, "instructions", "show").out
     assert "root words" not in untrusted and "not trusted" in untrusted

@@ -181,3 +181,21 @@ def test_a_bundle_s_commands_stand_under_its_name(tmp_path: Path) -> None:
     put(tmp_path / "commands/go/fast.md", "go")
     (one,) = in_folder(tmp_path / "commands", "plugin", "kit")
     assert one.name == "kit:go:fast" and one.origin.layer == "plugin"
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ('FILES="a b" TITLE="Hello World" now', "a b: Hello World, now, $1 of "),
+        ("TITLE=x one two three", "one: x, one, $1 of two three"),
+        ("a b", "a: b, a, $1 of b"),
+        ("OTHER=1 b", "OTHER=1: b, OTHER=1, $1 of b"),
+    ],
+)
+def test_words_by_name_and_by_place_stand_beside_each_other(
+    root: Path, person: Path, typed: str, text: str
+) -> None:
+    put(person / ".codex/prompts/draft.md", "$FILES: $TITLE, $1, $$1 of $2")
+    one = commands(root, person)["prompts:draft"]
+    template = one.template()
+    assert expand(template, one.values(typed, template, {})).text == text

@@ -54,3 +54,23 @@ def test_aliases_fill_no_memory(text: str) -> None:
     document = parse(f"---\nname: x\n{text}\n---\nBody", "f")
     assert document.fields["name"] == "x" and document.body == "Body"
     assert len(repr(document)) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('description: "never ends', True),
+        ("paths: [src, web", True),
+        ("description: {a: [1}", False),
+        ("hint: [issue] [stage]", False),
+        ('hint: [FILE=<p>] [TITLE="<t>"]', False),
+        ("description: 'it''s' ours", False),
+        ("description: Use when: asked", False),
+    ],
+)
+def test_what_is_begun_and_never_ends_is_told_and_taken_as_it_stands(line: str, told: bool) -> None:
+    document = parse(f"---\nname: a\n{line}\nmodel: b\n---\ntext", "f.md")
+    assert document.fields["name"] == "a" and document.fields["model"] == "b"
+    assert [one.line for one in document.faults] == ([3] if told else [])
+    key, _, value = line.partition(": ")
+    assert document.fields[key] == value

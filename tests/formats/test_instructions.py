@@ -30,8 +30,13 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
+def anything(path: Path) -> str:
+    """Refuses no file."""
+    return ""
+
+
 def rows(root: Path, person: Path, trusted: bool = True) -> dict[str, Origin]:
-    return dict(found(root, trusted, person))
+    return dict(found(root, trusted, person, anything))
 
 
 def faults(root: Path, person: Path) -> list[Fault]:
@@ -71,7 +76,7 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
 def test_the_user_s_own_is_read_where_other_agents_keep_it(root: Path, person: Path, name: str) -> None:
     put(person / name, "mine")
     hidden = put(person / ".claude/CLAUDE.md", "Claude's, not read beside it")
-    (told,) = always(root, False, person)
+    (told,) = always(root, False, person, anything)
     assert told.text == "mine" and told.origin.shadows == (str(hidden),)
 
 
@@ -94,7 +99,7 @@ def test_a_missing_import_is_told_with_its_line(root: Path, person: Path) -> Non
 def test_an_import_from_outside_is_told_and_not_read(root: Path, person: Path) -> None:
     put(root.parent / "secret.md", "secret words")
     put(root / "AGENTS.md", "one\n@../secret.md and @~/x.md\n")
-    assert "secret words" not in always(root, True, person)[0].text
+    assert "secret words" not in always(root, True, person, anything)[0].text
     assert [(one.line, "lies outside" in one.reason) for one in faults(root, person)] == [
         (2, True),
         (2, True),
@@ -120,7 +125,7 @@ def test_imports_too_deep_and_files_too_long_are_told(root: Path, person: Path) 
 def test_files_are_bounded_together_and_the_rest_is_told(root: Path, person: Path) -> None:
     for at in range(4):
         put(root / f".claude/rules/{at}.md", "y" * 20_000)
-    told = always(root, True, person)
+    told = always(root, True, person, anything)
     assert sum(len(one.text) for one in told) == ALL
     assert any("together" in one.reason for one in faults(root, person))
 
@@ -134,7 +139,7 @@ def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, person: Path) -
     listed = rows(root, person)
     assert "leads out of" in listed["AGENTS.md"].refused[0].reason
     assert "CLAUDE.local.md" not in listed or "no plain file" in listed["CLAUDE.local.md"].refused[0].reason
-    assert "outside words" not in "".join(one.text for one in always(root, True, person))
+    assert "outside words" not in "".join(one.text for one in always(root, True, person, anything))
 
 
 def test_a_broken_rule_s_frontmatter_is_told_and_another_agent_s_field(root: Path, person: Path) -> None:
@@ -148,15 +153,38 @@ def test_rules_wait_for_their_files_and_folders_for_theirs(root: Path, person: P
     put(root / ".claude/rules/py.md", "---\npaths:\n  - 'src/**/*.py'\n---\npython words")
     put(person / ".claude/rules/md.md", "---\npaths: '*.md'\n---\nmy words")
     put(root / "src/AGENTS.md", "source words")
-    python = next(one for one in waiting(root, True, person) if one.name.endswith("py.md"))
-    mine = next(one for one in waiting(root, True, person) if one.name.endswith("md.md"))
+    python = next(one for one in waiting(root, True, person, anything) if one.name.endswith("py.md"))
+    mine = next(one for one in waiting(root, True, person, anything) if one.name.endswith("md.md"))
     assert python.concerns(str(root / "src/a/b.py")) and not python.concerns(str(root / "b.py"))
     assert mine.concerns(str(root / "docs/a.md")) and not mine.concerns(str(root.parent / "a.md"))
-    assert always(root, True, person) == ()
-    assert [one.text for one in nested(root, root / "src", person)] == ["source words"]
+    assert always(root, True, person, anything) == ()
+    assert [one.text for one in nested(root, root / "src", person, anything)] == ["source words"]
 
 
 def test_a_rule_of_a_folder_above_counts_from_that_folder(root: Path, person: Path) -> None:
     put(root / ".claude/rules/web.md", "---\npaths: web/**\n---\nweb words")
-    (rule,) = waiting(root / "web", True, person)
+    (rule,) = waiting(root / "web", True, person, anything)
     assert rule.concerns(str(root / "web/a.js")) and not rule.concerns(str(root / "web2/a.js"))
+
+
+def test_what_may_not_be_read_is_neither_imported_nor_taken_for_instructions(
+    root: Path, person: Path
+) -> None:
+    put(root / ".env", "the password")
+    put(root / "AGENTS.md", "how\nto work, see @.env and @docs/a.md")
+    put(root / "docs/a.md", "and how not, @../.env")
+    (root / "CLAUDE.local.md").symlink_to(root / ".env")
+
+    def refuses(path: Path) -> str:
+        return "it holds secrets" if path.name == ".env" else ""
+
+    told = always(root, True, person, refuses)
+    assert "and how not" in told[0].text
+    assert "password" not in "".join(one.text for one in told)
+    refused = [one for _, origin in found(root, True, person, refuses) for one in origin.refused]
+    assert [(Path(one.file).name, one.line) for one in refused] == [
+        ("AGENTS.md", 2),
+        ("a.md", 1),
+        ("CLAUDE.local.md", 0),
+    ]
+    assert all("it holds secrets" in one.reason and one.remedy for one in refused)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cockpit.cli.catalogs import folder_of, is_trusted
+from cockpit.errors import CockpitError
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,4 +44,6 @@ def _of_file(root: Path, file: str, trusted: bool) -> str:
 
     path = Path(file).expanduser()
     relative = path.relative_to(root) if path.is_relative_to(root) else path
+    if not (root / relative).is_file():
+        raise CockpitError(f"{file} is no file in {root}", "name one as seen from there")
     return "\n\n".join(news(Memory(), root, [str(relative)], Path.home())) if trusted else ""

@@ -146,9 +146,11 @@ def _permissions(root: str, trusted: bool) -> list[Row]:
 
 
 def _instructions(root: str, trusted: bool) -> list[Row]:
+    from cockpit.builtin.instructions.files import refusing
     from cockpit.formats.instructions import found
 
-    return [_of(name, origin) for name, origin in found(Path(root), trusted, Path.home())]
+    rows = found(Path(root), trusted, Path.home(), refusing(Path(root)))
+    return [_of(name, origin) for name, origin in rows]
 
 
 _LISTED: Mapping[str, Callable[[str, bool], list[Row]]] = {

@@ -4,7 +4,6 @@ Only its head is read here (a Gemini file is all head); the template is read whe
 """
 
 import re
-import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -70,12 +69,27 @@ class CommandFile:
         names = self.arguments
         if self.family in ("codex", "crush"):
             names = tuple(dict.fromkeys(one for one in CAPITALS.findall(template) if one != "ARGUMENTS"))
-            given = [GIVEN.fullmatch(word) for word in split(typed)]
-            if names and given and all(given):
-                known = {found[1]: found[2] for found in given if found is not None}
-                typed = shlex.join(known.get(one, "") for one in names)
         dialect = DIALECTS.get(self.family, "claude")
-        return Values(typed, names, variables, dialect, self.name, self.shell)
+        given = _given(names, typed) if self.family in ("codex", "crush") else {}
+        doubled = self.family == "codex"
+        return Values(typed, names, variables, dialect, self.name, self.shell, given, doubled)
+
+
+def _given(names: tuple[str, ...], typed: str) -> dict[str, str]:
+    """What `NAME=value` words say of `names`; where there are some, the others get the words that are
+    left, in order."""
+    given: dict[str, str] = {}
+    left: list[str] = []
+    for word in split(typed):
+        found = GIVEN.fullmatch(word)
+        if found is not None and found[1] in names:
+            given[found[1]] = found[2]
+        else:
+            left.append(word)
+    if not given:
+        return {}
+    missing = [one for one in names if one not in given]
+    return given | dict(zip(missing, [*left, *[""] * len(missing)], strict=False))
 
 
 def read_command(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FENCE = re.compile(r"^---[ \t]*$")
 MOST = 20_000
+OPENING = {'"': '"', "'": "'", "[": "]", "{": "}"}
 PAIR = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)$")
 
 
@@ -54,8 +55,9 @@ def parse(text: str, file: str) -> Document:
     fields, where, faults = _yaml("\n".join(head), file)
     if faults:
         mended = _yaml("\n".join(_quoted(line) for line in head), file)
-        fields, where, faults = (fields, where, faults) if mended[2] else mended
-    if faults:
+        if not mended[2]:
+            told = tuple(one for at, line in enumerate(head, 2) for one in _unclosed(line, at, file))
+            return Document(file, mended[0], mended[1], body, end + 2, told)
         loose, loose_lines, left = _loose(head)
         # What no reader understands is told as YAML tells it, at the line that nobody could take.
         told = tuple(replace(fault, line=left) for fault in faults) if left else ()
@@ -151,6 +153,21 @@ def _quoted(line: str) -> str:
     except (yaml.YAMLError, ValueError, RecursionError):
         return f"{found[1]}: {json.dumps(found[2].strip(), ensure_ascii=False)}"
     return line
+
+
+def _unclosed(line: str, at: int, file: str) -> tuple[Fault, ...]:
+    """What was begun in a line and never ends there: such a value was not meant as it stands."""
+    found = PAIR.match(line)
+    value = found[2].strip() if found is not None else ""
+    first = value[:1]
+    if found is None or _quoted(line) == line or first not in OPENING:
+        return ()
+    left = value.replace("\\\\", "").replace("\\" + first, "")
+    last = OPENING[first]
+    if (left.count(first) % 2 == 0) if first == last else left.count(first) <= left.count(last):
+        return ()
+    reason = f"the `{first}` of `{found[1]}` never ends; it is taken as it stands"
+    return (Fault(file, at, reason, f"close it with `{last}`, or quote the value"),)
 
 
 def _loose(head: list[str]) -> tuple[dict[str, Json], dict[str, int], int]:

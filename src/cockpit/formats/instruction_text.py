@@ -5,8 +5,10 @@ and is taken once. What is not taken is a fault with its line.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from cockpit.plugin.origin import Fault
 from cockpit.settings import plain
@@ -22,12 +24,15 @@ ALL = 48_000
 DEEPEST = 5
 # Stands for a line's end inside a comment that was taken out, so that lines can still be counted.
 GONE = "\x01"
+# Why a model may not be told the file at a real path, "" where it may: what no tool may read, no import is.
+Refuses: TypeAlias = Callable[[Path], str]
 
 
 @dataclass
 class Reading:
     """What was read so far: `left` is how many characters more are taken in, `seen` the real files."""
 
+    refuses: Refuses
     left: int = ALL
     seen: set[Path] = field(default_factory=set)
 
@@ -109,6 +114,9 @@ class _Walk:
             self._fault(
                 file, line, f"`@{named}` is imported more than {DEEPEST} deep", "import it further up"
             )
+            return None
+        if reason := self.reading.refuses(real):
+            self._fault(file, line, f"`@{named}` is not read: {reason}", "take the import out")
             return None
         try:
             text = read(real)

@@ -7,13 +7,13 @@ that is not trusted nothing is read.
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cockpit import paths
 from cockpit.formats import frontmatter
 from cockpit.formats.globs import fits, patterns_of
-from cockpit.formats.instruction_text import ALL, Reading, read, take
+from cockpit.formats.instruction_text import ALL, Reading, Refuses, read, take
 from cockpit.formats.places import top_of, upward
 from cockpit.plugin.origin import Fault, Layer, Origin
 from cockpit.protocol.messages import Json
@@ -54,24 +54,24 @@ class Told:
         return not below.startswith("../") and fits(self.paths, below)
 
 
-def always(root: Path, trusted: bool, home: Path) -> tuple[Told, ...]:
+def always(root: Path, trusted: bool, home: Path, refuses: Refuses) -> tuple[Told, ...]:
     """Those that every request tells."""
-    return tuple(one for one in _start(_Shelf(root, home), trusted) if not one.paths)
+    return tuple(one for one in _start(_Shelf(root, home, Reading(refuses)), trusted) if not one.paths)
 
 
-def waiting(root: Path, trusted: bool, home: Path) -> tuple[Told, ...]:
+def waiting(root: Path, trusted: bool, home: Path, refuses: Refuses) -> tuple[Told, ...]:
     """The rules that wait until a file of their `paths:` is touched."""
-    return tuple(one for one in _start(_Shelf(root, home), trusted) if one.paths)
+    return tuple(one for one in _start(_Shelf(root, home, Reading(refuses)), trusted) if one.paths)
 
 
-def nested(root: Path, folder: Path, home: Path) -> tuple[Told, ...]:
+def nested(root: Path, folder: Path, home: Path, refuses: Refuses) -> tuple[Told, ...]:
     """Those of one folder below the root, its rules too. The root is trusted."""
-    return tuple(_of_folder(_Shelf(root, home), folder))
+    return tuple(_of_folder(_Shelf(root, home, Reading(refuses)), folder))
 
 
-def found(root: Path, trusted: bool, home: Path) -> list[tuple[str, Origin]]:
+def found(root: Path, trusted: bool, home: Path, refuses: Refuses) -> list[tuple[str, Origin]]:
     """All of them with what was understood and refused, for `cockpit instructions list`."""
-    shelf = _Shelf(root, home)
+    shelf = _Shelf(root, home, Reading(refuses))
     rows = list(_start(shelf, trusted))
     for folder in _folders(root) if trusted else ():
         shelf.reading.left = ALL
@@ -90,7 +90,7 @@ class _Shelf:
 
     root: Path
     home: Path
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading
 
     def name(self, path: Path) -> str:
         if path == cockpit_file() or path.is_relative_to(paths.config()):
@@ -159,6 +159,9 @@ def _one(shelf: _Shelf, path: Path, layer: Layer, bound: Path, base: Path | None
         remedy = "put the file itself there"
         yield _refused(shelf, path, layer, f"it is a link that leads out of {bound}", remedy)
         return
+    if reason := shelf.reading.refuses(real):
+        yield _refused(shelf, path, layer, f"it is not read: {reason}", "put a file of its own there")
+        return
     try:
         text = read(real)
     except OSError as error:
@@ -183,7 +186,7 @@ def _told(shelf: _Shelf, path: Path, text: str, layer: Layer, bound: Path, base:
             remedy = "write `paths:`; until then the rule is told for all files"
             faults.append(document.fault("globs", "`globs:` is another agent's field", remedy))
     # What waits is not part of what every request tells, so it is counted by itself.
-    reading = Reading(seen=set(shelf.reading.seen)) if globs else shelf.reading
+    reading = replace(shelf.reading, left=ALL, seen=set(shelf.reading.seen)) if globs else shelf.reading
     taken = take(reading, path.resolve(), text, bound, line)
     fields: dict[str, Json] = {"characters": len(taken.text)}
     if globs:

@@ -14,7 +14,9 @@ from typing import cast
 from cockpit.plugin.origin import Fault
 from cockpit.protocol.messages import Json
 from cockpit.settings import json_text
-from cockpit.settings.json_text import JsonBroken, Path, Step
+from cockpit.settings.json_text import JsonBroken
+from cockpit.settings.json_text import Path as Path
+from cockpit.settings.json_text import Step as Step
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ class Values:
 
     `variables` are `${NAME}`s. `dialect` is whose file it is: `$1` is the second word in `claude`, the
     first in `opencode`, nothing in `gemini`, which has `{{args}}`. `name` is what it was called by.
+    `given` are values by their names, and the `NAME=value` words that give them are none of those counted.
+    `doubled`: `$$` is a dollar sign.
     """
 
     arguments: str = ""
@@ -40,6 +42,8 @@ class Values:
     dialect: Dialect = "claude"
     name: str = ""
     shell: Shell = "bash"
+    given: Mapping[str, str] = field(default_factory=dict)
+    doubled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ class _Reading:
     def __init__(self, text: str, values: Values) -> None:
         self._text = text
         self._values = values
-        self._words = split(values.arguments)
+        named = {f"{name}={value}" for name, value in values.given.items()}
+        self._words = tuple(one for one in split(values.arguments) if one not in named)
         self._used = False
         # opencode's last placeholder takes all the words that are left.
         self._last = max((int(one) for one in FIRST.findall(text)), default=0)
@@ -184,6 +189,8 @@ class _Reading:
         """The word that is meant, None where so many were not given."""
         words = self._words
         if (named := groups.get("named")) is not None:
+            if named in self._values.given:
+                return self._values.given[named]
             place = self._values.names.index(named)
         else:
             number = groups.get("index") or groups.get("position") or "0"
@@ -211,11 +218,13 @@ def _values_pattern(values: Values) -> re.Pattern[str]:
     parts = [r"\$\{(?P<variable>\w+)\}", r"(?P<args>\{\{\s*args\s*\}\})"]
     if values.dialect == "gemini":
         return re.compile("|".join(parts))
-    names = sorted((one for one in values.names if not one.isdigit()), key=len, reverse=True)
+    known = {*values.names, *values.given}
+    names = sorted((one for one in known if not one.isdigit()), key=len, reverse=True)
     named = "|".join(re.escape(one) for one in names)
     escaped = "|".join([r"\d|ARGUMENTS", *(re.escape(f"{{{one}}}") for one in values.variables)])
     escaped += rf"|(?:{named})(?!\w)" if named else ""
-    parts = [rf"(?P<escape>\\\$(?={escaped}))", *parts, r"\$ARGUMENTS\[(?P<index>\d+)\]"]
+    doubled = r"|\$\$" if values.doubled else ""
+    parts = [rf"(?P<escape>\\\$(?={escaped}){doubled})", *parts, r"\$ARGUMENTS\[(?P<index>\d+)\]"]
     parts += [r"(?P<all>\$ARGUMENTS)(?!\w)", r"\$(?P<position>\d+)(?!\w)"]
     if named:
         parts.append(rf"\$(?P<named>{named})(?!\w)")

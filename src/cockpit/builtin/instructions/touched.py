@@ -10,8 +10,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cockpit.builtin.instructions.files import part
-from cockpit.formats.instruction_text import ALL
+from cockpit.builtin.instructions.files import part, refusing
+from cockpit.formats.instruction_text import ALL, Refuses
 from cockpit.formats.instructions import Told, always, nested, waiting
 from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Add, Guard, Guarded, Pass, Ruling
@@ -88,11 +88,12 @@ def news(memory: Memory, root: Path, paths: list[str], home: Path) -> list[str]:
     if not fresh:
         return []
     memory.looked.update(fresh)
-    rules = waiting(root, True, home)
-    at_first = {str(told.path.resolve()) for told in always(root, True, home)}
+    refuses = refusing(root)
+    rules = waiting(root, True, home, refuses)
+    at_first = {str(told.path.resolve()) for told in always(root, True, home, refuses)}
     parts: list[str] = []
     for file in fresh:
-        for told in (*_below(root, file, home), *rules):
+        for told in (*_below(root, file, home, refuses), *rules):
             real = str(told.path.resolve())
             if real in memory.seen or real in at_first or not told.text:
                 continue
@@ -104,10 +105,10 @@ def news(memory: Memory, root: Path, paths: list[str], home: Path) -> list[str]:
     return parts
 
 
-def _below(root: Path, file: Path, home: Path) -> list[Told]:
+def _below(root: Path, file: Path, home: Path, refuses: Refuses) -> list[Told]:
     """What the folders between the root and the file say, the nearest last."""
     folders = [one for one in reversed(file.parents) if one != root and one.is_relative_to(root)]
-    return [told for folder in folders for told in nested(root, folder, home)]
+    return [told for folder in folders for told in nested(root, folder, home, refuses)]
 
 
 def _key(context: Context) -> tuple[str, str]:
