@@ -18,8 +18,17 @@ SHAPES = re.compile(
     r"|AIza[\w-]{20,}|hf_\w{16,}|pplx-\w{8,}|ntn_\w{8,}|tvly-[\w-]{8,}|eyJ[\w-]{10,}\.[\w-]+|ctx7sk[\w-]+"
 )
 PLAIN = re.compile(r"^(?:https?://\S*|[~./]\S*|true|false|\d+|[A-Za-z]:\\\S*)$", re.IGNORECASE)
-FLAG = re.compile(r"^--?[\w-]*(?:key|token|secret|password|auth)[\w-]*$", re.IGNORECASE)
-QUERY = re.compile(r"([?&][\w-]*(?:key|token|secret|auth)[\w-]*=)([^&$]{6,})", re.IGNORECASE)
+WORDS = r"(?:key|token|secret|passw(?:or)?d|passphrase|pwd|auth|credential|signature|cookie)"
+# An option, or a variable as in `docker run -e GITHUB_TOKEN=...`.
+FLAG = re.compile(rf"^-{{0,2}}[\w-]*(?:{WORDS}|pass$)[\w-]*$", re.IGNORECASE)
+QUERY = re.compile(rf"([?&][\w-]*{WORDS}[\w-]*=)([^&#$]+)", re.IGNORECASE)
+# `Authorization: Bearer x` behind `--header`, and `"apiKey": "x"` in JSON that is an argument.
+HEADER = re.compile(rf"^([\w-]*{WORDS}[\w-]*):\s*(.+)$", re.IGNORECASE | re.DOTALL)
+QUOTED = re.compile(rf'"([\w-]*{WORDS}[\w-]*)"(\s*:\s*)"([^"$]+)"', re.IGNORECASE)
+# `postgres://user:password@host`.
+USER = re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)([^\s/@$]+)(@)")
+# The part of a path that is a key: `https://mcp.example/s/NjM4ZWQ0...`.
+PART = re.compile(r"(?<=/)(?=[\w=-]*\d)(?=[\w=-]*[A-Za-z])[\w=-]{24,}(?=/|[?#]|$)")
 SHORTEST = 6
 
 
@@ -60,9 +69,23 @@ def safe(name: str, value: str, instead: str) -> Safe:
             "", (), f"`{name}` is computed when the other program starts; write a variable in its place"
         )
     if BRACED.search(text) or not is_secret(name, text):
-        return Safe(text)
+        return _within(text, instead)
     scheme = re.match(r"(?i)(?:bearer|basic|token)\s+", text)
     return Safe(f"{scheme[0] if scheme else ''}${{{instead}}}", (instead,))
+
+
+def _within(text: str, instead: str) -> Safe:
+    """`text` without the passwords that are parts of it: of an address, of JSON."""
+    names: list[str] = []
+
+    def named(name: str) -> str:
+        names.append(name)
+        return f"${{{name}}}"
+
+    text = USER.sub(lambda one: f"{one[1]}{named(variable_of(instead, 'password'))}{one[3]}", text)
+    text = QUERY.sub(lambda one: one[1] + named(variable_of(instead, one[1].strip("?&="))), text)
+    text = QUOTED.sub(lambda one: f'"{one[1]}"{one[2]}"{named(variable_of(instead, one[1]))}"', text)
+    return Safe(text, tuple(dict.fromkeys(names)))
 
 
 def safe_words(words: tuple[str, ...], prefix: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -75,24 +98,25 @@ def safe_words(words: tuple[str, ...], prefix: str) -> tuple[tuple[str, ...], tu
         if equals and FLAG.match(flag):
             made = safe(flag, value, variable_of(prefix, flag))
             out.append(f"{flag}={made.text}")
+        elif (header := HEADER.match(word)) is not None:
+            made = safe(header[1], header[2], variable_of(prefix, header[1]))
+            out.append(f"{header[1]}: {made.text}")
         else:
-            made = safe(before if FLAG.match(before) else "", word, variable_of(prefix, before or "key"))
+            said = FLAG.match(before) is not None and before.startswith("-")
+            made = safe(before if said else "", word, variable_of(prefix, before if said else "key"))
             out.append(made.text if not made.why else word)
         names += made.variables
     return tuple(out), tuple(names)
 
 
 def safe_url(url: str, prefix: str) -> Safe:
-    """An address without the secrets in its query."""
-    names: list[str] = []
-
-    def instead(found: re.Match[str]) -> str:
-        name = variable_of(prefix, found[1].strip("?&="))
-        names.append(name)
-        return f"{found[1]}${{{name}}}"
-
-    text = QUERY.sub(instead, referred(url))
-    return Safe(text, tuple(names))
+    """An address without the secrets in its user, its path and its query."""
+    made = _within(referred(url), prefix)
+    name = variable_of(prefix, "key")
+    before, mark, query = made.text.partition("?")
+    path = PART.sub(f"${{{name}}}", before)
+    text = SHAPES.sub(f"${{{name}}}", f"{path}{mark}{query}")
+    return Safe(text, (*made.variables, *((name,) if text != made.text else ())))
 
 
 def variable_of(*parts: str) -> str:
