@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from cockpit.safety.bash.repository import git_is_plain
 from cockpit.safety.engine import judge_line
 from cockpit.safety.rules import load
@@ -110,3 +112,45 @@ def test_a_repository_inside_the_workspace_is_looked_at_by_itself(tmp_path: Path
     subprocess.run(["git", "-C", str(inner), "config", "filter.x.clean", "./x"], check=True)
     assert judged("cd vendor && git diff", ground).verdict.level == "ask"
     assert judged("git -C vendor diff", ground).verdict.level == "ask"
+
+
+TREE = "/proj/ws"
+WORKTREE = Ground(root=f"{TREE}/.cockpit/worktrees/x-1", home="/home/dev")
+BELOW = Ground(root=f"{TREE}/.cockpit/worktrees/x-1/src", home="/home/dev")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git -C ../../.. commit -qm x",
+        f"git -C {TREE} checkout -b x",
+        f"git -C {TREE} -c user.name=x commit --allow-empty -m x",
+        "git -C / -C proj/ws reset --hard",
+        f"cd {TREE} && git checkout -b x",
+        "cd ../../..; git stash",
+        f"git --git-dir={TREE}/.git --work-tree={TREE} checkout -- a.txt",
+        f"git --git-dir {TREE}/.git update-ref refs/heads/main HEAD",
+        f"GIT_DIR={TREE}/.git git commit -m x",
+        "git -C ../y-1 commit -m x",
+        f"sh -c 'git -C {TREE} branch -f main HEAD'",
+    ],
+)
+def test_from_a_worktree_git_changes_nothing_of_the_tree_it_was_made_from(line: str) -> None:
+    assert judged(line, WORKTREE).verdict.level == "deny"
+    assert judged(line, GROUND).verdict.level != "allow"
+
+
+@pytest.mark.parametrize(
+    ("line", "ground"),
+    [
+        ("git commit -m x", WORKTREE),
+        ("git -C src add .", WORKTREE),
+        ("git -C .. commit -m x", BELOW),
+        (f"git -C {TREE}/.cockpit/worktrees/x-1 stash", BELOW),
+        (f"git -C {TREE} log --oneline", WORKTREE),
+        (f"cd {TREE} && git diff HEAD", WORKTREE),
+        (f"git -C {TREE} commit -m x", GROUND),
+    ],
+)
+def test_in_the_worktree_git_is_asked_about_as_anywhere(line: str, ground: Ground) -> None:
+    assert judged(line, ground).verdict.level != "deny"

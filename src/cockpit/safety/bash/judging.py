@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from cockpit.plugin.safety import CommandPart, Level
 from cockpit.plugin.tools import Capability
-from cockpit.safety.bash import code, destinations, files, host, operands, origins, readers, shapes
+from cockpit.safety.bash import code, destinations, elsewhere, files, host, operands, origins, readers, shapes
 from cockpit.safety.bash.commands import Command, Flow
 from cockpit.safety.bash.findings import Finding, ask
 from cockpit.safety.bash.operands import Operand
@@ -76,6 +76,7 @@ def judge(command: Command, setting: Setting) -> Seen:
         texts.append(command.stdin.text)
     found = [
         *files.look(command, named, ground),
+        *elsewhere.look(command, ground),
         *origins.look(command, named, setting.written),
         *host.look(command, ground),
         *inline,
