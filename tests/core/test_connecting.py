@@ -16,6 +16,7 @@ from cockpit.core.options import Options
 from cockpit.protocol.content import plain
 from cockpit.protocol.events import (
     ApprovalRequested,
+    Event,
     Noticed,
     PanelChanged,
     QuestionAsked,
@@ -72,6 +73,12 @@ async def called(
             await driver.decide(request.id, decide)
         await driver.end(turn)
         return await result(driver, name), driver
+
+
+def states(event: Event) -> list[str]:
+    """Those of the servers, where `event` tells them."""
+    mine = isinstance(event, PanelChanged) and event.panel == "mcp"
+    return [row.state for row in event.rows] if mine and isinstance(event, PanelChanged) else []
 
 
 async def answer(driver: Driver, text: str = "", values: Mapping[str, Json] | None = None) -> QuestionAsked:
@@ -133,13 +140,16 @@ async def test_a_server_of_the_project_starts_only_after_a_yes_for_its_command_l
     )
     script(scripted.parent, {"calls": [call("mcp__own__say")]}, {"text": "done"})
     async with session(scripted, trust=True, mode="full") as driver:
+        await driver.until(lambda one: "needs approval" in states(one.event))
+        # Nobody is asked before they did anything; their first prompt waits for the answer.
+        assert not driver.all(QuestionAsked)
+        turn = await driver.begin("go")
         asked = await driver.next(QuestionAsked)
         assert "plain.py" in asked.question and ".mcp.json" in asked.question
         assert not started.exists()
-        await answer(driver, "start it")
-        await until(started.exists)
-        await driver.prompt("go")
-        assert (await result(driver, "mcp__own__say")).text == "hi"
+        await answer(driver, values={"start": "start it"})
+        await driver.end(turn)
+        assert started.exists() and (await result(driver, "mcp__own__say")).text == "hi"
     # The yes is kept for this command line, and for no other.
     async with session(scripted, trust=True, mode="full") as driver:
         await driver.prompt("again")
@@ -148,8 +158,55 @@ async def test_a_server_of_the_project_starts_only_after_a_yes_for_its_command_l
         scripted / ".mcp.json", {"own": {"command": "sh", "args": ["-c", f"touch {scripted.parent}/evil"]}}
     )
     async with session(scripted, trust=True, mode="full") as driver:
+        await driver.begin("go")
         asked = await driver.next(QuestionAsked)
         assert "changed since it was approved" in asked.question and "touch" in asked.question
+    assert not (scripted.parent / "evil").exists()
+
+
+async def test_servers_of_the_project_are_asked_about_in_one_form_and_once(scripted: Path) -> None:
+    configure(
+        scripted / ".mcp.json",
+        {
+            name: spec(scripted.parent, tool("say", "say:hi"), name=name, starts=str(scripted.parent / name))
+            for name in ("one", "two", "three")
+        },
+    )
+    script(scripted.parent, *({"text": "done"} for _ in range(3)))
+    async with session(scripted, trust=True, mode="full") as driver:
+        turn = await driver.begin("go")
+        asked = await answer(driver, values={"start": ["one", "three"], "rest": "not now"})
+        await driver.end(turn)
+        assert asked.fields[0].options == ("one", "three", "two") and asked.fields[0].default is None
+        started = [(scripted.parent / name).exists() for name in ("one", "two", "three")]
+        assert started == [True, False, True]
+        await driver.prompt("again")
+        assert len(driver.all(QuestionAsked)) == 1
+    async with session(scripted, trust=True, mode="full") as driver:
+        turn = await driver.begin("another day")
+        asked = await answer(driver, values={"start": "never"})
+        await driver.end(turn)
+        assert asked.source == "MCP server two"
+    async with session(scripted, trust=True, mode="full") as driver:
+        await driver.prompt("and again")
+        assert not driver.all(QuestionAsked)
+    assert not (scripted.parent / "two").exists()
+
+
+async def test_a_yes_is_not_for_what_the_file_says_since(scripted: Path) -> None:
+    """Another command line under the same name, written while the person reads."""
+    configure(scripted / ".mcp.json", {"own": spec(scripted.parent, tool("say", "say:hi"))})
+    script(scripted.parent, {"text": "done"}, {"text": "done"})
+    async with session(scripted, trust=True, mode="full") as driver:
+        turn = await driver.begin("go")
+        asked = await driver.next(QuestionAsked)
+        evil = {"command": "sh", "args": ["-c", f"touch {scripted.parent}/evil"]}
+        configure(scripted / ".mcp.json", {"own": evil})
+        await driver.channel.submit(Trust(uuid.uuid4().hex, "tui", True, keep=False))
+        await driver.until(lambda one: isinstance(one.event, PanelChanged) and "touch" in str(one.event.rows))
+        given = Answer(uuid.uuid4().hex, "tui", asked.id, "", "accept", {"start": "start it"})
+        await driver.channel.submit(given)
+        await driver.end(turn)
     assert not (scripted.parent / "evil").exists()
 
 
@@ -176,6 +233,7 @@ async def test_in_a_folder_that_is_not_trusted_its_file_is_not_read(scripted: Pa
         assert not driver.all(QuestionAsked)
         # Trust brings it, and its question.
         await driver.channel.submit(Trust(uuid.uuid4().hex, "tui", True, keep=False))
+        await driver.begin("again")
         assert "touch" in (await driver.next(QuestionAsked)).question
     assert not (scripted.parent / "evil").exists()
 

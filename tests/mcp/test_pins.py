@@ -1,5 +1,6 @@
 """What a person agreed to holds for exactly that, and for nothing that calls itself the same."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def test_a_server_of_a_project_starts_after_a_yes_and_a_users_own_at_once(pins: 
     assert not pins.standing(PROJECT).allowed
     pins.approve(PROJECT)
     assert pins.standing(PROJECT).allowed
+
+
+def test_servers_that_are_pinned_at_the_same_time_are_all_pinned(pins: Pins) -> None:
+    servers = [replace(PROJECT, name=f"s{number}") for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(pins.approve, servers))
+    assert [one.name for one in servers if not pins.standing(one).allowed] == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """The MCP servers of the deck's roots: shared by the sessions of a root, joined to its catalog, shown in
-Work, asked about where a person must agree. Speaks no MCP; imports no SDK."""
+Work. Speaks no MCP; imports no SDK."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -11,14 +11,11 @@ from cockpit import paths
 from cockpit.core.catalog import Catalog, Entry
 from cockpit.core.session import Session
 from cockpit.plugin.connections import ConnectionRow
-from cockpit.plugin.context import NobodyThere
 from cockpit.plugin.origin import Layer
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Command, McpServer
-from cockpit.protocol.asking import QuestionAsked
-from cockpit.protocol.clean import clean, one_line
+from cockpit.protocol.clean import one_line
 from cockpit.protocol.events import PanelChanged, Warned
-from cockpit.protocol.ops import Answer
 from cockpit.protocol.rows import PanelRow
 from cockpit.settings.files import Settings
 
@@ -30,7 +27,6 @@ REST = 0.3
 # A person who looks on sees the first paint before other people's programs start.
 BEGIN_AFTER = 0.4
 Key = tuple[str, bool]
-YES, LATER, NEVER = "start it", "not now", "never"
 
 
 @dataclass(slots=True)
@@ -60,7 +56,6 @@ class Connecting:
         self._connects = connects
         self._roots: dict[Key, _Root] = {}
         self._ends: set[asyncio.Task[None]] = set()
-        self._questions: dict[asyncio.Task[None], str] = {}
 
     def joined(self, root: str, trusted: bool, settings: Settings, catalog: Catalog) -> Catalog:
         """`catalog` with what its servers offer now. Servers that it names no more are ended."""
@@ -99,9 +94,7 @@ class Connecting:
             loop.call_later(BEGIN_AFTER, found.begin)
 
     def detach(self, session: str, keep: Key | None = None) -> None:
-        """The session is gone, and its questions with it. Servers that nobody uses any more are ended."""
-        for question in [task for task, asked in self._questions.items() if asked == session]:
-            question.cancel()
+        """The session is gone. Servers that nobody uses any more are ended."""
         for key, found in tuple(self._roots.items()):
             if found.sessions.pop(session, None) is not None and not found.sessions and key != keep:
                 del self._roots[key]
@@ -113,10 +106,8 @@ class Connecting:
     async def close(self) -> None:
         """End all servers, within a few seconds."""
         roots, self._roots = tuple(self._roots.values()), {}
-        for question in tuple(self._questions):
-            question.cancel()
         ends = [one.servers.close() for one in roots if one.servers is not None]
-        await asyncio.gather(*ends, *self._ends, *self._questions, return_exceptions=True)
+        await asyncio.gather(*ends, *self._ends, return_exceptions=True)
 
     def _heard(self, found: _Root, offer: bool) -> None:
         """A server is different. What many say at once is told once."""
@@ -157,13 +148,10 @@ class Connecting:
             if said in found.told or not found.sessions:
                 continue
             found.told.add(said)
-            asked = [one for one in found.sessions.values() if one.host.approvals.someone]
-            if row.state == "needs approval" and asked and found.servers is not None:
-                asking = asyncio.create_task(_ask(asked[0], found.servers, row))
-                self._questions[asking] = asked[0].host.session
-                asking.add_done_callback(lambda task: self._questions.pop(task, None))
-            else:
-                _warn(found.sessions.values(), said, _remedy(row))
+            someone = any(one.host.approvals.someone for one in found.sessions.values())
+            if row.state == "needs approval" and someone:
+                continue  # the plugin asks them when they come to it (builtin/mcp/agreeing)
+            _warn(found.sessions.values(), said, _remedy(row))
 
 
 def prepare(catalog: Catalog) -> None:
@@ -220,7 +208,8 @@ def _take(session: Session, catalog: Catalog) -> None:
 
 
 def _row(row: ConnectionRow) -> PanelRow:
-    counts = f"{len(row.tools)} tools" if row.state == "ready" else one_line(row.reason, 120)
+    why = "" if row.state == "needs approval" else row.reason
+    counts = f"{len(row.tools)} tools" if row.state == "ready" else one_line(why, 120)
     changed = f", {len(row.changed)} changed" if row.changed else ""
     text = f"{row.name}  {counts or one_line(row.target, 120)}{changed}"
     return PanelRow(text, row.state, f"{PLUGIN}/mcp")
@@ -254,22 +243,3 @@ def _remedy(row: ConnectionRow) -> str:
 def _warn(sessions: Iterable[Session], text: str, hint: str) -> None:
     for session in sessions:
         session.host.log.emit(Warned(text, hint, "mcp"))
-
-
-async def _ask(session: Session, servers: "Servers", row: ConnectionRow) -> None:
-    """Ask once whether a project's server may start: exactly this command line, from this file."""
-    text = f"{row.reason}\n\n{clean(row.target)}\n\nfrom {clean(row.file)}. It runs with your rights."
-    question = QuestionAsked("", text, (YES, LATER, NEVER), source=f"MCP server {row.name}")
-    try:
-        answer = await session.host.approvals.question(question, "main", "")
-    except NobodyThere:
-        return
-    said = _answered(answer)
-    if said == YES:
-        await servers.command("approve", row.name)
-    elif said == NEVER:
-        await servers.command("refuse", row.name)
-
-
-def _answered(answer: Answer) -> str:
-    return answer.text if answer.action == "accept" else LATER

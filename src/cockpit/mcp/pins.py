@@ -8,6 +8,7 @@ says yes again (G23 of the safety guarantees). Called in worker threads.
 import difflib
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from cockpit.workspace.environment import is_secret
 
 LARGEST_SCRIPT = 1 << 28
 SHOWN = 30
+# Servers start at the same time, each in a thread, and their pins lie in one file.
+_WRITING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +145,11 @@ class Pins:
 
     def _save(self, server: McpServer, entry: Mapping[str, Json] | None) -> None:
         file = self._file(server)
-        entries = {name: one for name, one in _read(file).items() if name != server.name}
-        if entry is not None:
-            entries[server.name] = dict(entry)
-        write_atomically(file, json.dumps(entries, indent=1).encode(), private=True)
+        with _WRITING:
+            entries = {name: one for name, one in _read(file).items() if name != server.name}
+            if entry is not None:
+                entries[server.name] = dict(entry)
+            write_atomically(file, json.dumps(entries, indent=1).encode(), private=True)
 
 
 @dataclass(frozen=True, slots=True)

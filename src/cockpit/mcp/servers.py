@@ -79,6 +79,7 @@ class Servers:
         self._begun = False
         self._leaving: set[asyncio.Task[None]] = set()
         self._lets: dict[str, set[str]] = {}
+        self._asked: set[tuple[str, str, str, str]] = set()
 
     def watch(self, heard: Watcher) -> Callable[[], None]:
         """Call `heard` when a server is different; its argument says whether its offer is, too. What is
@@ -184,6 +185,14 @@ class Servers:
                 await asyncio.to_thread(self._pins.refuse, life.server)
                 await life.stop("disabled", "a person said no to it")
                 return f"{name} is not started; /mcp approve {name} takes that back"
+
+    def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
+        waiting = tuple(row for row in self.rows() if row.state == "needs approval")
+        fresh = tuple(
+            row for row in waiting if (session, row.name, row.target, row.reason) not in self._asked
+        )
+        self._asked |= {(session, row.name, row.target, row.reason) for row in fresh}
+        return fresh
 
     async def settled(self, seconds: float) -> None:
         await asyncio.gather(*(life.settle(seconds) for life in self._lives.values()))

@@ -69,6 +69,10 @@ class Connections(Protocol):
         """What a person wants done with a server; what came of it, in words."""
         ...
 
+    def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
+        """Those that wait for a yes and that the person of `session` was not asked about; now they are."""
+        ...
+
     async def settled(self, seconds: float) -> None:
         """Wait until no server is starting any more, at most so long."""
         ...
@@ -92,6 +96,9 @@ class NoConnections:
 
     async def command(self, verb: Verb, name: str) -> str:
         return f"there is no MCP server {name}"
+
+    def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
+        return ()
 
     async def settled(self, seconds: float) -> None:
         """Nothing starts."""

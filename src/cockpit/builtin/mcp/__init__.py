@@ -1,8 +1,9 @@
-"""MCP, as a plugin: which servers the files name, resources, `/mcp`, and the verdict on other people's tools.
-The servers themselves belong to the deck (`core/connecting`) and speak in the room `mcp`."""
+"""MCP, as a plugin: which servers the files name, resources, `/mcp`, who may start, and the verdict on other
+people's tools. The servers themselves belong to the deck (`core/connecting`) and speak in the room `mcp`."""
 
 from pathlib import Path
 
+from cockpit.builtin.mcp.agreeing import guard
 from cockpit.builtin.mcp.commands import commands
 from cockpit.builtin.mcp.judging import decider
 from cockpit.builtin.mcp.mentioning import mention
@@ -39,6 +40,11 @@ def register_commands(register: Register, scope: Scope) -> None:
 @hookimpl
 def register_deciders(register: Register, scope: Scope) -> None:
     register(decider())
+
+
+@hookimpl
+def register_guards(register: Register, scope: Scope) -> None:
+    register(guard())
 
 
 @hookimpl

@@ -3,6 +3,7 @@ person."""
 
 from typing import cast
 
+from cockpit.builtin.mcp.agreeing import agree
 from cockpit.plugin.connections import ConnectionRow, Verb
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import Command, CommandAnswer, Invoked, Show
@@ -33,7 +34,9 @@ async def _mcp(invoked: Invoked, context: Context) -> CommandAnswer:
         return Show((Text(f"There is no MCP server {name}; there are: {', '.join(r.name for r in rows)}"),))
     match verb:
         case "status":
-            return Show(_status(chosen))
+            await agree(context.connections.unasked(context.session.id), context)
+            now = {row.name: row for row in context.connections.rows()}
+            return Show(_status(tuple(now.get(row.name, row) for row in chosen)))
         case "tools":
             return Show(tuple(_offer(row) for row in chosen))
         case "log":
@@ -43,6 +46,9 @@ async def _mcp(invoked: Invoked, context: Context) -> CommandAnswer:
 
 
 async def _do(verb: Verb, chosen: tuple[ConnectionRow, ...], name: str, context: Context) -> Block:
+    waiting = tuple(row for row in chosen if row.state == "needs approval")
+    if verb == "approve" and not name and waiting:
+        return Text("\n".join(await agree(waiting, context)) or "Nothing was approved.")
     if not name and len(chosen) > 1:
         return Text(f"Name the server: /mcp {verb} {chosen[0].name}")
     row = chosen[0]
