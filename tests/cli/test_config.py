@@ -81,3 +81,29 @@ def test_path_says_which_files_are_read_here(root: Path, trusted: bool) -> None:
     rows = json.loads(cockpit("config", "path", "--json", cwd=root).out)
     assert {one["read"] for one in rows if one["layer"] == "project"} == {trusted}
     assert rows[0] == {"layer": "user", "file": str(user_file()), "exists": False, "read": True}
+
+
+def test_what_is_secret_in_a_plugin_s_table_is_not_shown(root: Path) -> None:
+    text = """[plugins.openai_chat.providers.x]
+base_url = "https://me:hunter2hunter2@x.example/v1"
+key_env = "MY_API_KEY"
+[plugins.openai_chat.providers.x.headers]
+Authorization = "Bearer verysecretvalue"
+"""
+    put(user_file(), text)
+    shown = cockpit("config", "show", "plugins", "--origin", cwd=root).out
+    told = cockpit("config", "show", "--json", cwd=root).out
+    one = cockpit("config", "get", "plugins.openai_chat.providers.x.headers.Authorization", cwd=root).out
+    table = cockpit("config", "get", "plugins", cwd=root).out
+    for out in (shown, told, one, table):
+        assert "hunter2" not in out and "verysecret" not in out
+    assert "MY_API_KEY" in shown and "https://me:***@x.example/v1" in shown and f"{user_file()}:5" in shown
+
+
+def test_show_takes_a_key_and_what_is_in_it_and_names_the_one_that_may_have_been_meant(root: Path) -> None:
+    keys = [one["key"] for one in json.loads(cockpit("config", "show", "mode", "--json", cwd=root).out)]
+    assert keys == ["mode"]
+    rows = json.loads(cockpit("config", "show", "limits", "--json", "--all", cwd=root).out)
+    assert len(rows) > 3 and all(one["key"].startswith("limits.") for one in rows)
+    wrong = cockpit("config", "show", "limts", cwd=root)
+    assert wrong.code != 0 and "did you mean `limits`" in wrong.err

@@ -15,7 +15,7 @@ from cockpit.protocol.queries import Settings, SettingsTable
 from cockpit.protocol.rows import SettingRow
 from cockpit.settings.assigning import assign, path_of, unassign
 from cockpit.settings.files import user_file
-from cockpit.settings.schema import dotted, find
+from cockpit.settings.schema import dotted, find, is_under
 
 Run = Callable[[Invoked, Context], Awaitable[CommandAnswer]]
 
@@ -33,7 +33,7 @@ def _config(changed: Callable[[], None]) -> Run:
         key, _, value = invoked.text.strip().partition(" ")
         if value.strip():
             return await _changed(key, value.strip(), changed)
-        rows = [row for row in await _rows(context) if row.key.startswith(key)]
+        rows = [row for row in await _rows(context) if is_under(row.key, key)]
         if not rows:
             path_of(key)
             return Show((Text(f"{key} is not set"),))

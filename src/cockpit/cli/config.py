@@ -10,11 +10,12 @@ from cockpit.cli.catalogs import folder_of, is_trusted
 from cockpit.cli.lines import said
 from cockpit.core.setting_rows import setting_rows
 from cockpit.errors import CockpitError, SettingsInvalid
+from cockpit.formats.imports.secrets import hidden
 from cockpit.protocol.rows import SettingRow
 from cockpit.settings import files
 from cockpit.settings.assigning import assign, path_of, unassign
 from cockpit.settings.layers import Settings, misfits, strangers, value_at
-from cockpit.settings.schema import dotted, find
+from cockpit.settings.schema import dotted, find, is_under
 
 
 def main(argv: Sequence[str]) -> int:
@@ -70,7 +71,9 @@ def _where(given: argparse.Namespace) -> tuple[str, bool]:
 def _show(given: argparse.Namespace) -> int:
     root, trusted = _where(given)
     settings = files.load(root, trusted)
-    rows = [one for one in setting_rows(settings) if one.key.startswith(given.key)]
+    rows = [one for one in setting_rows(settings) if is_under(one.key, given.key)]
+    if given.key and not rows:
+        path_of(given.key.rstrip("."))
     rows = rows if given.all else [one for one in rows if one.value is not None]
     if given.json:
         print(
@@ -111,14 +114,25 @@ def _others(settings: Settings, prefix: str) -> list[dict[str, object]]:
     """What stands in tables whose keys are somebody else's: plugins' own, rules of single folders."""
     paths = [path for path in settings.origins if find(path) is None or path[0] == "projects"]
     named = [(dotted(path), value_at(settings.values, path), settings.origin(path)) for path in paths]
-    return [{"key": key, "value": value, "origin": at} for key, value, at in named if key.startswith(prefix)]
+    return [
+        {"key": key, "value": _shown(key, value), "origin": at}
+        for key, value, at in named
+        if is_under(key, prefix)
+    ]
+
+
+def _shown(key: str, value: object) -> object:
+    """`value` without what is secret in it: listings are read over shoulders and pasted into issues."""
+    if isinstance(value, dict):
+        return {name: _shown(f"{key}.{name}", one) for name, one in value.items()}
+    return hidden(key.rpartition(".")[2].strip('"'), value) if isinstance(value, str) else value
 
 
 def _get(given: argparse.Namespace) -> int:
     root, trusted = _where(given)
     path = path_of(given.key)
     settings = files.load(root, trusted)
-    value, origin = value_at(settings.values, path), settings.origin(path)
+    value, origin = _shown(dotted(path), value_at(settings.values, path)), settings.origin(path)
     if given.json:
         told = {"key": dotted(path), "value": value, "origin": origin}
         print(json.dumps(told, ensure_ascii=False, default=str))

@@ -207,6 +207,11 @@ def walk(table: Mapping[str, object], above: Path = ()) -> Iterator[tuple[Path, 
             yield from walk(value, path)
 
 
+def is_under(name: str, wanted: str) -> bool:
+    """Whether the key `name` is `wanted` or lies in it: `mode` is not `models.default`. Empty: all are."""
+    return not wanted or name == wanted or name.startswith(f"{wanted.rstrip('.')}.")
+
+
 def nearest(path: Path) -> str:
     """What to do about a key that is none: the one that may have been meant."""
     name = dotted(path)

@@ -61,6 +61,13 @@ def is_secret(name: str, value: str) -> bool:
     return bool(SECRET.search(name)) and len(value) >= SHORTEST and not PLAIN.match(value)
 
 
+def hidden(name: str, value: str) -> str:
+    """`value`, which stands under `name`, as it may be shown. The name of a variable is no secret."""
+    if is_secret(name, value) and not name.endswith("_env"):
+        return "***"
+    return USER.sub(r"\1***\3", value)
+
+
 def safe(name: str, value: str, instead: str) -> Safe:
     """`value`, or a reference to the variable `instead` where it is a secret. A scheme (`Bearer `) stays."""
     text = referred(value)
