@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cockpit.mcp.cleaning import LARGEST_SCHEMA, LONGEST_TEXT, Unsafe, prose, schema, word
 from cockpit.mcp.forms import fields_of, filled
 from cockpit.mcp.naming import LONGEST, Taken, full_name
-from cockpit.mcp.paths import paths_in
+from cockpit.mcp.paths import paths_in, words_in
 from cockpit.mcp.tools import capabilities_of, kind_of
 from cockpit.mcp.values import ToolDefinition
 from cockpit.plugin.context import FormAnswer
@@ -107,7 +107,7 @@ def test_a_form_has_the_fields_and_defaults_of_its_schema() -> None:
     ],
 )
 def test_words_that_may_be_paths_are_found(tmp_path: Path, arguments: Any, named: list[str]) -> None:
-    found = paths_in(arguments, str(tmp_path))
+    found = paths_in(words_in(arguments), str(tmp_path))
     assert found == tuple(str(Path(tmp_path, one)) for one in named)
 
 

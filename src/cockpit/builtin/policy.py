@@ -33,6 +33,8 @@ async def commands(judged: Judged) -> Verdict | None:
 async def places(judged: Judged) -> Verdict | None:
     """Paths that leave the project, and those inside of it that say what runs later."""
     paths = judged.preview.paths if judged.preview is not None else ()
+    if not paths:
+        return None
     access: Literal["read", "write"] = "read" if judged.tool.kind in ("read", "search") else "write"
     found = await asyncio.to_thread(_worst, paths, access, judged.context.workspace.root)
     if found is None:

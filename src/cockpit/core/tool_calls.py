@@ -187,7 +187,6 @@ async def _in_order(
     if spoilt := _spoilt(agent, permitted.preview):
         return _result(call, "error", spoilt)
     agent.budget.spend_call()
-    await agent.host.audit.sync()
     run = partial(_run, agent, tool, call, permitted, context)
     # What a person runs is the person's own: no rewind takes it back.
     ran = await (around(agent, tool, call, permitted, run) if asked_by != "person" else run())
@@ -197,10 +196,13 @@ async def _in_order(
 
 
 async def _run(agent: Agent, tool: Tool, call: ToolCall, permitted: Permitted, context: Context) -> Done:
-    """The tool's own function, marked on disk first when it can change something."""
-    if not tool.is_concurrent(call.arguments):
+    """The tool's own function. Its decision is on disk first, and its mark when it can change something: both
+    are waited for at once, as each of them is a disk's time."""
+    if tool.is_concurrent(call.arguments):
+        await agent.host.audit.sync()
+    else:
         agent.host.log.mark(call.id)
-        await agent.host.log.sync()
+        await asyncio.gather(agent.host.audit.sync(), agent.host.log.sync())
     reads = agent.reads
     stamp = await reads.stamp(tool, permitted.preview, context)
     if (kept := reads.find(call, stamp)) is not None:

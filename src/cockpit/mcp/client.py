@@ -266,8 +266,3 @@ def _fault(error: MCPError) -> McpFailed:
     if error.code == METHOD_NOT_FOUND:
         return McpFailed(f"the server does not know that: {said}")
     return McpFailed(said or f"error {error.code}")
-
-
-def modern(protocol: str) -> bool:
-    """Whether a version of the protocol is of the later, stateless era."""
-    return protocol in MODERN_PROTOCOL_VERSIONS

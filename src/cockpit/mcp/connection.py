@@ -21,6 +21,7 @@ from cockpit.mcp.values import (
     Outcome,
     PromptText,
     ServerGone,
+    Silent,
     Terms,
     Welcome,
 )
@@ -228,7 +229,7 @@ class Connection:
             if greeted.done():
                 return  # it was slow to leave
             reason = f"{self.server.name} did not answer within {seconds:g} s of its start"
-            raise McpFailed(reason, "cockpit mcp log shows what it wrote") from error
+            raise Silent(reason, "cockpit mcp log shows what it wrote") from error
 
     @asynccontextmanager
     async def _listening(self, made: "Talk") -> AsyncIterator[None]:

@@ -15,6 +15,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cockpit.errors import CockpitError
+from cockpit.mcp.era import watched
 from cockpit.mcp.values import Terms
 from cockpit.plugin.values import McpServer
 
@@ -65,12 +66,12 @@ async def http(server: McpServer, terms: Terms, answers: Answers) -> AsyncIterat
     if server.transport == "sse":
         old = sse_client(server.url, dict(server.headers), terms.connect_seconds, SILENCE, client, auth)
         async with old as streams:
-            yield streams
+            yield watched(streams)
         return
     async with client(dict(server.headers)) as made:
         most = terms.largest
         async with streamable_http_client(server.url, http_client=made, max_sse_event_size=most) as streams:
-            yield streams
+            yield watched(streams)
 
 
 def _bound(response: httpx2.Response, largest: int) -> None:

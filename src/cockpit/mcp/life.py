@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cockpit.mcp.connection import Connection
+from cockpit.mcp.greeting import Mode, keep, mode_of, other
 from cockpit.mcp.naming import STRANGE
 from cockpit.mcp.pins import Pins, is_of_project, words_of
-from cockpit.mcp.values import Auth, Changed, LoginNeeded, McpFailed, NotStarted, Offer, Terms
+from cockpit.mcp.values import Auth, Changed, LoginNeeded, McpFailed, NotStarted, Offer, Silent, Terms
 from cockpit.plugin.connections import ConnectionRow, ConnectionState
 from cockpit.plugin.values import McpServer
 from cockpit.workspace.logs import Log
@@ -64,7 +65,6 @@ class Life:
         self._refresh: asyncio.Task[None] | None = None
         self._is_stale = False
         self._settled = asyncio.Event()
-        self._mode = "auto"
         if disabled:
             self._settled.set()
 
@@ -192,25 +192,36 @@ class Life:
         return connection
 
     async def _open(self) -> Connection:
-        """An open connection. A server of the old days may end at the first word of the new protocol: then
-        it is started once more and greeted in the old way."""
+        """An open connection, greeted as the server understood it before. One of the old days may end at the
+        first word of the new protocol, and one that was of the old days may be newer now: then it is started
+        once more and greeted in the other way."""
+        state, server = self._ground.state, self.server
+        mode = await asyncio.to_thread(mode_of, state, server)
+        try:
+            connection = await self._greeted(mode)
+        except Silent:
+            # It had its time. What it made nothing of is not tried again first.
+            await asyncio.to_thread(keep, state, server, other(mode))
+            raise
+        except (LoginNeeded, NotStarted):
+            raise
+        except McpFailed as error:
+            if mode == "auto" and not server.command:
+                raise
+            Log(self.log).say("cockpit", f"it did not understand how it was greeted ({error}); the other way")
+            connection = await self._greeted(other(mode))
+        if (welcome := connection.welcome) is not None:
+            await asyncio.to_thread(keep, state, server, "auto" if welcome.is_later else "legacy")
+        return connection
+
+    async def _greeted(self, mode: Mode) -> Connection:
         ground = self._ground
         seconds = self.server.seconds or ground.call_seconds
         terms = Terms(
             ground.root, self.log, ground.connect_seconds, seconds, auth=ground.auth, heard=self._heard
         )
-        connection = Connection(self.server, terms, self._mode)
-        try:
-            await connection.open()
-        except (LoginNeeded, NotStarted):
-            raise
-        except McpFailed as error:
-            if self._mode != "auto" or not self.server.command:
-                raise
-            Log(self.log).say("cockpit", f"it did not understand the newest protocol ({error}); the old one")
-            connection = Connection(self.server, terms, "legacy")
-            await connection.open()
-            self._mode = "legacy"
+        connection = Connection(self.server, terms, mode)
+        await connection.open()
         return connection
 
     async def _look(self, connection: Connection) -> None:

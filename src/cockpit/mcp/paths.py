@@ -18,11 +18,16 @@ HIDDEN = re.compile(r"^\.[A-Za-z]")
 WORDS = re.compile(r"[^\s'\"`=<>|;&(){}\[\],]+")
 
 
-def paths_in(arguments: Mapping[str, Json], root: str) -> tuple[str, ...]:
-    """The real paths that words of `arguments` may name, seen from `root`. Follows links, so it is called in
-    a worker thread."""
+def words_in(arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    """The words of `arguments` that may be paths. Touches no file."""
     words = dict.fromkeys(word for word in _words(dict(arguments), "") if 0 < len(word) <= LONGEST)
-    real = (os.path.realpath(Path(root, _at_home(word))) for word in list(words)[:MOST])
+    return tuple(words)[:MOST]
+
+
+def paths_in(words: tuple[str, ...], root: str) -> tuple[str, ...]:
+    """The real paths that `words` may name, seen from `root`. Follows links, so it is called in a worker
+    thread."""
+    real = (os.path.realpath(Path(root, _at_home(word))) for word in words)
     return tuple(dict.fromkeys(real))
 
 

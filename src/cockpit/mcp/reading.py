@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, assert_never, cast
 
 from mcp import types
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from cockpit.mcp.cleaning import Unsafe, prose, schema, word
 from cockpit.mcp.values import (
@@ -33,9 +34,10 @@ def welcome(
     names = ("tools", "prompts", "resources", "completions", "logging")
     had = frozenset(name for name in names if getattr(can, name) is not None)
     said = prose(instructions or "")
+    later = protocol in MODERN_PROTOCOL_VERSIONS
     if info is None:
-        return Welcome(protocol, instructions=said, can=had)
-    return Welcome(protocol, one_line(info.name, 100), one_line(info.version, 40), said, had)
+        return Welcome(protocol, instructions=said, can=had, is_later=later)
+    return Welcome(protocol, one_line(info.name, 100), one_line(info.version, 40), said, had, later)
 
 
 def tool(one: types.Tool) -> ToolDefinition:

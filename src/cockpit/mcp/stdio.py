@@ -19,8 +19,10 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import JSONRPCMessage, jsonrpc_message_adapter
+from mcp.types.jsonrpc import RequestId
 
+from cockpit.mcp.era import PATIENCE, Era
 from cockpit.mcp.sieve import Sieve
 from cockpit.mcp.values import NotStarted, Terms
 from cockpit.plugin.values import McpServer
@@ -46,8 +48,9 @@ async def stdio(server: McpServer, terms: Terms, gone: asyncio.Event) -> AsyncIt
         raise NotStarted(f"{server.command[0]} could not be started: {error}", _remedy(error)) from error
     into, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, out = anyio.create_memory_object_stream[SessionMessage](0)
-    reader = _Reader(child.pipes[1], into, gone, log, terms.largest)
-    writer = asyncio.create_task(_write(child.pipes[0], out, into))
+    era = Era()
+    reader = _Reader(child.pipes[1], into, gone, log, terms.largest, era)
+    writer = asyncio.create_task(_write(child.pipes[0], out, into, era))
     threading.Thread(target=reader.run, name=f"mcp-{server.name}", daemon=True).start()
     try:
         yield incoming, outgoing
@@ -97,6 +100,7 @@ class _Reader:
         gone: asyncio.Event,
         log: Log,
         largest: int,
+        era: Era,
     ) -> None:
         self._pipe = pipe
         self._into = into
@@ -105,6 +109,7 @@ class _Reader:
         self._largest = largest
         self._loop = asyncio.get_running_loop()
         self._sieve = Sieve(log)
+        self._era = era
 
     def run(self) -> None:
         with contextlib.suppress(OSError, ValueError), self._pipe:
@@ -145,14 +150,18 @@ class _Reader:
         if not self._sieve.lets(message):
             return
         with contextlib.suppress(RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            sending = self._into.send(SessionMessage(message))
-            asyncio.run_coroutine_threadsafe(sending, self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._hand(message), self._loop).result()
+
+    async def _hand(self, message: JSONRPCMessage) -> None:
+        if (mended := self._era.mended(message)) is not None:
+            await self._into.send(SessionMessage(mended))
 
 
 async def _write(
     pipe: IO[bytes],
     out: "MemoryObjectReceiveStream[SessionMessage]",
     into: "MemoryObjectSendStream[Incoming]",
+    era: Era,
 ) -> None:
     """Hand what we say to a thread: a server that does not read fills the pipe, and nothing else."""
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -160,9 +169,13 @@ async def _write(
     thread = threading.Thread(target=_pump, args=(pipe, waiting, written), name="mcp-write", daemon=True)
     thread.start()
     sent = 0
+    silence: asyncio.Task[None] | None = None
     try:
         async with out:
             async for message in out:
+                era.sent(message.message)
+                if era.probe is not None and silence is None:
+                    silence = asyncio.create_task(_silent(era, era.probe, into))
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
                 sent += len(line)
                 if written.failed or sent - written.size > WAITING:
@@ -171,6 +184,16 @@ async def _write(
                 waiting.put(line)
     finally:
         waiting.put(b"")
+        if silence is not None:
+            silence.cancel()
+
+
+async def _silent(era: Era, probe: RequestId, into: "MemoryObjectSendStream[Incoming]") -> None:
+    """A server of the old days may say nothing at all to a question that it does not know."""
+    await asyncio.sleep(PATIENCE)
+    if (error := era.give_up(probe)) is not None:
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await into.send(SessionMessage(error))
 
 
 class _Written:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from cockpit.mcp.asking import SessionAsking
 from cockpit.mcp.life import Life
-from cockpit.mcp.paths import paths_in
+from cockpit.mcp.paths import paths_in, words_in
 from cockpit.mcp.pins import words_of
 from cockpit.mcp.values import McpFailed, Outcome, PromptArgument, PromptDefinition, ToolDefinition
 from cockpit.plugin.context import Context, FormAnswer, NobodyThere
@@ -64,7 +64,8 @@ def tool_of(lives: Lives, server: McpServer, definition: ToolDefinition, name: s
 
     async def preview(arguments: Arguments, context: Context) -> Preview:
         # That is where the server runs, whatever worktree its caller works in.
-        paths = await asyncio.to_thread(paths_in, arguments, context.session.root)
+        words = words_in(arguments)
+        paths = await asyncio.to_thread(paths_in, words, context.session.root) if words else ()
         written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
         part = Part("arguments", f"{definition.name} of {server.name}", written)
         where = destination(server)

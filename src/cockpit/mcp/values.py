@@ -30,6 +30,10 @@ class NotStarted(McpFailed):
     """A program that could not be started at all."""
 
 
+class Silent(McpFailed):
+    """A server that did not answer its greeting."""
+
+
 class LoginNeeded(McpFailed):
     """The server wants a login that only a person can give."""
 
@@ -89,14 +93,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """How a server introduced itself. `protocol` is the version both speak; `can` are its capabilities
-    (`tools`, `prompts`, `resources`, `completions`, `logging`)."""
+    """How a server introduced itself. `protocol` is the version both speak, `is_later` says that it is one
+    of the later era; `can` are its capabilities (`tools`, `prompts`, `resources`, `completions`,
+    `logging`)."""
 
     protocol: str
     name: str = ""
     version: str = ""
     instructions: str = ""
     can: frozenset[str] = frozenset()
+    is_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 The spec says what it offers and how it misbehaves; it is read anew at each `tools/list`. A tool's `does` is
 `echo`, `say:TEXT`, `die`, `hang`, `env`, `big:BYTES`, `progress:STEPS`, `ask`, `open:URL`, `sample`, `roots`,
-`changed`, `flood:LINES`, `write:PATH`, `image`, `structured` or `fail`.
+`changed`, `flood:LINES`, `write:PATH`, `image`, `structured` or `fail`. `mute` names methods that are never
+answered, `refuses` those it does not know; `later` makes it speak the later protocol, naming no `resultType`.
 """
 
 import json
@@ -18,6 +19,7 @@ LOCK = threading.Lock()
 ANSWERS: dict[Any, Any] = {}
 ANSWERED = threading.Condition()
 CANCELLED: set[Any] = set()
+KEPT = {"ttlMs": 0, "cacheScope": "private"}
 ASKED = iter(range(1000, 9999))
 
 
@@ -115,7 +117,18 @@ def call(id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
 
 def answer(method: str, id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
     said = spec()
+    if method in said.get("mute", ()):
+        return None
+    if method in said.get("refuses", ()):
+        raise KeyError(method)
     match method:
+        case "server/discover" if said.get("later"):
+            about = {"name": said.get("name", "plain"), "version": "1"}
+            return {
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}},
+                "_meta": {"io.modelcontextprotocol/serverInfo": about},
+            } | KEPT
         case "initialize":
             if said.get("hangs"):
                 time.sleep(3600)
@@ -132,7 +145,8 @@ def answer(method: str, id: Any, params: dict[str, Any]) -> dict[str, Any] | Non
             time.sleep(float(said.get("slow", 0)))
             keep = ("name", "description", "inputSchema", "annotations", "outputSchema", "title")
             tools = [{"inputSchema": {"type": "object"}} | one for one in said.get("tools", [])]
-            return {"tools": [{key: one[key] for key in keep if key in one} for one in tools]}
+            rows = [{key: one[key] for key in keep if key in one} for one in tools]
+            return {"tools": rows} | (KEPT if said.get("later") else {})
         case "resources/list":
             return {
                 "resources": [{key: one[key] for key in ("uri", "name")} for one in said.get("resources", [])]

@@ -27,9 +27,9 @@ async def decide(judged: Judged) -> Verdict | None:
     if not name.startswith(PREFIX) and name != READING:
         return None
     paths = judged.preview.paths if judged.preview is not None else ()
-    worst = await asyncio.to_thread(
-        _refused, paths, judged.tool.kind == "fetch", judged.context.workspace.root
-    )
+    root = judged.context.workspace.root
+    # Most calls name no path: a thread is not bothered with them.
+    worst = await asyncio.to_thread(_refused, paths, judged.tool.kind == "fetch", root) if paths else None
     if worst is not None:
         reason = f"an argument names {worst.real}: {worst.reason}"
         return Verdict("deny", reason, 80, _touches(worst), (f"mcp.{worst.sort}",), INSTEAD)
