@@ -77,3 +77,37 @@ def test_a_link_out_of_it_is_refused(root: Path, home: Path, bundle: Path, tmp_p
     ended = cockpit("plugins", "install", "--yes", str(bundle), cwd=root)
     assert ended.code == 1 and "a link out of the bundle" in ended.err
     assert not (home / "data" / "bundles").exists()
+
+
+def test_nothing_that_it_would_run_is_hidden_from_the_list(root: Path, home: Path, bundle: Path) -> None:
+    def hook(line: str) -> dict[str, object]:
+        return {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
+
+    manifest = {
+        "name": "release-kit",
+        "hooks": ["./more/hooks.json"],
+        "mcpServers": {"inside": {"command": "inner", "args": ["a"]}},
+        "lspServers": {"go": {"command": "gopls", "extensionToLanguage": {".go": "go"}}},
+        "commands": ["./other.md"],
+        "agents": "../out",
+    }
+    (bundle / ".claude-plugin" / "plugin.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (bundle / "more").mkdir()
+    (bundle / "more" / "hooks.json").write_text(json.dumps(hook("./second.sh \x1b]; ./third.sh \x07")))
+    (bundle / "hooks" / "hooks.json").write_text(f"// a comment\n{json.dumps(hook('./bell.sh'))}")
+    (bundle / ".mcp.json").write_text('// bare\n{"clock": {"command": "clock"}}', encoding="utf-8")
+    (bundle / "other.md").write_text("Other.\n", encoding="utf-8")
+    out = cockpit("plugins", "install", "--yes", str(bundle), cwd=root).out
+    for line in (
+        "hook     Stop: runs ./bell.sh",
+        "hook     Stop: runs ./second.sh \\u001b]; ./third.sh",
+        "server   clock: clock",
+        "server   inside: inner a",
+        "server   go: gopls",
+        "command  other",
+        "left out plugin.json:1: `agents` names '../out'",
+    ):
+        assert line in out
+    assert "command  ship" not in out
+    listed = json.loads(cockpit("hooks", "list", "--json", "--trust", cwd=root).out)
+    assert [one["fields"]["command"] for one in listed] == ["./bell.sh", "./second.sh \x1b]; ./third.sh \x07"]

@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.errors import CockpitError
+from cockpit.formats import command_places, role_places, skill_places
+from cockpit.formats.bundles import Kind, read_bundle
+from cockpit.formats.hook_files import read_files
+from cockpit.formats.jsons import load
 from cockpit.installing.sources import Source
 from cockpit.plugin import installed
+from cockpit.plugin.origin import Fault, Unloaded
+from cockpit.protocol.clean import escaped
 from cockpit.settings import plain
 from cockpit.settings.atomic import write_atomically
 
@@ -61,7 +67,8 @@ def add_bundle(source: Source) -> StagedBundle:
     shutil.copytree(place, folder, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
     note = {"source": source.named, "kind": source.kind, "revision": source.revision, "time": time.time()}
     write_atomically(folder / NOTE, json.dumps(note).encode())
-    return StagedBundle(name, tuple(_contents(folder)), folder)
+    lines = tuple(escaped(" ".join(line.split("\n"))) for line in _contents(folder))
+    return StagedBundle(name, lines, folder)
 
 
 def discard(staged: StagedBundle) -> None:
@@ -102,33 +109,59 @@ def _name(place: Path) -> str:
 
 
 def _contents(folder: Path) -> Iterator[str]:
-    """What a bundle brings, and each command line that it would run."""
-    for kind, pattern in (
-        ("skill", "skills/*/SKILL.md"),
-        ("agent", "agents/*.md"),
-        ("command", "commands/**/*.md"),
+    """What a bundle brings, and each command line that it would run: found by the readers that load it, so
+    that nothing runs later that was not shown here."""
+    bundle = read_bundle(folder)
+    if isinstance(bundle, Unloaded):
+        raise CockpitError(_faults(bundle.origin.refused), "mend the manifest")
+    for kind in ("skills", "agents", "commands"):
+        for place in bundle.places[kind]:
+            yield from (f"{kind[:-1]:8} {name}" for name in _named(place, kind))
+    found = read_files(bundle.hooks)
+    for hook in found.hooks:
+        matcher = " or ".join(one.matcher or "*" for one in hook.conditions)
+        event = hook.event.name if matcher == "*" else f"{hook.event.name} {matcher}"
+        yield f"hook     {event}: runs {hook.text}"
+    for file, key in (
+        *((one, "mcpServers") for one in bundle.servers),
+        *((one, "lspServers") for one in bundle.languages),
     ):
-        for path in sorted(folder.glob(pattern)):
-            yield f"{kind:8} {path.parent.name if kind == 'skill' else path.stem}"
-    for event, hook in _hooks(folder):
-        yield f"hook     {event}: runs {hook}"
-    for file, key in ((".mcp.json", "mcpServers"), (".lsp.json", "")):
-        table = _json(folder / file)
-        inner = table.get(key, table) if key else table
-        for name, server in inner.items() if isinstance(inner, dict) else ():
-            if isinstance(server, dict):
-                words = [server.get("command") or server.get("url"), *(server.get("args") or ())]
-                yield f"server   {name}: {' '.join(str(word) for word in words)}"
+        yield from (f"server   {line}" for line in _servers(file, key, whole=file != bundle.file))
+    for unloaded in found.unloaded:
+        yield f"left out {_faults(unloaded.origin.refused)}"
+    yield from (f"left out {_faults((one,))}" for one in bundle.faults)
 
 
-def _hooks(folder: Path) -> Iterator[tuple[str, str]]:
-    events = _json(folder / "hooks" / "hooks.json").get("hooks")
-    for event, groups in events.items() if isinstance(events, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            hooks = group.get("hooks") if isinstance(group, dict) else None
-            for hook in hooks if isinstance(hooks, list) else ():
-                if isinstance(hook, dict):
-                    yield str(event), str(hook.get("command") or hook.get("url") or hook.get("prompt") or "?")
+def _faults(faults: tuple[Fault, ...]) -> str:
+    return "; ".join(f"{Path(one.file).name}:{one.line}: {one.reason}" for one in faults)
+
+
+def _named(place: Path, kind: Kind) -> Iterator[str]:
+    """The names of the skills, agents or commands in a folder, or of the one that is a file."""
+    if kind == "skills":
+        own = place / "SKILL.md"
+        files = [own] if own.is_file() else [*skill_places.files_in(place)] if place.is_dir() else [place]
+        yield from (one.parent.name if one.name.upper() == "SKILL.MD" else one.stem for one in files)
+    elif not place.is_dir():
+        yield place.stem
+    elif kind == "agents":
+        yield from (one.stem for one in role_places.files_in(place, ".md"))
+    else:
+        yield from (name for _, name in command_places.files_in(place, "claude"))
+
+
+def _servers(file: Path, key: str, whole: bool) -> Iterator[str]:
+    """The command lines of a file of servers; the table may be the `whole` file."""
+    try:
+        table = load(plain.read_text(file), str(file)).table()
+    except OSError:
+        return
+    inner = table.get(key, table if whole else {})
+    for name, server in inner.items() if isinstance(inner, dict) else ():
+        if isinstance(server, dict):
+            args = server.get("args")
+            words = [server.get("command") or server.get("url"), *(args if isinstance(args, list) else [])]
+            yield f"{name}: {' '.join(str(word) for word in words)}"
 
 
 def _json(file: Path) -> dict[str, object]:
