@@ -111,3 +111,11 @@ def test_nothing_that_it_would_run_is_hidden_from_the_list(root: Path, home: Pat
     assert "command  ship" not in out
     listed = json.loads(cockpit("hooks", "list", "--json", "--trust", cwd=root).out)
     assert [one["fields"]["command"] for one in listed] == ["./bell.sh", "./second.sh \x1b]; ./third.sh \x07"]
+
+
+def test_info_tells_of_a_bundle_as_of_any_plugin(root: Path, home: Path, bundle: Path) -> None:
+    cockpit("plugins", "install", "--yes", str(bundle), cwd=root)
+    shown = cockpit("plugins", "info", "release-kit", cwd=root).out
+    assert f"a bundle from {bundle}" in shown and "  hook     Stop: runs ./bell.sh" in shown
+    [row] = json.loads(cockpit("plugins", "info", "release-kit", "--json", cwd=root).out)
+    assert row["state"] == "bundle" and "server   clock: clock --utc" in row["brings"]

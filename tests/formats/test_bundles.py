@@ -59,6 +59,17 @@ def test_a_folder_without_a_manifest_is_called_as_it_is(tmp_path: Path) -> None:
     assert isinstance(bundle, Bundle) and bundle.name == "swift"
 
 
+def test_a_name_that_is_none_is_not_taken_and_a_missing_one_is_said(tmp_path: Path) -> None:
+    for said, reason in (("../../x", "'../../x' is no name"), ("a:b\x1b[2J", "'a:b\\x1b[2J' is no name")):
+        bundle = read(tmp_path / "kit", name=said)
+        assert bundle.name == "kit"
+        assert [(one.line, one.reason) for one in bundle.faults] == [(2, reason)]
+    (tmp_path / "kit" / ".claude-plugin" / "plugin.json").write_text('{"version": "1"}', encoding="utf-8")
+    nameless = read_bundle(tmp_path / "kit")
+    assert isinstance(nameless, Bundle) and nameless.name == "kit"
+    assert [one.reason for one in nameless.faults] == ["it has no `name`"]
+
+
 def test_a_broken_manifest_is_told_with_its_line(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path / "b")
     (folder / ".claude-plugin" / "plugin.json").write_text('{\n"name" "x"}', encoding="utf-8")

@@ -2,6 +2,7 @@
 and servers. Says what lies in one and where; the readers of each kind read it. Runs nothing.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ MANIFEST = ".claude-plugin/plugin.json"
 Kind = Literal["skills", "agents", "commands"]
 # Where each kind lies unless the manifest says so; whether what it says comes besides.
 FOLDERS: tuple[tuple[Kind, bool], ...] = (("skills", True), ("agents", False), ("commands", False))
+NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 IGNORED = ("outputStyles", "themes", "monitors", "userConfig", "dependencies", "channels", "workflows")
 
 
@@ -129,7 +131,7 @@ class _Reading:
         self._faults: list[Fault] = []
 
     def bundle(self, source: str) -> Bundle:
-        name = self._text("name") or self._folder.name
+        name = self._name()
         places = {kind: self._places(kind, besides) for kind, besides in FOLDERS}
         if (self._folder / "SKILL.md").is_file():
             places["skills"] = (*places["skills"], self._folder / "SKILL.md")
@@ -152,6 +154,16 @@ class _Reading:
             languages=languages,
             faults=tuple(self._faults),
         )
+
+    def _name(self) -> str:
+        """Other names and folders are made of it, so it is letters, digits and signs within a name."""
+        said, folder = self._text("name"), self._folder.name
+        if NAME.fullmatch(said):
+            return said
+        if self._located.table():
+            fault = f"{said!r} is no name" if said else "it has no `name`"
+            self._refuse("name", fault, f"write letters, digits and `-`; it is called {folder} here")
+        return folder
 
     def _text(self, key: str) -> str:
         value = self._located.at(key)

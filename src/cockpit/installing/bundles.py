@@ -67,8 +67,7 @@ def add_bundle(source: Source) -> StagedBundle:
     shutil.copytree(place, folder, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
     note = {"source": source.named, "kind": source.kind, "revision": source.revision, "time": time.time()}
     write_atomically(folder / NOTE, json.dumps(note).encode())
-    lines = tuple(escaped(" ".join(line.split("\n"))) for line in _contents(folder))
-    return StagedBundle(name, lines, folder)
+    return StagedBundle(name, contents(folder), folder)
 
 
 def discard(staged: StagedBundle) -> None:
@@ -108,9 +107,14 @@ def _name(place: Path) -> str:
     return name
 
 
+def contents(folder: Path) -> tuple[str, ...]:
+    """What a bundle brings, and each command line that it would run, a safe line each: found by the readers
+    that load it, so that nothing runs later that was not shown here. Raises `CockpitError` for a manifest
+    that cannot be read."""
+    return tuple(escaped(" ".join(line.split("\n"))) for line in _contents(folder))
+
+
 def _contents(folder: Path) -> Iterator[str]:
-    """What a bundle brings, and each command line that it would run: found by the readers that load it, so
-    that nothing runs later that was not shown here."""
     bundle = read_bundle(folder)
     if isinstance(bundle, Unloaded):
         raise CockpitError(_faults(bundle.origin.refused), "mend the manifest")

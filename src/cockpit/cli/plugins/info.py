@@ -12,6 +12,7 @@ from cockpit.cli.plugins.listing import row, times
 from cockpit.cli.plugins.naming import plugins_called
 from cockpit.cli.plugins.probing import registered
 from cockpit.core.catalog import Catalog, PluginState
+from cockpit.installing import bundles
 from cockpit.installing.environment import distributions, normal, own_folders
 from cockpit.plugin import installed
 from cockpit.plugin.installed import Installed
@@ -22,6 +23,8 @@ def main(name: str, argv: Sequence[str]) -> int:
     parser.add_argument("name", help="of a plugin, or of its distribution")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(list(argv))
+    if given.name in bundles.names():
+        return _bundle(given.name, given.json)
     catalog = here()
     rows = [facts(one, catalog) for one in plugins_called(given.name, catalog)]
     if given.json:
@@ -29,6 +32,20 @@ def main(name: str, argv: Sequence[str]) -> int:
         return 0
     for one in plugins_called(given.name, catalog):
         _print(one, catalog)
+    return 0
+
+
+def _bundle(name: str, as_json: bool) -> int:
+    """A plugin of Claude Code's, which is files and no Python."""
+    folder = installed.bundles() / name
+    source, lines = bundles.source_of(name), bundles.contents(folder)
+    if as_json:
+        found = {"name": name, "state": "bundle", "source": source, "where": str(folder), "brings": lines}
+        print(json.dumps([found], ensure_ascii=False))
+        return 0
+    print(said(f"{name}: a bundle from {source}, in {folder}"))
+    for line in lines:
+        print(f"  {line}")
     return 0
 
 
