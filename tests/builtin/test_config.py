@@ -9,7 +9,7 @@ from tests.support.sources import until
 
 from cockpit.core.options import Options
 from cockpit.protocol import wire
-from cockpit.protocol.content import Table
+from cockpit.protocol.content import Table, Text
 from cockpit.protocol.events import Noticed, SessionStarted, Warned
 from cockpit.protocol.queries import Settings, SettingsTable
 from cockpit.protocol.rows import SettingRow
@@ -55,6 +55,21 @@ async def test_a_value_that_does_not_fit_is_said_and_not_written(root: Path) -> 
         await driver.invoke("set", text="limits.steps many")
         await driver.until(lambda one: isinstance(one.event, Warned) and "whole number" in one.event.text)
     assert not user_file().exists()
+
+
+@pytest.mark.parametrize(
+    ("action", "key", "said"),
+    [("config.set", "limits.steps", "whole number"), ("config.unset", "x y", "is no key")],
+)
+async def test_a_screen_that_waits_is_told_why_a_value_was_not_kept(
+    root: Path, action: str, key: str, said: str
+) -> None:
+    async with driving(root) as driver:
+        await driver.invoke(action, key=key, value="many")
+        told = await driver.next(Noticed)
+    assert told.data["ok"] is False and told.data["changed"] is False
+    (text,) = told.content
+    assert isinstance(text, Text) and said in text.text and not user_file().exists()
 
 
 async def test_config_shows_what_is_set_and_where(root: Path) -> None:

@@ -6,6 +6,7 @@ Screens change one with the hidden commands `config.set` and `config.unset`.
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import Command, CommandAnswer, Invoked, Register, Scope, Show
@@ -44,8 +45,11 @@ def _config(changed: Callable[[], None]) -> Run:
 
 def _set(changed: Callable[[], None]) -> Run:
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
-        given = invoked.arguments
-        return await _changed(str(given.get("key", "")), str(given.get("value", "")), changed)
+        key, value = (str(invoked.arguments.get(one, "")) for one in ("key", "value"))
+        try:
+            return await _changed(key, value, changed)
+        except (CockpitError, OSError) as error:
+            return _unchanged(key, error)
 
     return run
 
@@ -53,7 +57,10 @@ def _set(changed: Callable[[], None]) -> Run:
 def _unset(changed: Callable[[], None]) -> Run:
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         key = str(invoked.arguments.get("key", ""))
-        was_there = await asyncio.to_thread(unassign, key)
+        try:
+            was_there = await asyncio.to_thread(unassign, key)
+        except (CockpitError, OSError) as error:
+            return _unchanged(key, error)
         if was_there:
             changed()
         said = (
@@ -62,6 +69,11 @@ def _unset(changed: Callable[[], None]) -> Run:
         return Show((Text(said),), {"key": key, "changed": was_there})
 
     return run
+
+
+def _unchanged(key: str, error: Exception) -> CommandAnswer:
+    """A screen waits for an answer: that it could not be is one."""
+    return Show((Text(str(error)),), {"key": key, "changed": False, "ok": False})
 
 
 async def _changed(key: str, value: str, changed: Callable[[], None]) -> CommandAnswer:
