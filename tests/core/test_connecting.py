@@ -27,7 +27,7 @@ from cockpit.protocol.events import (
 )
 from cockpit.protocol.messages import Json, ToolResult
 from cockpit.protocol.ops import Answer, Trust
-from cockpit.protocol.queries import ContextRows, ContextTable
+from cockpit.protocol.queries import Complete, Completions, ContextRows, ContextTable
 
 
 @pytest.fixture
@@ -398,6 +398,41 @@ async def test_a_server_asks_a_model_only_with_a_persons_leave_and_on_the_turns_
     assert "What is two and two?" in asked.question
     assert [json.loads(one.text)["content"]["text"] for one in results] == ["four", "four"]
     assert len(driver.all(QuestionAsked)) == 1
+    # What went back is shown each time, also when nobody is asked any more.
+    shown = [plain(one.content) for one in driver.all(Noticed) if one.plugin == "mcp"]
+    assert len(shown) == 2
+    assert all("What is two and two?" in one and one.endswith("and is told:\n\nfour") for one in shown)
+
+
+async def test_the_arguments_of_a_servers_prompt_are_completed_by_the_server(scripted: Path) -> None:
+    wanted = [{"name": "who", "required": True}, {"name": "how"}]
+    completes = {"who": ["ada", "alan turing"], "how": ["loud", "low"]}
+    prompts = [{"name": "greet", "arguments": wanted}]
+    users({"demo": spec(scripted.parent, tool("say"), prompts=prompts, completes=completes)})
+    async with session(scripted) as driver:
+        await driver.invoke("mcp")
+        await driver.next(Noticed)
+        head = "/mcp__demo__greet "
+
+        async def offered(text: str) -> list[tuple[str, str]]:
+            reply = await driver.channel.ask(Complete("/", head + text, len(head + text)))
+            assert isinstance(reply, Completions)
+            put = [(head + text)[: one.start] + one.insert for one in reply.rows]
+            return [(one.label, line.removeprefix(head)) for one, line in zip(reply.rows, put, strict=True)]
+
+        assert await offered("") == [("ada", "ada "), ("alan turing", "'alan turing' ")]
+        assert await offered("al") == [("alan turing", "'alan turing' ")]
+        # A whole value is sent by Enter; an argument that may be left out is left to the person.
+        assert await offered("ada") == [] and await offered("ada ") == []
+        assert await offered("ada lo") == [("loud", "ada loud "), ("low", "ada low ")]
+        assert await offered("how=lou") == [("loud", "how=loud ")]
+        assert await offered("'alan t") == [("alan turing", "'alan turing' ")]
+
+
+async def test_what_stands_behind_a_command_is_no_command(scripted: Path) -> None:
+    async with session(scripted) as driver:
+        reply = await driver.channel.ask(Complete("/", "/mcp src/mo", 11))
+    assert reply == Completions(())
 
 
 async def test_progress_of_a_server_is_shown(scripted: Path) -> None:

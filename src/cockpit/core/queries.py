@@ -1,6 +1,7 @@
 """Answers to queries. Only reads; what it tells is what the running session has."""
 
 import asyncio
+from dataclasses import replace
 from typing import assert_never
 
 from cockpit.core.agent import Agent
@@ -107,6 +108,8 @@ def _events_of(agent: Agent, query: AgentEvents) -> Reply:
 
 async def _complete(agent: Agent, query: Complete) -> Reply:
     typed = query.text[: query.cursor]
+    if query.trigger == "/" and typed.startswith("/") and " " in typed:
+        return Completions((await _values(agent, query, typed))[:COMPLETIONS])
     start = max(typed.rfind(query.trigger), 0)
     word = typed[start + 1 :]
     if query.trigger == "/":
@@ -127,6 +130,19 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
     ranked.sort(key=lambda one: one[:3])
     rows_of = [Completion(row.insert, row.label, row.detail, start, query.cursor) for *_, row in ranked]
     return Completions(tuple(rows_of[:COMPLETIONS]))
+
+
+async def _values(agent: Agent, query: Complete, typed: str) -> tuple[Completion, ...]:
+    """What a command would take at the cursor, which stands behind its name."""
+    name, _, text = typed[1:].partition(" ")
+    catalog = agent.host.catalog
+    named = (one for one in catalog.all(Command) if not one.hidden and name in (one.name, *one.aliases))
+    command = next(named, None)
+    if command is None or command.complete is None:
+        return ()
+    rows = await command.complete(text, context_of(agent, catalog.owner(Command, command.name)))
+    before = len(name) + 2
+    return tuple(replace(row, start=before + row.start, end=before + row.end) for row in rows)
 
 
 def _fit(word: str, row: Completion) -> int:

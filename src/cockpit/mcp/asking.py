@@ -7,6 +7,7 @@ from cockpit.plugin.models import ModelRequest
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.clean import clean
 from cockpit.protocol.content import Block, Image, Text
+from cockpit.protocol.events import Noticed
 from cockpit.protocol.messages import AssistantMessage, Message, UserMessage
 
 MOST_TOKENS = 8_192
@@ -42,7 +43,16 @@ class SessionAsking:
             answer = await self._context.models.complete(request.tier, _asked(request))
         except CockpitError as error:
             return SamplingReply(refused=f"the model did not answer: {error.message}")
+        self._tell(request, answer.text, answer.model)
         return SamplingReply(answer.text, answer.model)
+
+    def _tell(self, request: SamplingRequest, answer: str, model: str) -> None:
+        """What goes back to the server stands in the Trace, as what was asked: also where nobody is asked any
+        more."""
+        asked, told = _cut(_words(request)), _cut(clean(answer))
+        said = f"{self._source} asked {model}:\n\n{asked}\n\nand is told:\n\n{told}"
+        notice = Noticed("mcp", "show", (Text(said),), {"source": self._source, "model": model})
+        self._context.session.emit(notice)
 
     async def _may(self, request: SamplingRequest) -> bool:
         session = self._context.session
@@ -61,13 +71,20 @@ class SessionAsking:
 
 def _question(request: SamplingRequest) -> str:
     """What a person is shown: all that a model would get, and what it costs at most."""
+    most = min(request.most_tokens, MOST_TOKENS)
+    shown = _cut(_words(request))
+    return f"It wants to ask a model, on your account (at most {most} tokens of answer):\n\n{shown}"
+
+
+def _words(request: SamplingRequest) -> str:
     parts = [f"[{one.role}] {one.text}" for one in request.messages]
     if request.system:
         parts.insert(0, f"[system] {request.system}")
-    text = clean("\n\n".join(parts))
-    cut = f"{text[:SHOWN]}\n... and {len(text) - SHOWN} characters more" if len(text) > SHOWN else text
-    most = min(request.most_tokens, MOST_TOKENS)
-    return f"It wants to ask a model, on your account (at most {most} tokens of answer):\n\n{cut}"
+    return clean("\n\n".join(parts))
+
+
+def _cut(text: str) -> str:
+    return f"{text[:SHOWN]}\n... and {len(text) - SHOWN} characters more" if len(text) > SHOWN else text
 
 
 def _asked(request: SamplingRequest) -> ModelRequest:

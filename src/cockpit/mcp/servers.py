@@ -11,7 +11,8 @@ from cockpit.mcp.asking import SessionAsking
 from cockpit.mcp.life import Ground, Life
 from cockpit.mcp.naming import Taken, full_name
 from cockpit.mcp.pins import Pins
-from cockpit.mcp.tools import command_of, done_of, tool_of
+from cockpit.mcp.prompts import command_of
+from cockpit.mcp.tools import done_of, tool_of
 from cockpit.mcp.values import Auth, McpFailed
 from cockpit.plugin.connections import ConnectionRow, ResourceRow, Verb
 from cockpit.plugin.context import Context

@@ -3,22 +3,18 @@ is judged like any other, and its hints about itself can tighten only."""
 
 import asyncio
 import json
-import shlex
-from collections.abc import Mapping
-from typing import Protocol
 from urllib.parse import urlsplit
 
-from cockpit.mcp.asking import SessionAsking
 from cockpit.mcp.life import Life
+from cockpit.mcp.lives import Lives
 from cockpit.mcp.paths import paths_in, words_in
 from cockpit.mcp.pins import words_of
-from cockpit.mcp.values import McpFailed, Outcome, PromptArgument, PromptDefinition, ToolDefinition
-from cockpit.plugin.context import Context, FormAnswer, NobodyThere
+from cockpit.mcp.values import McpFailed, Outcome, ToolDefinition
+from cockpit.plugin.context import Context, NobodyThere
 from cockpit.plugin.tools import Arguments, Capability, Done, Part, Preview, Tool, ToolFailed
-from cockpit.plugin.values import AsPrompt, Command, CommandAnswer, Invoked, McpServer, Show
+from cockpit.plugin.values import McpServer
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.clean import clean, one_line
-from cockpit.protocol.content import Text
 from cockpit.protocol.messages import Kind
 
 LONGEST = 2_000
@@ -26,13 +22,6 @@ LONGEST = 2_000
 SECONDS = 3_600.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 YES, NO = "approve and call", "no"
-
-
-class Lives(Protocol):
-    """The servers, as a call of one of their tools finds them."""
-
-    def life(self, server: str) -> Life: ...
-    def asking(self, server: str, context: Context) -> SessionAsking: ...
 
 
 def destination(server: McpServer) -> str:
@@ -138,64 +127,3 @@ async def _approved(life: Life, name: str, context: Context) -> None:
     if life.changed.get(name) != changed:
         raise ToolFailed(f"{name} changed again while the person looked; call it again")
     await life.accept(name)
-
-
-def command_of(lives: Lives, server: McpServer, definition: PromptDefinition, name: str) -> Command:
-    """A server's prompt as the command `name`."""
-
-    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
-        try:
-            values = await _values(definition.arguments, invoked, context)
-            connection = await lives.life(server.name).connected()
-            asking = lives.asking(server.name, context)
-            prompt = await connection.prompt(definition.name, values, asking)
-        except McpFailed as error:
-            return Show((Text(str(error)),))
-        return AsPrompt(prompt.text)
-
-    hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in definition.arguments)
-    about = definition.description or f"the prompt {definition.name}"
-    return Command(name, f"{one_line(about, 200)} (MCP server {server.name})", run, hint)
-
-
-async def _values(
-    wanted: tuple[PromptArgument, ...], invoked: Invoked, context: Context
-) -> Mapping[str, str]:
-    """The arguments of a prompt: `name=value` or in their order; the rest of the words are the last one's.
-    What is missing is asked for. Raises `McpFailed`."""
-    given = {one.name: invoked.arguments.get(one.name) for one in wanted}
-    # A screen sends the words behind the name as an argument, too.
-    named = {name: str(one) for name, one in given.items() if one is not None and one != invoked.text}
-    values = _written(wanted, invoked.text) | named
-    missing = tuple(one for one in wanted if one.required and not values.get(one.name))
-    if not missing:
-        return values
-    fields = tuple(FormField(one.name, one.name, "text", True, note=one.description) for one in missing)
-    try:
-        answer = await context.session.ask_form("What should the prompt be made of?", fields)
-    except NobodyThere:
-        answer = FormAnswer("decline")
-    if answer.action != "accept":
-        names = ", ".join(one.name for one in missing)
-        raise McpFailed(f"the prompt needs {names}", "write them behind its name: name=value")
-    return values | {name: str(value) for name, value in answer.values.items()}
-
-
-def _written(wanted: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        words = text.split()
-    names = [one.name for one in wanted]
-    values: dict[str, str] = {}
-    loose: list[str] = []
-    for word in words:
-        name, equals, value = word.partition("=")
-        if equals and name in names:
-            values[name] = value
-        else:
-            loose.append(word)
-    free = [name for name in names if name not in values]
-    if free and len(loose) > len(free):
-        loose = [*loose[: len(free) - 1], " ".join(loose[len(free) - 1 :])]
-    return values | dict(zip(free, loose, strict=False))

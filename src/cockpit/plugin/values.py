@@ -141,7 +141,8 @@ class Invoked:
 class Command:
     """A slash command, or (`hidden`) an action that a screen or a panel's row invokes.
 
-    `hint` shows what it takes: `[provider:model]`. Its arguments never enter the transcript.
+    `hint` shows what it takes: `[provider:model]`. Its arguments never enter the transcript. `complete` is
+    given what stands behind the name up to the cursor; `start` and `end` of its answers count in that.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Command:
     aliases: tuple[str, ...] = ()
     hidden: bool = False
     origin: Origin | None = None
+    complete: Callable[[str, Context], Awaitable[tuple[Completion, ...]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

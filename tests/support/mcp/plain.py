@@ -3,7 +3,8 @@
 The spec says what it offers and how it misbehaves; it is read anew at each `tools/list`. A tool's `does` is
 `echo`, `say:TEXT`, `die`, `hang`, `env`, `big:BYTES`, `progress:STEPS`, `ask`, `open:URL`, `sample`, `roots`,
 `changed`, `flood:LINES`, `write:PATH`, `image`, `structured` or `fail`. `mute` names methods that are never
-answered, `refuses` those it does not know; `later` makes it speak the later protocol, naming no `resultType`.
+answered, `refuses` those it does not know; `later` makes it speak the later protocol, naming no `resultType`;
+`completes` are the values of prompts' arguments.
 """
 
 import json
@@ -133,6 +134,7 @@ def answer(method: str, id: Any, params: dict[str, Any]) -> dict[str, Any] | Non
             if said.get("hangs"):
                 time.sleep(3600)
             can = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "logging": {}}
+            can |= {"completions": {}} if "completes" in said else {}
             about = {"name": said.get("name", "plain"), "version": "1"}
             version = params["protocolVersion"]
             return {
@@ -158,6 +160,10 @@ def answer(method: str, id: Any, params: dict[str, Any]) -> dict[str, Any] | Non
             return {"contents": [{"uri": one["uri"], "text": one["text"]} for one in found]}
         case "prompts/list":
             return {"prompts": said.get("prompts", [])}
+        case "completion/complete" if "completes" in said:
+            argument = params["argument"]
+            rows = [one for one in said["completes"][argument["name"]] if one.startswith(argument["value"])]
+            return {"completion": {"values": rows}}
         case "prompts/get":
             given = json.dumps(params.get("arguments", {}), sort_keys=True)
             content = {"type": "text", "text": f"{params['name']} of {given}"}
