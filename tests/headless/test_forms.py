@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.headless.forms import answer_of, shown
+from cockpit.headless.forms import answer_of, asked, shown
 from cockpit.protocol.asking import FormField
 from cockpit.protocol.events import QuestionAsked
 from cockpit.protocol.forms import Unfit
@@ -49,3 +49,17 @@ def test_a_page_wants_a_yes_once_it_is_open() -> None:
     assert answer_of(PAGE, "yes", "op", "lines").action == "accept"
     with pytest.raises(Unfit, match="yes once the page is open"):
         answer_of(PAGE, "what?", "op", "lines")
+
+
+def test_a_plugins_question_is_answered_by_a_number_or_an_option_and_not_by_a_prompt() -> None:
+    hooks = QuestionAsked("q4", "May 2 hooks run?", ("Run them", "Leave them out"), source="hooks")
+    assert asked(hooks) == ["? May 2 hooks run?", "  1 Run them", "  2 Leave them out"]
+    assert [answer_of(hooks, line, "op", "lines").text for line in ("2", "run them")] == [
+        "Leave them out",
+        "Run them",
+    ]
+    for line in ("explain this project", "3", "", "0"):
+        with pytest.raises(Unfit, match="by its number"):
+            answer_of(hooks, line, "op", "lines")
+    model = QuestionAsked("q5", "Which?", ("a", "b"))
+    assert answer_of(model, "neither", "op", "lines").text == "neither"

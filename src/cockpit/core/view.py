@@ -115,7 +115,9 @@ class View:
         self._agent.host.variables.update(variables)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options)
+        # Beside a call it is not the model that asks.
+        source = "" if self._call else self._plugin
+        approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options, source=source)
         return (await approvals.question(asked, self._agent.path, self._call)).text
 
     async def ask_form(

@@ -18,6 +18,9 @@ def is_form(question: QuestionAsked) -> bool:
 def asked(question: QuestionAsked) -> list[str]:
     """The lines of any question."""
     first = f"? {question.question} {' | '.join(question.options)}"
+    if question.options and not question.takes_words:
+        options = (f"  {number} {option}" for number, option in enumerate(question.options, 1))
+        return [f"? {question.question}", *options]
     return [first, *(shown(question) if is_form(question) else ())]
 
 
@@ -39,16 +42,29 @@ def shown(question: QuestionAsked) -> list[str]:
 
 def answer_of(question: QuestionAsked, line: str, id: str, origin: str) -> Answer:
     """The answer that a line gives. Raises `Unfit` with what to write instead."""
+    if question.takes_words:
+        return Answer(id, origin, question.id, line)
     word = line.strip().lower()
-    if word in ("decline", "no", "n"):
-        return Answer(id, origin, question.id, "", "decline")
     if word == "cancel":
         return Answer(id, origin, question.id, "", "cancel")
+    if not is_form(question):
+        return Answer(id, origin, question.id, _option(question, word))
+    if word in ("decline", "no", "n"):
+        return Answer(id, origin, question.id, "", "decline")
     if question.url:
         if word not in ("yes", "y", "done"):
             raise Unfit("write yes once the page is open, decline, or cancel")
         return Answer(id, origin, question.id, "")
     return Answer(id, origin, question.id, "", values=values_of(question.fields, _texts(question, line)))
+
+
+def _option(question: QuestionAsked, word: str) -> str:
+    for number, option in enumerate(question.options, 1):
+        if word in (str(number), option.lower()):
+            return option
+    raise Unfit(
+        f"first answer this by its number, 1 to {len(question.options)}; then write your prompt again"
+    )
 
 
 def _texts(question: QuestionAsked, line: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import AssistantMessage
-from cockpit.protocol.ops import Answer, Decide, Interrupt, Op, Prompt, SelectMode, Steer, Trust
+from cockpit.protocol.ops import Decide, Interrupt, Op, Prompt, SelectMode, Steer, Trust
 
 ORIGIN = "tui"
 SHOWN = 60
@@ -150,7 +150,7 @@ async def _finish(screen: Screen, channel: Channel) -> None:
             await channel.submit(_decide(screen, "n"))
         elif screen.question is not None:
             nobody = "nobody is there to answer; go on with what is most likely"
-            await channel.submit(_answer(screen, "cancel" if forms.is_form(screen.question) else nobody))
+            await channel.submit(_answer(screen, nobody if screen.question.takes_words else "cancel"))
         else:
             return
 
@@ -185,8 +185,7 @@ def _answer(screen: Screen, line: str) -> Op:
     question, id = screen.question, uuid.uuid4().hex[:12]
     if question is None:
         raise RuntimeError("no question waits")
-    is_form = forms.is_form(question)
-    op = forms.answer_of(question, line, id, ORIGIN) if is_form else Answer(id, ORIGIN, question.id, line)
+    op = forms.answer_of(question, line, id, ORIGIN)
     screen.question = None
     return op
 

@@ -150,7 +150,8 @@ class SessionView(Protocol):
         ...
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        """A person's answer. Raises `NobodyThere` when nobody can be asked."""
+        """A person's answer. Beside a tool's call only one of `options` answers, where there are any: what
+        they type meanwhile is a prompt. Raises `NobodyThere` when nobody can be asked."""
         ...
 
     async def ask_form(

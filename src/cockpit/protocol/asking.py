@@ -68,7 +68,8 @@ class QuestionAsked:
     """The model (or a plugin) wants a word; free text unless `options` is not empty.
 
     With `fields` it is a form and with `url` a page to open: both are answered by an `Answer` with an
-    `action`. `source` says who asks, where it is not the model: `MCP server github`.
+    `action`. `source` says who asks, where it is not the model: `MCP server github`. Asked by another
+    than the model, only an option of `options` is an answer: words are meant for the model.
     """
 
     id: str
@@ -78,6 +79,12 @@ class QuestionAsked:
     fields: tuple[FormField, ...] = ()
     url: str = ""
     source: str = ""
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether free text answers it."""
+        is_form = bool(self.fields or self.url)
+        return not is_form and not (self.source and self.options)
 
 
 @dataclass(frozen=True, slots=True)

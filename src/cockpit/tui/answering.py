@@ -108,7 +108,8 @@ async def option(desk: "Desk", number: int) -> None:
     link = desk.link
     assert link is not None
     question = next(iter(link.state.questions.values()), None)
-    if question is not None and number < len(question.options):
+    if question is not None and number < len(question.options) and not _too_soon(desk, f"option_{number}"):
+        desk.answered_at = time.monotonic()
         write_prompt(desk)
         await link.answer(question.id, question.options[number])
 

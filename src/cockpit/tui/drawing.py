@@ -101,13 +101,11 @@ def _answers(desk: "Desk", state: State) -> None:
         answers["v"] = "view_approval"
         if choosing.can_edit(request):
             answers["e"] = "edit_hunk"
-        if desk.chosen_for != request.id:
-            desk.choice, desk.chosen_for, desk.asked_at = Choice(), request.id, time.time()
-            typing = time.monotonic() - desk.app.typed_at < 1.0
-            quiet = max(_TYPING_GUARD if typing else 0.0, desk.app.options.quiet)
-            desk.quiet_until = time.monotonic() + quiet
+        _beware(desk, request.id)
     elif state.questions:
         question = next(iter(state.questions.values()))
+        if question.options:
+            _beware(desk, question.id)
         answers = {str(n): f"option_{n - 1}" for n in range(1, min(9, len(question.options)) + 1)}
     if editor.purpose == "note":
         answers = {}
@@ -116,16 +114,26 @@ def _answers(desk: "Desk", state: State) -> None:
     _purpose(desk, state)
 
 
+def _beware(desk: "Desk", request: str) -> None:
+    """A question that was not there before is not answered by the key that was on its way."""
+    if desk.chosen_for == request:
+        return
+    desk.choice, desk.chosen_for, desk.asked_at = Choice(), request, time.time()
+    typing = time.monotonic() - desk.app.typed_at < 1.0
+    quiet = max(_TYPING_GUARD if typing else 0.0, desk.app.options.quiet)
+    desk.quiet_until = time.monotonic() + quiet
+
+
 def _purpose(desk: "Desk", state: State) -> None:
     """The Composer answers a question while one is open, and is a Composer again afterwards."""
     editor = desk.app.editor
     if editor.purpose == "note" and desk.noting_for not in state.approvals:
         answering.write_prompt(desk)
     question = next(iter(state.questions.values()), None)
-    is_form = question is not None and bool(question.fields or question.url)
-    if question is not None and not is_form and not state.approvals and editor.purpose == "prompt":
+    takes_words = question is not None and question.takes_words
+    if question is not None and takes_words and not state.approvals and editor.purpose == "prompt":
         answering.write_for(desk, "answer", f"answer: {one_line(question.question, 60)}")
-    elif editor.purpose == "answer" and (question is None or is_form):
+    elif editor.purpose == "answer" and not takes_words:
         answering.write_prompt(desk)
     if editor.purpose == "prompt":
         editor.ask("prompt", _placeholder(state, editor.answers, editor.tries))
@@ -186,7 +194,7 @@ def _bars(desk: "Desk", state: State) -> None:
         desk.keymap,
         busy=state.busy,
         approval=list(app.editor.answers.values()) if state.approvals else (),
-        question=bool(state.questions),
+        question=app.editor.purpose == "answer",
         place=place,
         purpose=app.editor.purpose,
         draft=bool(app.editor.text),

@@ -26,4 +26,6 @@ def question_rows(question: QuestionAsked, width: int) -> list[Row]:
         )
         found += [Row(line, f"option:{number - 1}") for line in lines]
     words = "press its number, or write" if question.options else "write the answer, Enter sends it"
+    if not question.takes_words:
+        words = "press its number; words make a prompt"
     return [*found, blank(), Row(row((f" {words}", "muted")))]
