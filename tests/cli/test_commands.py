@@ -15,7 +15,7 @@ from cockpit.core import store
 from cockpit.protocol import wire
 from cockpit.protocol.events import Envelope, TurnFinished
 
-PLUGIN_KEYS = {"name", "distribution", "version", "registers", "state", "reason", "milliseconds"}
+PLUGIN_KEYS = {"name", "distribution", "version", "registers", "state", "reason", "milliseconds", "hooks"}
 
 
 @pytest.fixture

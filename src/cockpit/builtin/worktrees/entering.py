@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cockpit.builtin.worktrees.words import WORDS, titled
-from cockpit.plugin.arguments import schema, typed
+from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Done, Part, Preview, Tool, ToolFailed
 from cockpit.plugin.worktrees import Stand
 from cockpit.protocol.messages import Json
 from cockpit.workspace.worktrees.ending import commit, discard
@@ -127,6 +127,16 @@ def theirs_leaving(arguments: Arguments) -> Arguments:
     return given
 
 
+async def entering(arguments: Arguments, context: Context) -> Preview:
+    """Where the session would work, and with what."""
+    wanted = parse(Enter, arguments)
+    begins = wanted.ref or ("HEAD, with what is not committed yet" if wanted.carry else "HEAD")
+    detail = (
+        f"a folder and a branch of its own under .cockpit/worktrees, from {begins}; your tree stays as it is"
+    )
+    return Preview(f"work in the worktree {wanted.name}", (Part("enter", wanted.name, detail),))
+
+
 def enter_tool() -> Tool:
     return Tool(
         name="enter_worktree",
@@ -136,6 +146,7 @@ def enter_tool() -> Tool:
         parameters=schema(Enter),
         capabilities=frozenset({"vcs.local", "fs.write"}),
         run=typed(Enter, enter),
+        preview=entering,
         title=titled("enter worktree", "name"),
         deferred=True,
         aliases=(

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     given = list(argv)
     if given[:1] in (["--help"], ["-h"], ["help"]):
         print(USAGE)
-        return 0
+        raise SystemExit(0)
     name = given.pop(0) if given and not given[0].startswith("-") else "list"
     if name not in COMMANDS:
         from cockpit.cli.plugins.naming import unknown
