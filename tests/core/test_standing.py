@@ -225,8 +225,10 @@ async def test_a_merge_into_a_tree_with_changes_is_refused(repo: Repo) -> None:
         await result_of(driver, "leave_worktree", keep=True)
         repo.write("app.py", "mine\n")
         before = repo.state()
-        _, refused = await answered(driver, "yes", "merge_worktree", branch="fix")
+        refused = await result_of(driver, "merge_worktree", branch="fix")
         assert (refused.outcome, "not committed (app.py)" in refused.text) == ("error", True)
+        # Nobody was asked for a yes that would come to nothing.
+        assert not [one for one in driver.all(ApprovalRequested) if one.tool == "merge_worktree"]
     assert repo.state() == before
 
 

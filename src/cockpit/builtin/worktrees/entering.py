@@ -50,7 +50,7 @@ def entered(stand: Stand) -> str:
         f"You work in the worktree {stand.name} now: {stand.root}, on the branch {stand.branch}.",
         f"Name files relative to it. {stand.origin} itself is not changed from here.",
         *stand.notes,
-        "leave_worktree brings you back (keep, merge or remove).",
+        "leave_worktree (a person: /worktree leave) brings you back: keep, merge or remove.",
     ]
     return "\n".join(lines)
 

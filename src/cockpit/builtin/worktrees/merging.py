@@ -46,6 +46,9 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     async with merging.tried(git, seen, wanted.branch, wanted.target) as (merge, scratch):
         merging.refuse(merge)
         _may_change(merge, seen)
+        if merge.tree:
+            # Before anybody is asked: a yes would come to nothing.
+            await merging.must_be_clean(git.at(merge.tree), merge)
         changes = await _changes(merge, scratch, context)
     title = (
         f"merge {merge.branch} into {merge.target}: {len(merge.files)} files +{merge.added} -{merge.removed}"

@@ -63,7 +63,7 @@ async def apply(git: Git, seen: Repository, merge: Merge, protected: bool = Fals
     if await git.commit_of(f"refs/heads/{merge.target}") != merge.old:
         raise CockpitError(f"{merge.target} has moved on meanwhile", "try again")
     if merge.tree:
-        await _clean(git.at(merge.tree), merge)
+        await must_be_clean(git.at(merge.tree), merge)
         flags = ("--ff-only", "--no-verify", "--no-verify-signatures", "--no-autostash", "--quiet")
         await git.at(merge.tree).say("merge", *flags, merge.new)
     else:
@@ -89,6 +89,18 @@ def refuse(merge: Merge, protected: bool = False) -> None:
         )
     if not merge.new:
         raise CockpitError(f"{merge.branch} holds nothing that {merge.target} does not", "")
+
+
+async def must_be_clean(git: Git, merge: Merge) -> None:
+    """Only a clean tree is changed: what lies uncommitted in it is the person's. Raises `CockpitError`."""
+    said = await git.say("status", "--porcelain", "-z", "--untracked-files=no")
+    paths = tuple(field[3:] for field in said.split("\0") if len(field) > 3)
+    if paths:
+        raise CockpitError(
+            f"{git.top}, where {merge.target} is checked out, holds changes that are not committed "
+            f"({listed(paths)}); nothing was changed",
+            "commit or stash them, then merge again",
+        )
 
 
 async def committed(git: Git, seen: Repository, branch: str) -> None:
@@ -203,15 +215,3 @@ def _refused(tree: str, scratch: str, files: tuple[FileRow, ...]) -> tuple[tuple
                 if os.path.isabs(where) or not Resolver(os.path.realpath(scratch)).is_inside(real):
                     found.append((file.path, f"it is a link to {where}, out of the tree"))
     return tuple(found)
-
-
-async def _clean(git: Git, merge: Merge) -> None:
-    """Only a clean tree is changed: what lies uncommitted in it is the person's."""
-    said = await git.say("status", "--porcelain", "-z", "--untracked-files=no")
-    paths = tuple(field[3:] for field in said.split("\0") if len(field) > 3)
-    if paths:
-        raise CockpitError(
-            f"{git.top}, where {merge.target} is checked out, holds changes that are not committed "
-            f"({listed(paths)}); nothing was changed",
-            "commit or stash them, then merge again",
-        )
