@@ -240,6 +240,17 @@ async def test_enter_on_a_whole_command_runs_it_and_one_with_words_waits_for_the
         assert s.app.editor.text == "/compact " and len(sent(s, ops.Invoke)) == 1
 
 
+async def test_what_a_command_takes_stands_beside_the_keys_while_its_words_are_typed() -> None:
+    async with seat(idle()) as s:
+        await s.type("/compact")
+        assert "[what to keep]" not in s.screen
+        await s.type(" the")
+        assert "/compact [what to keep]" in s.screen
+        await s.press("ctrl+u")
+        await s.type("compact [")
+        assert "/compact [what to keep]" not in s.screen
+
+
 async def test_enter_takes_the_chosen_completion_and_escape_shuts_the_list() -> None:
     async with seat(idle()) as s:
         await s.type("see @")

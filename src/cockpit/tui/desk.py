@@ -14,6 +14,7 @@ from cockpit.errors import CockpitError
 from cockpit.tui import doing, drawing, keymap, memory, opening, showing, themes
 from cockpit.tui.actions import ACTIONS, Action, keys_of
 from cockpit.tui.asking import Asking
+from cockpit.tui.clean import one_line
 from cockpit.tui.composer.completing import Completing
 from cockpit.tui.composer.editor import Editor
 from cockpit.tui.composer.history import History
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 FRAME = 1 / 30
 TICK = 0.12
+WIDEST_HINT = 60
 WARM_AFTER = 1.0
 """Seconds until what the first code block needs is imported: the first keys go before it."""
 
@@ -70,6 +72,7 @@ class Desk:
         self.answered_at = 0.0  # when a person last answered an approval
         self.pressed_at: dict[str, float] = {}
         self.hint = ""
+        self._told = ""  # what of it is a command's own hint
         self._problems = problems
         self.theme_due = ""  # the theme that was asked for and is not there yet
         self._step = 2
@@ -214,6 +217,9 @@ class Desk:
             self.link.state.aspects.add("bar")
             if self.completing is not None:
                 self.completing.drafted(self.link if self.ready else None)
+        takes = _takes(self.link, editor.text) if editor.purpose == "prompt" else ""
+        if self.hint in ("", self._told):
+            self.hint = self._told = takes
         self.changed()
 
     def recall(self, step: int) -> None:
@@ -246,3 +252,11 @@ class Desk:
 
     def open_row(self, y: int) -> None:
         showing.toggle_at(self, y)
+
+
+def _takes(link: Link | None, text: str) -> str:
+    """What the command in `text` takes, as its file says, once words for it are being typed."""
+    name, blank, _ = text.partition(" ")
+    known = link.commands if link is not None and blank and text.startswith("/") else {}
+    row = known.get(name[1:])
+    return f"{name} {one_line(row.hint, WIDEST_HINT)} " if row is not None and row.hint else ""
