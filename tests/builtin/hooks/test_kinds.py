@@ -99,8 +99,9 @@ async def test_an_address_without_a_server_is_said(house: House) -> None:
     assert result.outcome == "ok" and any("cannot be reached" in text for text in warned)
 
 
-async def test_the_keys_of_a_cloud_are_never_asked_for(house: House) -> None:
-    house.own(PreToolUse=("Read", {"type": "http", "url": "http://169.254.169.254/latest"}))
+@pytest.mark.parametrize("host", ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[fe80::1]"])
+async def test_the_keys_of_a_cloud_are_never_asked_for(house: House, host: str) -> None:
+    house.own(PreToolUse=("Read", {"type": "http", "url": f"http://{host}/latest"}))
     house.play({"calls": [READ]}, {"text": "Done."})
     result, warned = await play(house)
     assert result.outcome == "ok" and any("no hook may ask" in text for text in warned)

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import json
 import re
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -23,13 +24,13 @@ VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 async def post(hook: Hook, told: Mapping[str, Json], environment: Mapping[str, str]) -> Answer:
     """The answer to a POST. Redirects are not followed; a status above 299 is a failure and no answer."""
     url = hook.action_text("url")
-    if said := refused(url):
-        return failed(said)
     httpx2 = await asyncio.to_thread(_client)
     headers = headers_of(hook, environment)
     body = json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
     try:
         async with asyncio.timeout(hook.seconds):
+            if said := await refused(url):
+                return failed(said)
             return await _posted(httpx2, hook.event, url, headers, body)
     except TimeoutError:
         return late(f"{url} did not answer within {hook.seconds:g} s")
@@ -71,14 +72,28 @@ def headers_of(hook: Hook, environment: Mapping[str, str]) -> dict[str, str]:
     return {"Content-Type": "application/json", **{name: one.strip() for name, one in headers.items()}}
 
 
-def refused(url: str) -> str:
-    """Why an address is never asked: it is where machines in a cloud are given their keys."""
+async def refused(url: str) -> str:
+    """Why an address is never asked, empty for others: it is where machines in a cloud are given their keys.
+    A name, or a number that means one, counts as what it stands for."""
     try:
-        host = urlsplit(url).hostname or ""
-        link_local = ipaddress.ip_address(host).is_link_local
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    return f"{host} is an address of the machine's surroundings, which no hook may ask" if link_local else ""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        # Whoever asks will say that there is no such host.
+        return ""
+    if any(_is_link_local(str(one[4][0])) for one in found):
+        return f"{host} is an address of the machine's surroundings, which no hook may ask"
+    return ""
+
+
+def _is_link_local(text: str) -> bool:
+    address = ipaddress.ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_link_local
 
 
 def _is_here(host: str) -> bool:
