@@ -63,7 +63,8 @@ def answer(scene: str, body: bytes, number: int) -> bytes:
             call(number, "read", path="app.py", start=1, lines=100 + done) if done < STEPS else text("done")
         )
     if scene in ("turns", "prefix"):
-        is_result = body.rfind(b'"role":"tool"') > body.rfind(b'"role":"user"')
+        # A reminder after the result is a person's message too: only the prompt itself begins a turn.
+        is_result = body.rfind(b'"role":"tool"') > body.rfind(b": read the file")
         return text("done") if is_result else call(number, "read", path="app.py", start=1, lines=100 + number)
     if scene == "sleep":
         return call(number, "shell", command="sleep 30") if b'"tool_call_id"' not in body else text("done")

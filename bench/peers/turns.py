@@ -16,7 +16,9 @@ from cockpit.protocol.ops import Prompt
 
 
 async def main(root: str, count: int, trust: bool) -> list[float]:
-    deck = LocalDeck(Options(model="openai:m", mode="full", origin="headless", trust=trust or None))
+    deck = LocalDeck(
+        Options(model="openai:m", mode="full", origin="headless", someone=False, trust=trust or None)
+    )
     channel = await deck.open(root)
     taken: list[float] = []
     ended = asyncio.Event()
