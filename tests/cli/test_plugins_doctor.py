@@ -34,6 +34,14 @@ FAULTY = {
         "write `def`",
         "",
     ),
+    "unclosed": (HEAD + "def x(\n", "was never closed", "cockpit plugins disable unclosed", ".py:3"),
+    # What it prints is no part of the JSON.
+    "exits": (
+        HEAD + "print('hello')\n@hookimpl\ndef register_panels(register):\n    print('x')\n    exit(3)\n",
+        "SystemExit: 3",
+        "cockpit plugins disable exits",
+        "",
+    ),
     "raises": (
         HEAD + "def deep():\n    return 1 / 0\n@hookimpl\ndef register_panels(register):\n    deep()\n",
         "ZeroDivisionError",

@@ -15,6 +15,7 @@ from cockpit.protocol.events import (
     ContextCompacted,
     MessageFinished,
     ToolCallFinished,
+    Warned,
 )
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Compact
@@ -162,6 +163,47 @@ def register_guards(register, scope):
     said = [one.message for one in driver.all(MessageFinished)]
     assert any(not isinstance(one, AssistantMessage) and "Monday" in plain(one.content) for one in said)
     assert [one.text for one in said if isinstance(one, AssistantMessage)] == ["", "short", "a long answer"]
+
+
+async def test_a_plugin_that_exits_is_named_and_nothing_ends(scripted: Path, plugins: Path) -> None:
+    """`sys.exit` out of a task would end the whole program."""
+    distribution(
+        plugins,
+        "leaver",
+        GUARD
+        + """
+import sys
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import ContextSource
+@hookimpl
+def register_themes(register, scope):
+    sys.exit("from a hook")
+@hookimpl
+def register_context(register, scope):
+    async def collect(context):
+        sys.exit("from a source")
+    register(ContextSource("leaving", "reminder", "turn", collect))
+@hookimpl
+def register_tools(register, scope):
+    async def run(arguments, context):
+        sys.exit("from a tool")
+    none = {"type": "object", "properties": {}}
+    caps = frozenset({"none"})
+    register(Tool("leave", "read", "Leaves.", none, caps, run, lambda arguments: sys.exit("title")))
+@hookimpl
+def register_guards(register, scope):
+    async def prompt(guarded, context):
+        sys.exit("from a guard")
+    register(Guard("leaving", "prompt", prompt))
+""",
+    )
+    script(scripted.parent, {"calls": [call("leave")]}, {"text": "still here"})
+    async with driving(scripted, options=full()) as driver:
+        assert (await driver.prompt("go")).stop_reason == "end_turn"
+    [result] = [one.result for one in driver.all(ToolCallFinished)]
+    assert "SystemExit: from a tool" in result.text
+    warned = "\n".join(one.text for one in driver.all(Warned))
+    assert all(f"from a {one}" in warned for one in ("hook", "source", "guard"))
 
 
 async def test_compaction_keeps_the_tail_and_the_pairs_and_asks_a_model_once(scripted: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import Ended, cockpit, command, hears_every_signal
-from tests.support.decks import call, script
+from tests.support.decks import call, distribution, script
 
 from cockpit.core import store
 from cockpit.protocol import wire
@@ -48,6 +48,28 @@ def test_stdout_is_the_answer_and_nothing_else(project: Path) -> None:
     )
     assert (ended.code, ended.out) == (0, "It says one.\n")
     assert ended.err.startswith(UNTRUSTED) and ended.err.count("\n") == 1
+
+
+def test_what_a_plugin_prints_is_no_part_of_the_answer(
+    project: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+print("imported")
+from cockpit.plugin import hookimpl
+from cockpit.plugin.safety import Guard, Pass
+@hookimpl
+def register_guards(register, scope):
+    print("registered")
+    async def check(guarded, context):
+        print("asked")
+        return Pass()
+    register(Guard("talkative", "prompt", check))
+"""
+    distribution(plugins, "talkative", source)
+    monkeypatch.setenv("PYTHONPATH", str(plugins))
+    ended = play(project, {"text": "Hi."}, arguments=("--output-format", "json"))
+    assert json.loads(ended.out)["result"] == "Hi."
+    assert all(word in ended.err for word in ("imported", "registered", "asked"))
 
 
 def test_an_answer_in_several_replies_is_printed_whole(project: Path) -> None:

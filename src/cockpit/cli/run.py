@@ -1,6 +1,7 @@
 """`cockpit` itself: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -212,8 +213,11 @@ def _headless(given: argparse.Namespace, root: str, prompt: str) -> int:
     from cockpit.core.deck import LocalDeck
     from cockpit.headless.one import run_prompt
 
-    deck = LocalDeck(options_of(given, someone=False, origin="headless"))
-    return asyncio.run(run_prompt(deck, root, _resumed(given, root), prompt, given.output_format))
+    out = sys.stdout
+    # What a plugin prints is no part of the answer.
+    with contextlib.redirect_stdout(sys.stderr):
+        deck = LocalDeck(options_of(given, someone=False, origin="headless"))
+        return asyncio.run(run_prompt(deck, root, _resumed(given, root), prompt, given.output_format, out))
 
 
 def _lines(given: argparse.Namespace, root: str) -> int:

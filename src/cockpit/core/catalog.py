@@ -4,7 +4,9 @@ Within one layer the same name twice is an error that names both plugins; a high
 plugin < user < project) hides a lower one. Plugins' code runs here in a worker thread.
 """
 
+import contextlib
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -212,9 +214,11 @@ def _asked(
             given = {"register": register, "scope": scope}
             started = time.perf_counter()
             try:
-                _refuse_a_coroutine(one.function(*(given[name] for name in one.argnames)))
-            # Foreign code: one hook that raises leaves the plugin's others and everybody else's.
-            except Exception as error:
+                # What it prints is no part of an answer that somebody reads from stdout.
+                with contextlib.redirect_stdout(sys.stderr):
+                    _refuse_a_coroutine(one.function(*(given[name] for name in one.argnames)))
+            # Foreign code: one hook that raises (also `sys.exit`) leaves the plugin's others and everybody's.
+            except (Exception, SystemExit) as error:
                 failures.append(f"{hook}: {type(error).__name__}: {error}")
                 trace = trace or place_of(error.__traceback__)
             took[hook] = time.perf_counter() - started

@@ -12,6 +12,7 @@ from cockpit.core.agent import Agent
 from cockpit.core.router import Choice
 from cockpit.core.sent import text_of, tokens_of
 from cockpit.core.view import context_of
+from cockpit.plugin.context import Context
 from cockpit.plugin.models import ModelRequest
 from cockpit.plugin.values import ContextSource
 from cockpit.protocol.events import Warned
@@ -100,13 +101,21 @@ async def _ask(agent: Agent, source: ContextSource) -> None:
         agent.fixed_context[source.name] = late
         return
     plugin = agent.host.catalog.owner(ContextSource, source.name)
-    task = asyncio.ensure_future(source.collect(context_of(agent, plugin)))
+    task = asyncio.ensure_future(_collected(source, context_of(agent, plugin)))
     done, _ = await asyncio.wait((task,), timeout=source.deadline_ms / 1000)
     if not done:
         agent.fixed_context.pop(source.name, None)
         task.add_done_callback(lambda ended: _arrived_late(agent, source, ended))
         return
     _take(agent, source, task)
+
+
+async def _collected(source: ContextSource, context: Context) -> str:
+    try:
+        return await source.collect(context)
+    # Out of a task it would end the whole program.
+    except SystemExit as error:
+        raise RuntimeError(f"it called sys.exit({error})") from error
 
 
 def _arrived_late(agent: Agent, source: ContextSource, task: "asyncio.Future[str]") -> None:

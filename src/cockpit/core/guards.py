@@ -125,8 +125,8 @@ async def _check(guard: Guard, guarded: Guarded, context: Context, warn: Warn) -
         return ruled if isinstance(ruled, tuple) else (ruled,)
     except TimeoutError:
         fault = f"the guard {guard.name} did not answer within {guard.timeout_s:g} s"
-    # Foreign code: a guard that raises must not end the turn.
-    except Exception as error:
+    # Foreign code: a guard that raises (also `sys.exit`) must not end the turn.
+    except (Exception, SystemExit) as error:
         fault = f"the guard {guard.name} failed: {type(error).__name__}: {error}"
     warn(fault)
     return (_failed(guarded.point, fault),)

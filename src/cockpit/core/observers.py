@@ -73,10 +73,10 @@ class _Watcher:
             try:
                 await self.observer.see(envelope)
             # Foreign code: an observer that raises goes on with the next event.
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._complain(error)
 
-    def _complain(self, error: Exception) -> None:
+    def _complain(self, error: Exception | SystemExit) -> None:
         if not self._said:
             self._said = True
             self._warn(f"the observer {self.observer.name} failed: {type(error).__name__}: {error}")

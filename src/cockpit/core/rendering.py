@@ -16,6 +16,6 @@ def rendered(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tu
     try:
         return renderer.render(call, result)
     # Foreign code: a renderer that raises leaves the tool's own blocks.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         agent.host.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
         return result.blocks

@@ -63,7 +63,7 @@ class Residents:
                         self._say(resident.name, "running")
                     await stop.wait()
             # Foreign code: a resident that fails is started again, with backoff.
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._say(resident.name, f"failed: {type(error).__name__}: {error}")
             if asyncio.get_running_loop().time() - started > LONGEST_WAIT:
                 wait = FIRST_WAIT

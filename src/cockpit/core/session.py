@@ -246,7 +246,7 @@ class Session:
         except CockpitError as error:
             self.warn(error.message, error.hint)
         # A command is foreign code: what it raises must not end the session.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.warn(f"{type(error).__name__}: {error}")
 
     async def _cancel_beside(self, name: str = "") -> None:

@@ -109,7 +109,7 @@ def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
     try:
         return tool.is_concurrent(arguments)
     # Foreign code, asked before the arguments were checked.
-    except Exception:
+    except (Exception, SystemExit):
         return False
 
 
@@ -142,8 +142,8 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
         result = _result(call, "error", str(error))
     except TimeoutError:
         result = _result(call, "error", f"stopped after {tool.seconds:g} s, its time limit")
-    # Foreign code: a tool that raises anything becomes a result; the traceback goes to the log.
-    except Exception as error:
+    # Foreign code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
+    except (Exception, SystemExit) as error:
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
         agent.host.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
         result = _result(call, "error", text)
@@ -271,7 +271,7 @@ def _title(tool: Tool, call: ToolCall) -> str:
     try:
         return tool.title(call.arguments)
     # Foreign code, given arguments that are not checked yet.
-    except Exception:
+    except (Exception, SystemExit):
         return tool.name
 
 

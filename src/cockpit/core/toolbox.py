@@ -152,7 +152,7 @@ def _reshaped(arguments: Arguments, alias: Alias) -> Arguments:
     try:
         return alias.reshape(arguments)
     # A plugin's function on whatever a model wrote: what it cannot read is named when it is checked.
-    except Exception:
+    except (Exception, SystemExit):
         return arguments
 
 

@@ -169,7 +169,7 @@ class Turns:
         except OSError as error:
             self._unwritten(error)
         # The one place around the session's task: a defect of ours must not end the session.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._warn(
                 f"the turn failed inside cockpit: {type(error).__name__}: {error}", "please report this"
             )

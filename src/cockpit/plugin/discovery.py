@@ -3,7 +3,9 @@ beside it (plugin/installed.py). Loads them one by one, so that one bad plugin i
 Refuses to register anything: that is the catalog's part, per root (core/catalog.py).
 """
 
+import contextlib
 import os
+import sys
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -113,7 +115,9 @@ def _out_of_date(record: Record, disabled: Collection[str]) -> list[Found]:
 def _load(manager: pluggy.PluginManager, point: metadata.EntryPoint, plugin: Found) -> Found:
     started = time.perf_counter()
     try:
-        manager.register(point.load(), name=point.name)
+        # What it prints is no part of an answer that somebody reads from stdout.
+        with contextlib.redirect_stdout(sys.stderr):
+            manager.register(point.load(), name=point.name)
         _refuse_unknown_hooks(manager, point.name)
     # Foreign code: whatever it raises at import (also `sys.exit`) must not take the others with it.
     except (Exception, SystemExit) as error:
@@ -121,10 +125,14 @@ def _load(manager: pluggy.PluginManager, point: metadata.EntryPoint, plugin: Fou
             manager.unregister(name=point.name)
         reason = f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - started
-        return replace(
-            plugin, state="failed", reason=reason, seconds=seconds, trace=place_of(error.__traceback__)
-        )
+        return replace(plugin, state="failed", reason=reason, seconds=seconds, trace=_place_of_failure(error))
     return replace(plugin, state="loaded", seconds=time.perf_counter() - started)
+
+
+def _place_of_failure(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    return place_of(error.__traceback__)
 
 
 def place_of(traceback: TracebackType | None) -> str:

@@ -186,7 +186,7 @@ class Member:
         except asyncio.CancelledError:
             report = self._broken("cancelled", "")
         # A failed child is a report: nothing of it is raised into its parent's turn.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = str(error) if isinstance(error, CockpitError) else f"{type(error).__name__}: {error}"
             report = self._broken("error", text)
         branch = ""
