@@ -121,6 +121,19 @@ def test_a_large_script_is_pinned_by_its_content(house: House) -> None:
     assert pin(hook, str(house.root)) != before
 
 
+def test_in_a_worktree_another_script_of_the_name_is_another_hook(house: House) -> None:
+    here = house.root / ".cockpit" / "worktrees" / "x"
+    for folder in (house.root, here):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "check.sh").write_text("exit 0\n", encoding="utf-8")
+    house.project(PreToolUse=("Read", command('sh "$CLAUDE_PROJECT_DIR"/check.sh')))
+    [hook] = hooks_of_project(house)
+    agreed = pin(hook, str(house.root))
+    assert pin(hook, str(house.root), str(here)) == agreed
+    (here / "check.sh").write_text("exit 2\n", encoding="utf-8")
+    assert pin(hook, str(house.root), str(here)) != agreed
+
+
 async def test_a_yes_is_for_what_was_shown(house: House) -> None:
     many = [command(f"test {number}") for number in range(24)]
     house.project(PreToolUse=("Read", *many, command(house.python("note('last')"))))

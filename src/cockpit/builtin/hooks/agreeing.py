@@ -35,16 +35,19 @@ LARGEST = 256_000_000
 REMEDY = "`cockpit hooks approve` shows them and takes your yes"
 
 
-def pin(hook: Hook, root: str) -> str:
-    """The sha256 (hex) of a hook with the scripts of the project that its command names: reads them."""
-    digest = hashlib.sha256(hook.digest().encode())
-    for script in scripts(hook, Path(root)):
-        digest.update(str(script).encode("utf-8", "surrogateescape"))
-        try:
-            digest.update(plain.read_bytes(script, LARGEST))
-        except OSError as error:
-            digest.update(f"{error.errno}".encode())
-    return digest.hexdigest()
+def pin(hook: Hook, root: str, here: str = "") -> str:
+    """The sha256 (hex) of a hook with the scripts of the project that its command names: reads them. `here`
+    is the worktree it would run in, where the same name may be another script."""
+    found: dict[bytes, None] = {}
+    for folder in dict.fromkeys((root, here or root)):
+        for script in scripts(hook, Path(folder)):
+            name = str(script.relative_to(folder)).encode("utf-8", "surrogateescape")
+            try:
+                content = plain.read_bytes(script, LARGEST)
+            except OSError as error:
+                content = f"{error.errno}".encode()
+            found[hashlib.sha256(name).digest() + hashlib.sha256(content).digest()] = None
+    return hashlib.sha256(b"".join((hook.digest().encode(), *found))).hexdigest()
 
 
 def scripts(hook: Hook, root: Path) -> tuple[Path, ...]:
@@ -132,7 +135,7 @@ class Agreement:
             return "commands of hooks do not run in a folder that is not trusted"
         if hook.file.layer != "project":
             return ""
-        wanted = await asyncio.to_thread(pin, hook, self.root)
+        wanted = await asyncio.to_thread(pin, hook, self.root, context.session.root)
         if wanted in await asyncio.to_thread(agreed, self.root):
             return ""
         async with self._asking:
