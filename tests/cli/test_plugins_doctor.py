@@ -108,6 +108,14 @@ def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Pa
     assert any("another name in [project.entry-points.cockpit]" in row["mend"] for row in rows)
 
 
+def test_a_plugin_that_registers_a_name_twice_is_told_so(root: Path, site: Path) -> None:
+    twice = "    register(Panel('same', 'S'))\n" * 2
+    distribution(site, "doubled", HEAD + "@hookimpl\ndef register_panels(register):\n" + twice)
+    (row,) = [row for row in diagnosed(root, "doubled") if row["level"] == "fault"]
+    assert row["what"] == "panels: same is registered twice by doubled"
+    assert row["mend"] == "give one of the two another name"
+
+
 def test_what_it_needs_and_is_not_there(root: Path, site: Path) -> None:
     distribution(site, "needy", HEAD)
     facts = site / "needy-1.0.dist-info" / "METADATA"

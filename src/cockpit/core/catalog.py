@@ -245,10 +245,11 @@ def _layered(entries: list[Entry], warnings: list[str]) -> list[Entry]:
         below = kept.get(key)
         if below is not None and below.layer == entry.layer:
             kind = entry.hook.removeprefix("register_")
-            warnings.append(
-                f"{kind}: {entry.name} is registered by both {below.plugin} and {entry.plugin}; "
-                f"the one of {below.plugin} is used; switch one of them off in settings"
-            )
+            both = f"registered by both {below.plugin} and {entry.plugin}; the one of {below.plugin} is used"
+            said = f"{both}; switch one of them off in settings"
+            if below.plugin == entry.plugin:
+                said = f"registered twice by {entry.plugin}; the first is used; rename the other one"
+            warnings.append(f"{kind}: {entry.name} is {said}")
             continue
         shadows = f"{below.layer} ({below.plugin})" if below else ""
         hides = entry.origin.shadows if entry.origin else ()

@@ -13,7 +13,7 @@ from cockpit.protocol.events import Warned
 from cockpit.settings.atomic import write_atomically
 
 SHOWN = 6
-HINT = "`cockpit skills list`, and roles, commands, hooks and mcp likewise, say all of it"
+HINT = "`cockpit skills|roles|commands|hooks|mcp list` say all of it"
 
 
 def tell(host: Host, before: Collection[Fault] = ()) -> None:

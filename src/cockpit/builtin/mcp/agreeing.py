@@ -82,5 +82,5 @@ def _fields(rows: tuple[ConnectionRow, ...]) -> tuple[FormField, ...]:
     rest = "a no is kept; /mcp approve NAME takes it back"
     return (
         FormField(START, "Start which?", "choices", False, names, labels),
-        FormField(REST, "The others?", "choice", True, (LATER, NEVER), default=LATER, note=rest),
+        FormField(REST, "The others?", "choice", False, (LATER, NEVER), default=LATER, note=rest),
     )

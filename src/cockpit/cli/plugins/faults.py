@@ -127,6 +127,9 @@ def _of_values(one: PluginState, catalog: Catalog) -> Iterator[Finding]:
         if twice and one.found.name in (twice[2], twice[3]):
             what = f"{twice[1]} is registered by {twice[2]} and by {twice[3]}; the one of {twice[2]} is used"
             yield Finding(one.found.name, "fault", what, f"cockpit plugins disable {twice[2]}")
+        own = re.fullmatch(rf"(\w+: .+ is registered twice by {re.escape(one.found.name)}); .*", warning)
+        if own:
+            yield Finding(one.found.name, "fault", own[1], "give one of the two another name")
 
 
 def _of_names(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
