@@ -1,11 +1,13 @@
 """A project's hooks run after a person's yes for exactly what they are, and nothing runs before trust."""
 
+import subprocess
+
 import pytest
 from tests.support.decks import Driver, call, driving
 from tests.support.hooks import House, command, options, write
 
 from cockpit import paths
-from cockpit.builtin.hooks.agreeing import line_of, pin
+from cockpit.builtin.hooks.agreeing import agree, line_of, pin
 from cockpit.builtin.hooks.guarding import life_of
 from cockpit.formats.hook_files import read_files
 from cockpit.formats.hooks import Hook, HookFile
@@ -132,6 +134,30 @@ def test_in_a_worktree_another_script_of_the_name_is_another_hook(house: House) 
     assert pin(hook, str(house.root), str(here)) == agreed
     (here / "check.sh").write_text("exit 2\n", encoding="utf-8")
     assert pin(hook, str(house.root), str(here)) != agreed
+
+
+async def test_a_branch_that_is_entered_brings_no_script_that_nobody_agreed_to(house: House) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(("git", *who, *words), cwd=house.root, check=True, capture_output=True)
+
+    house.project(PreToolUse=("Read", command('sh "$CLAUDE_PROJECT_DIR"/check.sh')))
+    script = house.root / "check.sh"
+    git("init", "-q", "-b", "main")
+    for name, note in (("main", "good"), ("theirs", "EVIL")):
+        script.write_text(house.python(f"note('{note}')"), encoding="utf-8")
+        git("checkout", "-q", *(("-b", name) if name != "main" else ("--orphan", "first")))
+        git("add", "-A")
+        git("commit", "-q", "-m", name)
+    git("checkout", "-q", "first")
+    [hook] = hooks_of_project(house)
+    agree(str(house.root), [pin(hook, str(house.root))])
+    entering = call("enter_worktree", name="x", ref="theirs")
+    house.play({"calls": [READ]}, {"calls": [entering]}, {"calls": [READ]}, {"text": "Done."})
+    async with driving(house.root, options=options("full", someone=False)) as driver:
+        await driver.prompt("go")
+        assert [one.result.outcome for one in driver.all(ToolCallFinished)] == ["ok", "ok", "ok"]
+    assert house.noted() == ["good"]
 
 
 async def test_a_yes_is_for_what_was_shown(house: House) -> None:
