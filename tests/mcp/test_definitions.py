@@ -124,3 +124,11 @@ def test_hints_make_a_tool_more_careful_and_never_less() -> None:
         local, tool(is_open=True)
     )
     assert all("code.exec" in capabilities_of(one, tool(reads_only=True)) for one in (local, remote))
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/x.json", "file:///etc/hosts", "other.json"])
+def test_a_schema_that_points_elsewhere_is_refused(address: str) -> None:
+    with pytest.raises(Unsafe, match="points to another place"):
+        schema({"type": "object", "properties": {"a": {"$ref": address}}})
+    named = {"type": "object", "properties": {"$ref": {"type": "string"}, "a": {"$ref": "#/properties/$ref"}}}
+    assert schema(named) == named

@@ -1,12 +1,19 @@
 """Whether arguments fit a tool's JSON Schema, with every fault named. Runs nothing."""
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Tool
 from cockpit.protocol.messages import Json
 
 PLAIN = {"string": str, "boolean": bool, "object": Mapping, "array": list}
+# Whose schemas are strangers' words, and what such a schema could stop everything with: a pattern may take
+# for ever to match, and references to references double with each step.
+FOREIGN = "mcp__"
+PATTERNS = ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties")
+MOST_REFERENCES = 1_000
+MOST = 20
+LONGEST = 500
 
 
 def check(tool: Tool, arguments: Arguments) -> None:
@@ -15,9 +22,10 @@ def check(tool: Tool, arguments: Arguments) -> None:
     What a schema says beyond names and plain types is left to `jsonschema`. A scalar that came as a
     string is let through to the tool's own parser, because small models write so.
     """
-    properties = cast("Mapping[str, Mapping[str, Json]]", tool.parameters.get("properties") or {})
-    required = cast("list[str]", tool.parameters.get("required") or [])
-    faults = [f"`{name}` is missing" for name in required if arguments.get(name) is None]
+    properties = _properties(tool)
+    required = tool.parameters.get("required")
+    needed = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
+    faults = [f"`{name}` is missing" for name in needed if arguments.get(name) is None]
     if tool.parameters.get("additionalProperties") is False:
         known = ", ".join(properties) or "none"
         faults += [f"unknown argument `{one}`; known: {known}" for one in arguments if one not in properties]
@@ -29,9 +37,14 @@ def check(tool: Tool, arguments: Arguments) -> None:
         raise ArgumentsInvalid("; ".join(faults))
 
 
-def _is_plain(schema: Mapping[str, Json], value: Json) -> bool:
+def _properties(tool: Tool) -> Mapping[str, Json]:
+    found = tool.parameters.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_plain(schema: Json, value: Json) -> bool:
     """Whether a value fits a schema that says no more than a plain type."""
-    if not schema.keys() <= {"type", "description", "default", "title"}:
+    if not isinstance(schema, Mapping) or not schema.keys() <= {"type", "description", "default", "title"}:
         return False
     kind = schema.get("type")
     if kind in ("integer", "number"):
@@ -40,22 +53,57 @@ def _is_plain(schema: Mapping[str, Json], value: Json) -> bool:
 
 
 def _faults(tool: Tool, arguments: Arguments) -> list[str]:
-    from jsonschema import Draft202012Validator
+    """What is wrong, each thing once, and no more of it than a model can use."""
+    faults: dict[str, None] = {}
+    try:
+        for error in _validator(tool).iter_errors(_loosened(tool, arguments)):
+            where = ".".join(str(part) for part in error.absolute_path)
+            said = str(error.message)[:LONGEST]
+            faults[f"`{where}`: {said}" if where else said] = None
+            if len(faults) >= MOST:
+                break
+    # A schema that is none, points nowhere or never ends says nothing of the arguments: whoever wrote it
+    # looks at them, too. What jsonschema raises of one is any error there is.
+    except Exception:
+        return list(faults)
+    return list(faults)
 
-    validator = Draft202012Validator(dict(tool.parameters))
-    faults = []
-    for error in validator.iter_errors(_loosened(tool, arguments)):
-        where = ".".join(str(part) for part in error.absolute_path)
-        faults.append(f"`{where}`: {error.message}" if where else str(error.message))
-    return faults
+
+def _validator(tool: Tool) -> Any:
+    """What judges the arguments. It fetches nothing: a reference to an address is one to nowhere."""
+    from jsonschema import Draft202012Validator, validators
+    from referencing import Registry
+
+    parameters = dict(tool.parameters)
+    if not tool.name.startswith(FOREIGN):
+        return Draft202012Validator(parameters, registry=Registry())
+    left = MOST_REFERENCES
+    follow = Draft202012Validator.VALIDATORS["$ref"]
+
+    def bounded(validator: Any, ref: str, instance: Json, schema: Mapping[str, Json]) -> Iterator[Any]:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise RecursionError("too many references")
+        yield from follow(validator, ref, instance, schema)
+
+    changed: dict[str, Any] = {"$ref": bounded, "$dynamicRef": _silent} | dict.fromkeys(PATTERNS, _silent)
+    extend: Any = validators.extend
+    return extend(Draft202012Validator, changed)(parameters, registry=Registry())
+
+
+def _silent(validator: Any, value: Json, instance: Json, schema: Mapping[str, Json]) -> Iterator[Any]:
+    """A keyword that nobody looks at."""
+    return iter(())
 
 
 def _loosened(tool: Tool, arguments: Arguments) -> dict[str, Json]:
     """Strings that say a number or a boolean, as what they say; a null of an optional one left out."""
-    properties = cast("Mapping[str, Mapping[str, Json]]", tool.parameters.get("properties") or {})
+    properties = _properties(tool)
     out: dict[str, Json] = {}
     for name, value in arguments.items():
-        kind = properties.get(name, {}).get("type")
+        about = properties.get(name)
+        kind = about.get("type") if isinstance(about, Mapping) else None
         if value is None and name in properties:
             continue
         if isinstance(value, str) and kind == "boolean" and value.lower() in ("true", "false"):

@@ -14,6 +14,7 @@ LONGEST_TEXT = 4_000
 LONGEST_NOTE = 1_000
 LARGEST_SCHEMA = 60_000
 DEEPEST = 40
+REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 PROSE = frozenset({"description", "title", "$comment", "examples", "markdownDescription"})
 
 
@@ -53,6 +54,8 @@ def _table(raw: Mapping[str, Json], depth: int, properties: bool = False) -> dic
         word(key, "a name in its schema")
         if key in PROSE and not properties:
             out[key] = _prose(value)
+        elif key in REFERENCES and not properties and not str(value).startswith("#"):
+            raise Unsafe(f"its schema points to another place: {clean(str(value))[:80]!r}")
         elif isinstance(value, Mapping):
             out[key] = _table(value, depth + 1, key in ("properties", "$defs", "definitions"))
         elif isinstance(value, list):

@@ -20,6 +20,7 @@ from cockpit import __version__
 from cockpit.mcp import reading
 from cockpit.mcp.callbacks import Callbacks
 from cockpit.mcp.cleaning import Unsafe
+from cockpit.mcp.era import Era
 from cockpit.mcp.http import Answers, http
 from cockpit.mcp.stdio import stdio
 from cockpit.mcp.values import (
@@ -66,7 +67,8 @@ async def talk(
     `gone` is set when its process has nothing more to say."""
     _quiet()
     log = Log(terms.log)
-    transport = stdio(server, terms, gone) if server.command else http(server, terms, answers)
+    era = Era()
+    transport = stdio(server, terms, gone, era) if server.command else http(server, terms, answers, era)
     callbacks = Callbacks(terms, asking, log)
     client = Client(
         _Transport(transport),
@@ -81,7 +83,7 @@ async def talk(
         cache=None,
     )
     async with client:
-        yield Talk(client, terms)
+        yield Talk(client, terms, era)
 
 
 def _quiet() -> None:
@@ -112,16 +114,16 @@ class _Transport:
 class Talk:
     """One greeted server. Every method raises `McpFailed`, `ServerGone` where the connection is over."""
 
-    def __init__(self, client: Client, terms: Terms) -> None:
+    def __init__(self, client: Client, terms: Terms, era: Era) -> None:
         self._client = client
+        self._era = era
         self._terms = terms
         self.welcome: Welcome = reading.welcome(
             client.protocol_version, client.server_info, client.server_capabilities, client.instructions
         )
-        self.refused: list[str] = []
 
-    async def tools(self) -> tuple[ToolDefinition, ...]:
-        """What it offers; what cannot be made safe is left out, and `refused` says why."""
+    async def tools(self, refused: list[str]) -> tuple[ToolDefinition, ...]:
+        """What it offers; what cannot be made safe is left out, and `refused` is told why."""
         if "tools" not in self.welcome.can:
             return ()
 
@@ -129,9 +131,9 @@ class Talk:
             result = await self._client.list_tools(cursor=cursor)
             return result.tools, result.next_cursor
 
-        return await self._taken("tool", await _pages(page), reading.tool)
+        return await self._taken("tool", await _pages(page), reading.tool, refused)
 
-    async def prompts(self) -> tuple[PromptDefinition, ...]:
+    async def prompts(self, refused: list[str]) -> tuple[PromptDefinition, ...]:
         if "prompts" not in self.welcome.can:
             return ()
 
@@ -139,9 +141,9 @@ class Talk:
             result = await self._client.list_prompts(cursor=cursor)
             return result.prompts, result.next_cursor
 
-        return await self._taken("prompt", await _pages(page), reading.prompt)
+        return await self._taken("prompt", await _pages(page), reading.prompt, refused)
 
-    async def resources(self) -> tuple[ResourceDefinition, ...]:
+    async def resources(self, refused: list[str]) -> tuple[ResourceDefinition, ...]:
         if "resources" not in self.welcome.can:
             return ()
 
@@ -153,12 +155,12 @@ class Talk:
             result = await self._client.list_resource_templates(cursor=cursor)
             return result.resource_templates, result.next_cursor
 
-        fixed = await self._taken("resource", await _pages(page), reading.resource)
+        fixed = await self._taken("resource", await _pages(page), reading.resource, refused)
         try:
             open_ones = await _pages(templates)
         except McpFailed:
             return fixed  # many servers have resources and know no templates
-        return (*fixed, *await self._taken("template", open_ones, reading.template))
+        return (*fixed, *await self._taken("template", open_ones, reading.template, refused))
 
     async def call(self, name: str, arguments: Mapping[str, Json], heard: Progress) -> Outcome:
         async def told(progress: float, total: float | None, message: str | None) -> None:
@@ -212,18 +214,26 @@ class Talk:
                 async for _ in events:
                     pass
 
-    async def _taken(self, what: str, ones: list[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
+    async def _taken(
+        self, what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]
+    ) -> tuple[T, ...]:
+        refused += self._era.left_out()
         # Hundreds of schemas are gone through: not on the loop, which answers keys.
-        return await asyncio.to_thread(self._read, what, ones, read)
+        return await asyncio.to_thread(_read, what, ones, read, refused)
 
-    def _read(self, what: str, ones: list[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
-        out: list[T] = []
-        for one in ones:
-            try:
-                out.append(read(one))
-            except Unsafe as error:
-                self.refused.append(f"{what} {one_line(one.name, 80)} is left out: {error}")
-        return tuple(out)
+
+def _read(what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
+    out: dict[str, T] = {}
+    for one in ones:
+        key = str(getattr(one, "uri", "") or getattr(one, "uri_template", "") or one.name)
+        if key in out:
+            refused.append(f"{what} {one_line(key, 80)} is left out: it is there twice")
+            continue
+        try:
+            out[key] = read(one)
+        except Unsafe as error:
+            refused.append(f"{what} {one_line(one.name, 80)} is left out: {error}")
+    return tuple(out.values())
 
 
 async def _pages(page: Callable[[str | None], Awaitable[tuple[list[T], str | None]]]) -> list[T]:

@@ -19,7 +19,9 @@ from cockpit.mcp.values import (
     Nobody,
     Offer,
     Outcome,
+    PromptDefinition,
     PromptText,
+    ResourceDefinition,
     ServerGone,
     Silent,
     Terms,
@@ -36,6 +38,7 @@ T = TypeVar("T")
 # A call that tells of progress may take longer than its time, but not for ever.
 LONGEST = 600.0
 LEAVING = 3.0
+LISTING = 5.0
 AGAIN = 1.0
 
 
@@ -62,6 +65,11 @@ class Connection:
     def welcome(self) -> Welcome | None:
         """How the server introduced itself, None before it did."""
         return self._talk.welcome if self._talk is not None else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it ended, or is about to: no request gets through any more."""
+        return self._gone.is_set() or self._over.done()
 
     async def open(self) -> Welcome:
         """Start it and greet it. Raises `LoginNeeded`, `McpFailed`; nothing is left behind then."""
@@ -95,13 +103,26 @@ class Connection:
     async def offer(self) -> Offer:
         """All that it offers now. `refused` says what of it was left out."""
 
-        async def ask(talk: "Talk") -> Offer:
-            talk.refused.clear()
-            offer = Offer(await talk.tools(), await talk.prompts(), await talk.resources())
-            self.refused = tuple(talk.refused)
-            return offer
-
-        return await self._ask(ask, self.terms.call_seconds)
+        seconds = self.terms.call_seconds
+        refused: list[str] = []
+        tools = await self._ask(lambda talk: talk.tools(refused), seconds)
+        prompts: tuple[PromptDefinition, ...] = ()
+        resources: tuple[ResourceDefinition, ...] = ()
+        # Tools are what most servers are for: they are not lost to a list that cannot be read.
+        try:
+            prompts = await self._ask(lambda talk: talk.prompts(refused), min(seconds, LISTING))
+        except ServerGone:
+            raise
+        except McpFailed as error:
+            refused.append(f"its prompts are left out: {error}")
+        try:
+            resources = await self._ask(lambda talk: talk.resources(refused), min(seconds, LISTING))
+        except ServerGone:
+            raise
+        except McpFailed as error:
+            refused.append(f"its resources are left out: {error}")
+        self.refused = tuple(refused)
+        return Offer(tools, prompts, resources)
 
     async def call(
         self,

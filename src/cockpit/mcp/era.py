@@ -15,9 +15,12 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
 from mcp.types.jsonrpc import METHOD_NOT_FOUND, ErrorData, RequestId
 
+from cockpit.mcp.mending import MENDED, mended
+
 # One of the later era that starts slowly says so when it is greeted in the old way: the SDK asks again.
 PATIENCE = 3.0
 DISCOVER = "server/discover"
+SAID = 20
 VERSION = "io.modelcontextprotocol/protocolVersion"
 Incoming = SessionMessage | Exception
 
@@ -28,11 +31,15 @@ class Era:
     def __init__(self) -> None:
         self._is_later = False
         self._given_up: RequestId | None = None
+        self._asked: dict[RequestId, str] = {}
+        self._left_out: list[str] = []
         self.probe: RequestId | None = None
 
     def sent(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._is_later = VERSION in ((message.params or {}).get("_meta") or {})
+            if message.method in MENDED:
+                self._asked[message.id] = message.method
             if message.method == DISCOVER:
                 self.probe = message.id
 
@@ -44,9 +51,20 @@ class Era:
             return None
         if message.id == self.probe:
             self.probe = None
-        if isinstance(message, JSONRPCResponse) and self._is_later and "resultType" not in message.result:
-            return message.model_copy(update={"result": {**message.result, "resultType": "complete"}})
-        return message
+        method = self._asked.pop(message.id, "") if message.id is not None else ""
+        if not isinstance(message, JSONRPCResponse):
+            return message
+        result = message.result
+        if self._is_later and "resultType" not in result:
+            result = {**result, "resultType": "complete"}
+        if method:
+            result = mended(method, result, self._left_out)
+        return message if result is message.result else message.model_copy(update={"result": result})
+
+    def left_out(self) -> list[str]:
+        """What of the lists since the last time was no tool, prompt or resource, and why."""
+        left, self._left_out = self._left_out[:SAID], []
+        return left
 
     def give_up(self, probe: RequestId) -> JSONRPCError | None:
         """What the SDK is told in the place of a server that was silent; None where it answered."""
@@ -57,9 +75,8 @@ class Era:
         return JSONRPCError(jsonrpc="2.0", id=probe, error=error)
 
 
-def watched(streams: TransportStreams) -> TransportStreams:
-    """The streams of one of the SDK's own transports, with an `Era` between."""
-    era = Era()
+def watched(streams: TransportStreams, era: Era) -> TransportStreams:
+    """The streams of one of the SDK's own transports, with `era` between."""
     return _Read(streams[0], era), _Write(streams[1], era)
 
 

@@ -15,7 +15,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cockpit.errors import CockpitError
-from cockpit.mcp.era import watched
+from cockpit.mcp.era import Era, watched
 from cockpit.mcp.values import Terms
 from cockpit.plugin.values import McpServer
 
@@ -42,7 +42,9 @@ class Answers:
 
 
 @asynccontextmanager
-async def http(server: McpServer, terms: Terms, answers: Answers) -> AsyncIterator[TransportStreams]:
+async def http(
+    server: McpServer, terms: Terms, answers: Answers, era: Era
+) -> AsyncIterator[TransportStreams]:
     """The streams of a server at `server.url`."""
     timeout = httpx2.Timeout(terms.connect_seconds, read=SILENCE)
     auth = answers.auth = terms.auth(server)
@@ -66,12 +68,12 @@ async def http(server: McpServer, terms: Terms, answers: Answers) -> AsyncIterat
     if server.transport == "sse":
         old = sse_client(server.url, dict(server.headers), terms.connect_seconds, SILENCE, client, auth)
         async with old as streams:
-            yield watched(streams)
+            yield watched(streams, era)
         return
     async with client(dict(server.headers)) as made:
         most = terms.largest
         async with streamable_http_client(server.url, http_client=made, max_sse_event_size=most) as streams:
-            yield watched(streams)
+            yield watched(streams, era)
 
 
 def _bound(response: httpx2.Response, largest: int) -> None:

@@ -114,6 +114,10 @@ class Life:
         """The connection, started again if it ended. Raises `McpFailed`."""
         if self._state in ("failed", "stopped", "waiting"):
             self.begin()
+        if self._state == "ready" and self._connection is not None and self._connection.is_over:
+            # It ended just now, and is started again as soon as it is put away.
+            self._settled.clear()
+            self._state = "starting"
         if self._state == "starting":
             await self.settle(self._ground.connect_seconds + REST)
         if self._state != "ready" or self._connection is None:

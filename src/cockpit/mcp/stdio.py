@@ -37,7 +37,9 @@ Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def stdio(server: McpServer, terms: Terms, gone: asyncio.Event) -> AsyncIterator[TransportStreams]:
+async def stdio(
+    server: McpServer, terms: Terms, gone: asyncio.Event, era: Era
+) -> AsyncIterator[TransportStreams]:
     """The streams of a started child; `gone` is set when it closes its stdout. Raises `NotStarted` when it
     cannot be started."""
     log = Log(terms.log)
@@ -48,7 +50,6 @@ async def stdio(server: McpServer, terms: Terms, gone: asyncio.Event) -> AsyncIt
         raise NotStarted(f"{server.command[0]} could not be started: {error}", _remedy(error)) from error
     into, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, out = anyio.create_memory_object_stream[SessionMessage](0)
-    era = Era()
     reader = _Reader(child.pipes[1], into, gone, log, terms.largest, era)
     writer = asyncio.create_task(_write(child.pipes[0], out, into, era))
     threading.Thread(target=reader.run, name=f"mcp-{server.name}", daemon=True).start()

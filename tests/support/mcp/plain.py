@@ -2,7 +2,7 @@
 
 The spec says what it offers and how it misbehaves; it is read anew at each `tools/list`. A tool's `does` is
 `echo`, `say:TEXT`, `die`, `hang`, `env`, `big:BYTES`, `progress:STEPS`, `ask`, `open:URL`, `sample`, `roots`,
-`changed`, `flood:LINES`, `write:PATH`, `image`, `structured` or `fail`. `mute` names methods that are never
+`changed`, `flood:LINES`, `write:PATH`, `image`, `structured`, `give` or `fail`. `mute` names methods never
 answered, `refuses` those it does not know; `later` makes it speak the later protocol, naming no `resultType`;
 `completes` are the values of prompts' arguments.
 """
@@ -105,6 +105,9 @@ def call(id: Any, params: dict[str, Any]) -> dict[str, Any] | None:
             for number in range(int(more)):
                 say({"method": "notifications/message", "params": {"level": "info", "data": f"n{number}"}})
             return text("flooded")
+        case "give":
+            given: dict[str, Any] = tool["result"]
+            return given
         case "write":
             Path(params["arguments"]["path"]).write_text("written by a server", encoding="utf-8")
             return text("written")
