@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.test_every_tool import SAMPLES
 from tests.support.decks import call, driving, script
 
-from cockpit.cli.plugins import catalog_of
+from cockpit.cli.catalogs import catalog_of
 from cockpit.core.arguments import check
 from cockpit.core.options import Options
 from cockpit.core.session import Session

@@ -28,3 +28,8 @@ def test_g9_what_was_probed_stays_until_something_else_is_said() -> None:
     for envelope in scene.envelopes:
         reduce(state, envelope)
     assert state.isolation == "partial"
+
+
+def test_the_branch_of_a_worktree_stands_beside_the_project() -> None:
+    line = top_line(Standing("project", path="/home/ada/project", branch="cockpit/rebate-1"), 100)
+    assert "⎇ cockpit/rebate-1" in "".join(text for text, _ in line.pieces)

@@ -339,3 +339,11 @@ def test_what_changed_is_named_for_the_next_frame() -> None:
     state.aspects.clear()
     reduce(state, Envelope(1, 999, 0.0, "s1", "t1", "main", "c4", events.ToolCallProgressed("c4", "more\n")))
     assert state.touched == {state.calls["c4"]} and state.aspects == {"trace", "work"}
+
+
+def test_the_worktree_a_session_stands_in_is_known_until_it_is_left() -> None:
+    entered = events.SessionChanged("m", "ask", True, branch="cockpit/rebate-1")
+    scene = Scene().start().add(entered)
+    state = after(scene)
+    assert state.branch == "cockpit/rebate-1"
+    assert after(scene.add(events.SessionChanged("m", "ask", True))).branch == ""

@@ -30,7 +30,8 @@ NARROW = 80
 
 
 class Standing(NamedTuple):
-    """What the top bar says. `fullness` is 0 to 1, or None while nobody knows."""
+    """What the top bar says. `fullness` is 0 to 1, or None while nobody knows; `branch` is that of the
+    worktree the session stands in."""
 
     project: str
     path: str = ""
@@ -45,6 +46,7 @@ class Standing(NamedTuple):
     spent: bool = False
     waits: int = 0
     note: str = ""
+    branch: str = ""
 
 
 class Bar(Widget):
@@ -77,6 +79,10 @@ def top_line(standing: Standing, width: int) -> Line:
     if not standing.trusted:
         left.append(("  not trusted", "warn/panel"))
         room -= 13
+    if standing.branch and room > 12:
+        branch = shortened(standing.branch, room - 4)
+        left.append((f"  ⎇ {branch}", "function/panel"))
+        room -= width_of(branch) + 4
     if standing.title and room > 14:
         left.append(("  " + shortened(standing.title, room - 2), "muted/panel"))
     elif standing.path and room > len(standing.path) + 4 and standing.path != standing.project:

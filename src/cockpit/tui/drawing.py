@@ -187,6 +187,7 @@ def _bars(desk: "Desk", state: State) -> None:
         cost=state.usage.cost,
         spent=state.usage.requests > 0 or state.usage.cost is None,
         waits=len(state.approvals) + len(state.questions),
+        branch=state.branch,
     )
     app.top.show(top_line(standing, width), app.palette)
     place = app.focused.id if app.focused is not None and app.focused.id else ""

@@ -25,8 +25,8 @@ QUERY = re.compile(rf"([?&][\w-]*{WORDS}[\w-]*=)([^&#$]+)", re.IGNORECASE)
 # `Authorization: Bearer x` behind `--header`, and `"apiKey": "x"` in JSON that is an argument.
 HEADER = re.compile(rf"^([\w-]*{WORDS}[\w-]*):\s*(.+)$", re.IGNORECASE | re.DOTALL)
 QUOTED = re.compile(rf'"([\w-]*{WORDS}[\w-]*)"(\s*:\s*)"([^"$]+)"', re.IGNORECASE)
-# `postgres://user:password@host`.
-USER = re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)([^\s/@$]+)(@)")
+# The password of an address with a name and a password before its host.
+USER = re.compile(r"(\w[\w+.-]*:/{2}[^\s/:@]*:)([^\s/@$]+)(@)")
 # The part of a path that is a key: `https://mcp.example/s/NjM4ZWQ0...`.
 PART = re.compile(r"(?<=/)(?=[\w=-]*\d)(?=[\w=-]*[A-Za-z])[\w=-]{24,}(?=/|[?#]|$)")
 SHORTEST = 6

@@ -122,6 +122,7 @@ def _session_changed(state: State, event: events.SessionChanged) -> None:
     state.model, state.mode = event.model, event.mode
     state.trusted, state.title = event.trusted, one_line(event.title or state.title)
     state.isolation = event.isolation or state.isolation
+    state.branch = one_line(event.branch)
     _welcome(state)
 
 

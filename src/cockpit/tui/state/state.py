@@ -67,6 +67,7 @@ class State:
     mode: Mode = "ask"
     trusted: bool = True
     isolation: Literal["full", "partial", "none", ""] = ""
+    branch: str = ""  # of the worktree the session stands in
     title: str = ""
     started: bool = False
     resumed: bool = False
