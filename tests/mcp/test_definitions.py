@@ -132,3 +132,17 @@ def test_a_schema_that_points_elsewhere_is_refused(address: str) -> None:
         schema({"type": "object", "properties": {"a": {"$ref": address}}})
     named = {"type": "object", "properties": {"$ref": {"type": "string"}, "a": {"$ref": "#/properties/$ref"}}}
     assert schema(named) == named
+
+
+def test_a_question_that_is_badly_put_or_hides_characters_asks_what_is_left() -> None:
+    broken: Any = {
+        "required": [{"a": 1}, "b"],
+        "properties": {
+            "a\u202e": {"type": "string"},
+            "b": {"enum": 5},
+            "c": {"enum": ["x\x1b[2J", "y"]},
+            "d": {"oneOf": [{"const": "p\u200b"}, {"const": "q"}]},
+        },
+    }
+    found = [(one.name, one.required, one.options) for one in fields_of(broken)]
+    assert found == [("b", True, ()), ("c", False, ("y",)), ("d", False, ("q",))]

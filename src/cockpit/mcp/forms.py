@@ -2,11 +2,12 @@
 from a person's answer to what the server is told. Pure; knows no SDK."""
 
 from collections.abc import Mapping
-from typing import Literal, cast
+from typing import Literal
 
 from cockpit.mcp.cleaning import prose
 from cockpit.plugin.context import FormAnswer
 from cockpit.protocol.asking import FormField
+from cockpit.protocol.clean import clean
 from cockpit.protocol.messages import Json
 
 Kind = Literal["text", "number", "integer", "yes_no", "choice", "choices"]
@@ -15,11 +16,12 @@ MOST = 40
 
 
 def fields_of(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
-    """The fields that a form asks for, in the schema's order."""
+    """The fields that a form asks for, in the schema's order. One whose name hides characters is asked of
+    nobody."""
     properties = _table(schema.get("properties"))
     required = schema.get("required")
-    names = set(required) if isinstance(required, list) else set()
-    rows = list(properties.items())[:MOST]
+    names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
+    rows = [(name, one) for name, one in properties.items() if clean(name) == name][:MOST]
     return tuple(_field(name, _table(one), name in names) for name, one in rows)
 
 
@@ -59,9 +61,13 @@ def _choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]
     titled = one.get("oneOf") or one.get("anyOf")
     if isinstance(titled, list):
         rows = [row for row in titled if isinstance(row, dict) and isinstance(row.get("const"), str)]
+        rows = [row for row in rows if clean(str(row["const"])) == row["const"]]
         values = tuple(str(row["const"]) for row in rows)
         return values, tuple(prose(str(row.get("title") or row["const"]), 200) for row in rows)
-    values = tuple(str(value) for value in cast("list[Json]", one.get("enum") or []))
+    given = one.get("enum")
+    values = tuple(str(value) for value in given) if isinstance(given, list) else ()
+    if any(clean(value) != value for value in values):
+        return tuple(value for value in values if clean(value) == value), ()
     names = one.get("enumNames")
     if not isinstance(names, list) or len(names) != len(values):
         return values, ()
