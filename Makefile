@@ -16,7 +16,7 @@ run: $(VENV)/.run
 	@$(BIN)/cockpit --cwd "$(DIR)" $(ARGS)
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .

@@ -126,6 +126,12 @@ def test_a_batch_that_ends_its_worker_is_tried_file_by_file_and_the_file_given_u
     assert work.give_back(work.take() or []) != [] and work.restarts == 2
 
 
+def test_a_file_that_was_alone_when_a_worker_died_has_a_second_try() -> None:
+    work = Work(deque([["c"]]))
+    assert work.give_back(work.take() or []) == []
+    assert work.give_back(work.take() or []) == ["c"]
+
+
 async def test_no_process_outlives_the_one_that_started_it(root: Path, tmp_path: Path) -> None:
     write(root, SOURCES)
     script = tmp_path / "start.py"

@@ -29,6 +29,7 @@ class Work:
 
     batches: deque[list[str]]
     restarts: int = 0
+    suspects: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> list[str] | None:
@@ -36,11 +37,12 @@ class Work:
             return self.batches.popleft() if self.batches else None
 
     def give_back(self, batch: list[str]) -> list[str]:
-        """After a death: each file of a batch alone; a file that was alone is returned as lost."""
+        """After a death: each file of a batch alone. One that was alone at its second is returned as lost."""
         with self.lock:
             self.restarts += 1
-            if len(batch) == 1:
+            if len(batch) == 1 and batch[0] in self.suspects:
                 return batch
+            self.suspects.update(batch)
             self.batches.extendleft([path] for path in batch)
             return []
 
