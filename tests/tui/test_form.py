@@ -18,12 +18,12 @@ FIELDS = (
 )
 
 
-def asked(url: str = "") -> Scene:
+def asked(url: str = "", *, beside: bool = False) -> Scene:
     fields = () if url else FIELDS
     question = events.QuestionAsked(
         "q1", "Which issue shall be made?", fields=fields, url=url, source="MCP server tracker"
     )
-    return Scene().start().says("make an issue").step(1).add(question)
+    return Scene().start().says("make an issue").step(1).add(question, "" if beside else "c1")
 
 
 def answers(s: Seat) -> list[ops.Answer]:
@@ -70,6 +70,13 @@ async def test_it_can_be_left_and_opened_again_from_work() -> None:
         assert answers(s) == [] and "FORM" in s.screen and "F9" in s.screen
         await s.press("f9")
         assert isinstance(s.app.screen, Form)
+
+
+async def test_one_that_holds_up_a_prompt_lets_it_go_when_it_is_left() -> None:
+    async with seat(asked(beside=True)) as s:
+        await opened(s)
+        await s.press("escape")
+        assert [one.action for one in answers(s)] == ["cancel"] and "FORM" not in s.screen
 
 
 async def test_declining_and_cancelling_are_told_apart() -> None:

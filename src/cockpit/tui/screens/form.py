@@ -1,6 +1,7 @@
 """A form that somebody asks a person to fill in (an MCP server, above all), or a page to open.
 
-It gives an answer only when a person presses a button; left with Esc, the question still waits in Work.
+It gives an answer when a person presses a button. Left with Esc, the form of a tool call still waits in
+Work; one that holds up a prompt is cancelled, and the prompt goes on.
 """
 
 import time
@@ -195,7 +196,12 @@ async def show(desk: "Desk", quiet: float = 0.0) -> None:
         app.notify("no form waits any more")
         return
     filled = await app.push_screen_wait(Form(app.palette, asked, quiet))
-    if filled is None or asked.id not in link.state.questions:
+    if asked.id not in link.state.questions:
+        return
+    if filled is None:
+        # A call goes on waiting for its form; what a prompt was held up for is for another time.
+        if not link.state.asked_in.get(asked.id):
+            await link.answer(asked.id, "", "cancel")
         return
     button, values = filled
     if asked.url and button == "accept":
