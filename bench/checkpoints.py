@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench.figures import Figure, interleaved, median, seconds_of, table
 from bench.ground import Ground
-from cockpit.workspace.checkpoints.shadow import Shadow
-from cockpit.workspace.checkpoints.values import Call
+from cockpit.workspace.checkpoints.records import CheckpointCall
+from cockpit.workspace.checkpoints.store import CheckpointStore
 
 FILES = 10_000
 ROUNDS = 15
@@ -31,15 +31,15 @@ def make_tree(root: Path, files: int = FILES) -> None:
     (root / ".gitignore").write_text("build/\n*.log\n", encoding="ascii")
 
 
-def _call(number: int) -> Call:
-    return Call("bench", "t", "main", f"c{number}", "bench", time.time())
+def _call(number: int) -> CheckpointCall:
+    return CheckpointCall("bench", "t", "main", f"c{number}", "bench", time.time())
 
 
 def measure_checkpoint(root: Path) -> list[Figure]:
     """The figures for `root`, whose first Python file is changed again and again."""
     changed = next(root.rglob("*.py"))
     with tempfile.TemporaryDirectory() as scratch:
-        shadow = Shadow(str(root), Path(scratch) / "store")
+        shadow = CheckpointStore(str(root), Path(scratch) / "store")
         first = seconds_of(shadow.warm) * 1000
         count = [0]
 

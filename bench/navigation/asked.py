@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.navigation.bare import BareClient
 from bench.navigation.uses import Use
 from cockpit.plugin.navigation import Navigator, Position
-from cockpit.protocol.code import Ask
+from cockpit.protocol.code import SourceChoice
 
 HERE = Path(__file__).parent
 At = tuple[str, int, int]
@@ -27,7 +27,7 @@ class Compared:
     uses: int
 
 
-async def places(navigator: Navigator, use: Use, source: Ask) -> list[At]:
+async def places(navigator: Navigator, use: Use, source: SourceChoice) -> list[At]:
     """Where `use` is defined: paths relative to the root, lines and columns from 1."""
     found = await navigator.related("definition", Position(use.path, use.line, use.column), source, 30.0)
     return sorted({(row.path, row.line, row.column) for row in found.rows})
@@ -67,7 +67,7 @@ async def compared(navigator: Navigator, client: BareClient, uses: Sequence[Use]
     return Compared(hit / max(wanted, 1), right / max(said, 1), wanted)
 
 
-async def checked_by_hand(navigator: Navigator, source: Ask) -> list[str]:
+async def checked_by_hand(navigator: Navigator, source: SourceChoice) -> list[str]:
     """The places of `definitions.toml` that are answered wrongly."""
     table = tomllib.loads((HERE / "definitions.toml").read_text(encoding="utf-8"))["definitions"]
     wrong = []

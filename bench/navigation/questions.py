@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
@@ -96,7 +96,7 @@ def tokens_of(text: str) -> int:
 
 async def tokens(root: Path) -> Mapping[str, float]:
     """Sums over all questions, and how many were answered rightly by symbol."""
-    deck = LocalDeck(Options(mode="full", trust=True))
+    deck = LocalDeck(RunOptions(mode="full", trust=True))
     calls = Calls(await deck.open(str(root)))
     questions = all_of_them()
     # The first question of all waits for the server; what a warm one costs is asked here.

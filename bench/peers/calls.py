@@ -5,8 +5,8 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
@@ -55,7 +55,7 @@ class Caller:
 @asynccontextmanager
 async def caller(root: str) -> AsyncIterator[Caller]:
     """A session on `root` in which nothing is asked."""
-    options = Options(model="offline:rules", mode="full", origin="headless", someone=False, trust=True)
+    options = RunOptions(model="offline:rules", mode="full", origin="headless", someone=False, trust=True)
     deck = LocalDeck(options)
     calling = Caller(await deck.open(root))
     following = asyncio.create_task(calling.follow())

@@ -17,10 +17,9 @@ from bench.navigation import asked, questions
 from bench.navigation.bare import BareClient, parse_seconds
 from bench.navigation.uses import Use, sampled
 
-from cockpit.cli.catalogs import catalog_of
-from cockpit.core.code import PATIENCE
-from cockpit.navigation.navigator import LiveNavigator
-from cockpit.navigation.open import Root, open_navigator
+from cockpit.cli.command import load_catalog
+from cockpit.core.queries.queries import CODE_PATIENCE
+from cockpit.navigation.navigator import LiveNavigator, NavigatorConfig, open_navigator
 from cockpit.plugin.navigation import Position
 from cockpit.plugin.values import Language
 from cockpit.workspace.local import LocalWorkspace
@@ -31,9 +30,11 @@ Numbers = Mapping[str, float]
 
 @asynccontextmanager
 async def navigator(root: Path, home: Path) -> AsyncIterator[LiveNavigator]:
-    languages = catalog_of(str(root)).all(Language)
+    languages = load_catalog(str(root)).all(Language)
     workspace = LocalWorkspace(str(root))
-    found = open_navigator(Root(workspace, languages, True, str(home / "state"), str(home / "cache")))
+    found = open_navigator(
+        NavigatorConfig(workspace, languages, True, str(home / "state"), str(home / "cache"))
+    )
     try:
         yield found
     finally:
@@ -58,9 +59,9 @@ async def index(root: Path, home: Path) -> Numbers:
 
 
 async def _built(root: Path, home: Path) -> tuple[float, float]:
-    from cockpit.navigation.index.index import TreeIndex
+    from cockpit.navigation.index.client import TreeIndex
 
-    languages = catalog_of(str(root)).all(Language)
+    languages = load_catalog(str(root)).all(Language)
     before = _resident()
     began = time.perf_counter()
     tree = TreeIndex(str(root), languages, str(home / "cache"))
@@ -92,12 +93,12 @@ async def first(root: Path, home: Path) -> Numbers:
         await here.life.sources()
     async with navigator(root, home) as here:
         began = time.perf_counter()
-        found = await here.related("definition", at, "auto", PATIENCE)
+        found = await here.related("definition", at, "auto", CODE_PATIENCE)
         taken = 1000 * (time.perf_counter() - began)
         is_index = bool(found.rows) and found.rows[0].source == "tree-sitter"
         until = time.perf_counter() + 30
         while found.rows[0].source != "lsp" and time.perf_counter() < until:
-            found = await here.related("definition", at, "auto", PATIENCE)
+            found = await here.related("definition", at, "auto", CODE_PATIENCE)
         return {"first": taken, "by_index": float(is_index), "replaced": 1000 * (time.perf_counter() - began)}
 
 

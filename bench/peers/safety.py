@@ -13,16 +13,16 @@ from pathlib import Path
 from bench.figures import median, p99
 from bench.safety.hour import HOUR, lay
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
 from cockpit.plugin.changes import WriteFile
-from cockpit.plugin.launching import Launch
+from cockpit.plugin.workspace import Launch
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import ApprovalRequested, ToolCallFinished, TurnFinished
 from cockpit.protocol.ops import Decide, Prompt
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground, Shell
+from cockpit.safety.policy import load_rules
+from cockpit.safety.values import ExecutionContext, Shell
 from cockpit.workspace.local import LocalWorkspace
 
 AT_ONCE = 4
@@ -33,7 +33,7 @@ NAMES = {"safe-readonly": 0, "needs-confirm": 1, "must-block": 2}
 
 def verdicts(corpora: Path) -> dict[str, float]:
     """The public corpus without and with the sandbox, and how long a verdict takes (ms)."""
-    rules = load()
+    rules = load_rules()
     found = dict.fromkeys(("critical", "unasked", "blocked", "reads", "prompted", "prompted_held"), 0.0)
     taken: list[float] = []
     shells: tuple[Shell, ...] = ("bash", "powershell")
@@ -58,8 +58,8 @@ def verdicts(corpora: Path) -> dict[str, float]:
     return found | {"p99": p99(taken[40:]), "median": median(taken[40:])}
 
 
-def _ground(held: bool) -> Ground:
-    return Ground("/proj/ws", "/home/dev", sandbox=held)
+def _ground(held: bool) -> ExecutionContext:
+    return ExecutionContext("/proj/ws", "/home/dev", sandbox=held)
 
 
 def _score(row: dict[str, object], level: int, held: int, found: dict[str, float]) -> None:
@@ -83,7 +83,7 @@ async def hour(root: Path) -> dict[str, object]:
     script = root.parent / "hour.json"
     script.write_text(json.dumps({"steps": [*steps, {"text": "done"}]}), encoding="utf-8")
     os.environ["COCKPIT_SCRIPT"] = str(script)
-    deck = LocalDeck(Options(model="scripted:script", mode="ask", trust=True))
+    deck = LocalDeck(RunOptions(model="scripted:script", mode="ask", trust=True))
     channel = await deck.open(str(root))
     asked: list[str] = []
     outcomes: list[str] = []

@@ -8,8 +8,8 @@ import json
 import sys
 import time
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import TurnFinished
 from cockpit.protocol.ops import Prompt
@@ -17,7 +17,7 @@ from cockpit.protocol.ops import Prompt
 
 async def main(root: str, count: int, trust: bool) -> list[float]:
     deck = LocalDeck(
-        Options(model="openai:m", mode="full", origin="headless", someone=False, trust=trust or None)
+        RunOptions(model="openai:m", mode="full", origin="headless", someone=False, trust=trust or None)
     )
     channel = await deck.open(root)
     taken: list[float] = []

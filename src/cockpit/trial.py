@@ -21,12 +21,12 @@ from cockpit.protocol import wire
 from cockpit.protocol.events import Event, ToolCallFinished
 from cockpit.protocol.messages import Json
 
-PATIENCE = 120.0
-SECRETS = ("_API_KEY", "_BASE_URL")
+TIMEOUT_SECONDS = 120.0
+SECRET_SUFFIXES = ("_API_KEY", "_BASE_URL")
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CompletedCommand:
     """How the command ended."""
 
     code: int
@@ -48,7 +48,7 @@ class Trial:
             one.mkdir(parents=True, exist_ok=True)
         (folder / "site").mkdir(exist_ok=True)
         places = installed_in(plugin, folder / "site")
-        kept = {key: one for key, one in os.environ.items() if not key.endswith(SECRETS)}
+        kept = {key: one for key, one in os.environ.items() if not key.endswith(SECRET_SUFFIXES)}
         kept.pop("COCKPIT_PLUGINS", None)
         before = kept.get("PYTHONPATH")
         self._environment = {
@@ -62,7 +62,7 @@ class Trial:
         """Write the user's `settings.toml`."""
         (self.home / "config" / "settings.toml").write_text(text, encoding="utf-8")
 
-    def run(self, *arguments: str, stdin: str = "") -> Ended:
+    def run(self, *arguments: str, stdin: str = "") -> CompletedCommand:
         """Run `cockpit` with `arguments` in the project, to its end."""
         ended = subprocess.run(
             [sys.executable, "-m", "cockpit", *arguments],
@@ -70,10 +70,10 @@ class Trial:
             env=self._environment,
             input=stdin.encode(),
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
             check=False,
         )
-        return Ended(ended.returncode, ended.stdout.decode("utf-8"), ended.stderr.decode("utf-8"))
+        return CompletedCommand(ended.returncode, ended.stdout.decode("utf-8"), ended.stderr.decode("utf-8"))
 
     def plugin(self, name: str) -> Mapping[str, Json]:
         """What `cockpit plugins info NAME` tells: `state`, `reason`, `registers`, `values`, ..."""

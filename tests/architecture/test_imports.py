@@ -21,8 +21,8 @@ def _loaded(code: str) -> set[str]:
     "code",
     [
         "from cockpit.cli.main import main\nmain(['--version'])",
-        "import cockpit.core.session",
-        "import cockpit.core.deck",
+        "import cockpit.core.session.session",
+        "import cockpit.core.session.deck",
     ],
 )
 def test_heavy_libraries_stay_out(code: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import Tools, call, context_on, registered
 
-from cockpit.builtin import ask_user, git, read_result, todo, tool_search
+from cockpit.builtin.tools import ask_user, git, read_result, todo, tool_search
 from cockpit.plugin.tools import ToolFailed
 
 ASK = registered(ask_user)["ask_user"]

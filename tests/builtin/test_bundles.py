@@ -7,13 +7,13 @@ from tests.support.bundles import write_bundle
 from tests.support.decks import call, driving, script
 
 from cockpit import paths
-from cockpit.cli.catalogs import catalog_of
-from cockpit.cli.listing import rows_of
-from cockpit.core.options import Options
+from cockpit.cli.command import load_catalog
+from cockpit.cli.definition_list import list_definitions
+from cockpit.core.session.options import RunOptions
 from cockpit.plugin.agents import Role
 from cockpit.plugin.languages import Language
 from cockpit.plugin.values import Command, McpServer, Skill
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import ToolCallFinished, TurnStarted
 
 
@@ -26,7 +26,7 @@ def bundle(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_its_parts_are_registered_under_its_name(bundle: Path, root: Path) -> None:
-    catalog = catalog_of(str(root), True)
+    catalog = load_catalog(str(root), True)
     skill = catalog.get(Skill, "tidy:lint")
     assert skill is not None and skill.body() == f"Run {bundle}/bin/lint."
     assert skill.origin is not None and skill.origin.layer == "plugin"
@@ -46,15 +46,15 @@ def test_its_parts_are_registered_under_its_name(bundle: Path, root: Path) -> No
 async def test_its_command_becomes_a_prompt_that_knows_its_folder(bundle: Path, root: Path) -> None:
     (bundle / "commands" / "where.md").write_text("In ${CLAUDE_PLUGIN_ROOT}: $ARGUMENTS\n", encoding="utf-8")
     script(root.parent, {"text": "Done."})
-    async with driving(root, options=Options(model="scripted:script", trust=True)) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", trust=True)) as driver:
         await driver.invoke("tidy:where", text="x y")
         started = await driver.next(TurnStarted)
-    assert plain(started.content) == f"In {bundle}: x y"
+    assert plain_text(started.content) == f"In {bundle}: x y"
 
 
 async def test_its_hooks_run_with_its_folder(bundle: Path, root: Path) -> None:
     script(root.parent, {"calls": [dict(call("Read", file_path="a.txt"))]}, {"text": "Done."})
-    async with driving(root, options=Options(model="scripted:script", trust=True)) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", trust=True)) as driver:
         await driver.prompt("go")
         [result] = [one.result for one in driver.all(ToolCallFinished)]
     assert result.outcome == "denied" and result.text.endswith(f"from {bundle}")
@@ -63,10 +63,10 @@ async def test_its_hooks_run_with_its_folder(bundle: Path, root: Path) -> None:
 def test_listings_tell_of_it(bundle: Path, root: Path) -> None:
     (bundle / "skills" / "broken").mkdir()
     (bundle / "skills" / "broken" / "SKILL.md").write_text("---\nname: [\n---\nx", encoding="utf-8")
-    rows = {row.name: row for row in rows_of("skills", str(root), True)}
+    rows = {row.name: row for row in list_definitions("skills", str(root), True)}
     assert rows["tidy:lint"].layer == "plugin"
     assert any(row.refused and "broken" in row.file for row in rows.values())
-    assert [(row.layer, row.file) for row in rows_of("hooks", str(root), True)] == [
+    assert [(row.layer, row.file) for row in list_definitions("hooks", str(root), True)] == [
         ("plugin", str(bundle / "hooks" / "hooks.json"))
     ]
 
@@ -74,6 +74,6 @@ def test_listings_tell_of_it(bundle: Path, root: Path) -> None:
 def test_a_bundle_that_cannot_be_read_is_told_and_the_others_work(bundle: Path, root: Path) -> None:
     broken = write_bundle(bundle.parent / "broken")
     (broken / ".claude-plugin" / "plugin.json").write_text("[]", encoding="utf-8")
-    catalog = catalog_of(str(root), True)
+    catalog = load_catalog(str(root), True)
     assert any(one.name == "broken" for one in catalog.unloaded["register_skills"])
     assert catalog.get(Skill, "tidy:lint") is not None

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.decks import Driver, call, driving, script
 
-from cockpit.core.options import Options
-from cockpit.protocol.content import Markdown, plain
+from cockpit.core.session.options import RunOptions
+from cockpit.protocol.content import Markdown, plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     MessageFinished,
@@ -21,7 +21,7 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import CommandRows, Commands, Complete, Completions
 
-OPTIONS = Options(model="scripted:script", trust=True)
+OPTIONS = RunOptions(model="scripted:script", trust=True)
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ async def prompted(driver: Driver, name: str, text: str = "") -> str:
     found = await driver.until(lambda one: isinstance(one.event, TurnStarted) and one.agent == "main", start)
     assert isinstance(found.event, TurnStarted)
     await driver.end(id)
-    return plain(found.event.content)
+    return plain_text(found.event.content)
 
 
 async def test_a_command_is_listed_with_its_hint_and_becomes_a_prompt(
@@ -89,7 +89,7 @@ async def test_a_command_line_in_a_file_is_a_shell_call_that_is_asked_about(
         assert not (root / "made").exists()
         await driver.decide(asked.id, "allow_once")
         begun = await driver.next(TurnStarted)
-        assert plain(begun.content) == "Made:\none\nEnd." and (root / "made").exists()
+        assert plain_text(begun.content) == "Made:\none\nEnd." and (root / "made").exists()
         assert driver.all(ToolCallStarted)[0].call.name == "shell"
 
 
@@ -130,7 +130,7 @@ async def test_allowed_tools_hold_to_the_end_of_the_turn(
     calls = {"calls": [call("read", path="a.txt"), call("write", path="b.txt", content="x")]}
     write = {"calls": [call("write", path="c.txt", content="x")]}
     plays(tmp_path, monkeypatch, calls, {"text": "done"}, write, {"text": "done"})
-    async with driving(root, options=Options(model="scripted:script", trust=True, mode="full")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", trust=True, mode="full")) as driver:
         text = await prompted(driver, "only")
         assert "allows only these tools: Read" in text
         first, second = [one.result for one in driver.all(ToolCallFinished)]
@@ -196,6 +196,6 @@ async def test_an_untrusted_folder_brings_no_command(
 ) -> None:
     put(root / ".claude/commands/fix.md", "x")
     plays(tmp_path, monkeypatch)
-    async with driving(root, options=Options(model="scripted:script")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script")) as driver:
         reply = await driver.channel.ask(Commands())
     assert isinstance(reply, CommandRows) and "fix" not in json.dumps([one.name for one in reply.rows])

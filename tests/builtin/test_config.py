@@ -7,7 +7,7 @@ import pytest
 from tests.support.decks import driving, script
 from tests.support.sources import until
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol import wire
 from cockpit.protocol.content import Table, Text
 from cockpit.protocol.events import Noticed, SessionStarted, Warned
@@ -29,7 +29,7 @@ def rows(reply: object) -> dict[str, SettingRow]:
 
 
 async def test_a_screen_is_told_every_setting_and_a_flag_is_its_origin(root: Path) -> None:
-    async with driving(root, options=Options(model="scripted:script", mode="plan")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", mode="plan")) as driver:
         told = rows(await driver.channel.ask(Settings()))
     assert told["mode"].value == "plan" and told["mode"].origin == "flag --mode"
     assert told["mode"].choices == ("full", "auto-edit", "ask", "plan", "deny") and not told["mode"].live
@@ -86,11 +86,11 @@ async def test_the_machine_s_mode_and_limits_hold_against_flags(
     managed = tmp_path / "etc" / "settings.toml"
     managed.parent.mkdir()
     managed.write_text('mode = "ask"\n[limits]\nsteps = 2\n', encoding="utf-8")
-    monkeypatch.setattr(files, "MANAGED", {sys.platform: str(managed)})
-    async with driving(root, options=Options(model="scripted:script", mode="full")) as driver:
+    monkeypatch.setattr(files, "MANAGED_FILES", {sys.platform: str(managed)})
+    async with driving(root, options=RunOptions(model="scripted:script", mode="full")) as driver:
         told = rows(await driver.channel.ask(Settings()))
         assert (await driver.next(SessionStarted)).mode == "ask"
     assert told["mode"].origin == f"{managed}:1" and not told["mode"].writable
     assert told["limits.steps"].value == 2
-    async with driving(root, options=Options(model="scripted:script", mode="plan")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", mode="plan")) as driver:
         assert (await driver.next(SessionStarted)).mode == "plan"

@@ -22,15 +22,21 @@ from tests.support.provider import (
     text,
 )
 
-from cockpit.builtin import connect
-from cockpit.builtin.connect import keep, local_servers, model_rows, presets, try_connection
-from cockpit.builtin.openai_chat import attempt as attempts
+from cockpit.builtin.commands import connect
+from cockpit.builtin.commands.connect import (
+    find_local_servers,
+    model_rows,
+    presets,
+    save_connection,
+    try_connection,
+)
+from cockpit.builtin.models.openai_chat import connection_check as attempts
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import Action, Command, CommandAnswer, Invoked, Scope, Show
-from cockpit.protocol.content import Table, plain
+from cockpit.protocol.content import Table, plain_text
 from cockpit.protocol.messages import Json
-from cockpit.settings import keys
-from cockpit.settings.files import load
+from cockpit.settings import api_keys
+from cockpit.settings.files import load_settings
 
 GOOD = "sk-good-0123456789"
 BAD = "sk-bad-0123456789"
@@ -80,10 +86,10 @@ async def test_a_wrong_key_says_which_and_why_and_is_not_kept() -> None:
         shown = await commands.run("connect.try", preset="deepseek", key=BAD, save=True)
     assert isinstance(shown, Show)
     assert (shown.data["ok"], shown.data["fault"]) == (False, "auth")
-    assert "DeepSeek refused the pasted key (401" in plain(shown.content)
-    assert "/connect deepseek" in plain(shown.content)
+    assert "DeepSeek refused the pasted key (401" in plain_text(shown.content)
+    assert "/connect deepseek" in plain_text(shown.content)
     assert BAD not in str(shown)
-    assert keys.find_key("deepseek") is None
+    assert api_keys.find_key("deepseek") is None
     assert commands.changes == 0
 
 
@@ -96,9 +102,9 @@ async def test_a_good_key_is_kept_for_its_owner_alone_and_its_model_becomes_the_
     assert shown.data["models"] == ["deepseek-flash", "deepseek-v4-pro"]
     assert GOOD not in str(shown)
     where = shown.data["saved"]
-    assert keys.find_key("deepseek") == (GOOD, where)
+    assert api_keys.find_key("deepseek") == (GOOD, where)
     assert is_private(Path(str(where)))
-    settings = load(".", trusted=False)
+    settings = load_settings(".", trusted=False)
     assert settings.text("models.default") == "deepseek:deepseek-flash"
     assert settings.table("plugins") == {"disabled": []}
     assert commands.changes == 1
@@ -109,15 +115,15 @@ async def test_without_save_nothing_is_kept() -> None:
         commands = Commands({"DEEPSEEK_BASE_URL": server.base_url})
         shown = await commands.run("connect.try", preset="deepseek", key=GOOD)
     assert isinstance(shown, Show) and shown.data["ok"] is True
-    assert keys.find_key("deepseek") is None
-    assert load(".", trusted=False).text("models.default") == ""
+    assert api_keys.find_key("deepseek") is None
+    assert load_settings(".", trusted=False).text("models.default") == ""
 
 
 async def test_an_address_of_ones_own_is_kept_beside_the_key() -> None:
     async with Provider(models=guarded) as server:
         found = await try_connection("deepseek", GOOD, server.base_url, {})
-        keep(found, GOOD, {}, "deepseek-v4-pro")
-    settings = load(".", trusted=False)
+        save_connection(found, GOOD, {}, "deepseek-v4-pro")
+    settings = load_settings(".", trusted=False)
     address = settings.text("plugins.openai_chat.providers.deepseek.base_url")
     assert address == server.base_url
     assert settings.text("models.default") == "deepseek:deepseek-v4-pro"
@@ -168,7 +174,7 @@ async def test_text_that_is_no_key_is_said_before_anything_is_sent() -> None:
 
 
 async def test_a_silent_server_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "DEADLINE_SECONDS", 0.2)
+    monkeypatch.setattr(attempts, "CHECK_SECONDS", 0.2)
     async with Provider(models=Answer(pieces=(HANG,))) as server:
         found = await try_connection("deepseek", GOOD, server.base_url, {})
         assert (found.ok, found.fault) == (False, "connection")
@@ -187,12 +193,12 @@ async def test_local_servers_are_found_and_absent_ones_do_not_delay() -> None:
         dead = gone.base_url
         await gone.__aexit__(None, None, None)
         addresses = {f"{name}_BASE_URL": dead for name in ("VLLM", "LMSTUDIO", "LLAMA_CPP", "LOCALAI")}
-        found = await local_servers({**addresses, "OLLAMA_BASE_URL": server.base_url})
+        found = await find_local_servers({**addresses, "OLLAMA_BASE_URL": server.base_url})
     assert [(one.provider, one.default) for one in found] == [("ollama", "qwen3:8b")]
 
 
 async def test_presets_say_where_a_key_comes_from_and_never_the_key() -> None:
-    keys.save_key("groq", GOOD)
+    api_keys.save_key("groq", GOOD)
     environment = {"XAI_API_KEY": GOOD}
     rows = {row.name: row for row in presets(environment)}
     assert rows["xai"].key_from == "XAI_API_KEY"
@@ -227,7 +233,7 @@ def test_looking_at_presets_loads_no_heavy_package() -> None:
     import subprocess
 
     code = (
-        "import sys; from cockpit.builtin.connect import presets; from cockpit.builtin import scripted; "
+        "import sys; from cockpit.builtin.commands.connect import presets; from cockpit.builtin import scripted; "
         "presets({}); print(sorted({'openai', 'httpx2', 'keyring', 'tomlkit'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))

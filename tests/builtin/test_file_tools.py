@@ -10,7 +10,7 @@ from tests.support.contexts import writing_context
 from tests.support.session_view import call, registered
 from tests.workspace.trees import grow
 
-from cockpit.builtin import glob, list, read
+from cockpit.builtin.tools import glob, list, read
 from cockpit.plugin.context import Context, PathRefused
 from cockpit.plugin.tools import Done, ToolFailed
 

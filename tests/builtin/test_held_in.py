@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import context_on, registered
 
-from cockpit.builtin import git, run_tests
+from cockpit.builtin.tools import git, run_tests
 from cockpit.plugin.context import Context
-from cockpit.plugin.launching import Profile
 from cockpit.plugin.tools import Done, Tool, ToolFailed
+from cockpit.plugin.workspace import Profile
 from cockpit.protocol.messages import Json
 
 

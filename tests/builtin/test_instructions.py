@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import context_on, registered
 
-from cockpit.builtin import instructions
-from cockpit.builtin.instructions import branch_of
-from cockpit.builtin.instructions.files import instruction_files
-from cockpit.builtin.instructions.hints import hints
-from cockpit.formats.instruction_text import ALL
+from cockpit.builtin.context.system_prompt import describe_project
+from cockpit.builtin.files import instructions
+from cockpit.builtin.files.instructions import collect_instruction_files, read_branch
+from cockpit.formats.instructions import MAX_CHARACTERS
 
 SOURCES = registered(instructions, hook="register_context")
 
@@ -61,7 +60,7 @@ async def test_the_surroundings_name_folder_day_and_branch(root: Path) -> None:
 def test_a_worktree_and_a_detached_head_have_a_branch_too(tmp_path: Path) -> None:
     put(tmp_path / "real/HEAD", "0123456789abcdef0123\n")
     put(tmp_path / "tree/.git", "gitdir: ../real\n")
-    assert branch_of(tmp_path / "tree") == "0123456789ab"
+    assert read_branch(tmp_path / "tree") == "0123456789ab"
 
 
 async def test_a_python_project_is_told_of_pytest(root: Path) -> None:
@@ -76,7 +75,7 @@ def test_other_manifests_are_named(tmp_path: Path) -> None:
     put(tmp_path / "pnpm-lock.yaml", "")
     put(tmp_path / "Cargo.toml", "")
     put(tmp_path / "Makefile", "check: x\n\ttrue\n")
-    text = hints(tmp_path)
+    text = describe_project(tmp_path)
     assert "JavaScript project: pnpm; scripts: test, lint" in text
     assert "cargo test" in text
     assert "make targets: check" in text
@@ -85,7 +84,7 @@ def test_other_manifests_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", '{"scripts": 3}', "null"])
 def test_a_broken_manifest_fails_nothing(text: str, tmp_path: Path) -> None:
     put(tmp_path / "package.json", text)
-    hints(tmp_path)
+    describe_project(tmp_path)
 
 
 async def test_before_trust_no_file_of_the_folder_is_read(root: Path) -> None:
@@ -102,7 +101,7 @@ def test_the_user_s_file_comes_first_and_the_nearest_last(root: Path, home: Path
     put(home / ".claude/CLAUDE.md", "mine")
     put(root.parent / "AGENTS.md", "the repository's")
     put(root / "AGENTS.md", "the part's")
-    text = instruction_files(root, True, home)
+    text = collect_instruction_files(root, True, home)
     assert text.index("mine") < text.index("the repository's") < text.index("the part's")
 
 
@@ -110,7 +109,7 @@ def test_claude_files_are_read_where_there_is_no_agents_file(root: Path, home: P
     put(root.parent / "CLAUDE.md", "from claude")
     put(root / "AGENTS.md", "agents")
     put(root / "CLAUDE.md", "not read beside it")
-    text = instruction_files(root, True, home)
+    text = collect_instruction_files(root, True, home)
     assert "from claude" in text
     assert "not read beside it" not in text
 
@@ -124,7 +123,7 @@ def test_imports_are_followed_within_the_project_only(root: Path, home: Path) ->
     )
     put(root / "docs/a.md", "words of a, @b.md")
     put(root / "docs/b.md", "words of b, @a.md")
-    text = instruction_files(root, True, home)
+    text = collect_instruction_files(root, True, home)
     assert "words of a" in text
     assert text.count("words of b") == 1
     assert "outside words" not in text
@@ -134,18 +133,18 @@ def test_imports_are_followed_within_the_project_only(root: Path, home: Path) ->
 def test_a_link_out_of_the_project_is_not_followed(root: Path, home: Path) -> None:
     put(root.parents[1] / "outside.md", "outside words")
     (root / "AGENTS.md").symlink_to(root.parents[1] / "outside.md")
-    assert "outside words" not in instruction_files(root, True, home)
+    assert "outside words" not in collect_instruction_files(root, True, home)
 
 
 def test_files_above_the_repository_are_not_the_project_s(root: Path, home: Path) -> None:
     put(root.parents[1] / "AGENTS.md", "above the repository")
-    assert "above the repository" not in instruction_files(root, True, home)
+    assert "above the repository" not in collect_instruction_files(root, True, home)
 
 
 def test_rules_for_all_files_are_read_and_rules_for_some_are_not(root: Path, home: Path) -> None:
     put(root / ".claude/rules/all.md", "for all")
     put(root / ".claude/rules/some.md", "---\npaths: ['*.ts']\n---\nfor some")
-    text = instruction_files(root, True, home)
+    text = collect_instruction_files(root, True, home)
     assert "for all" in text
     assert "for some" not in text
 
@@ -154,14 +153,14 @@ def test_long_files_are_cut_and_all_together_are_bounded(root: Path, home: Path)
     put(root.parent / "AGENTS.md", "a" * 100_000)
     put(root / "AGENTS.md", "b" * 100_000)
     put(root / ".claude/rules/more.md", "c" * 100_000)
-    text = instruction_files(root, True, home)
-    assert len(text) < ALL + 1_000
+    text = collect_instruction_files(root, True, home)
+    assert len(text) < MAX_CHARACTERS + 1_000
     assert "cut after" in text
 
 
 def test_comments_for_people_are_left_out(root: Path, home: Path) -> None:
     put(root / "AGENTS.md", "keep <!-- drop -->")
-    assert instruction_files(root, True, home).endswith("keep")
+    assert collect_instruction_files(root, True, home).endswith("keep")
 
 
 def test_an_import_reads_nothing_that_no_tool_may_read(root: Path, home: Path) -> None:
@@ -169,5 +168,5 @@ def test_an_import_reads_nothing_that_no_tool_may_read(root: Path, home: Path) -
     for name in (".env", "id_rsa"):
         (root / name).write_text("the secret words", encoding="utf-8")
     (root / "notes.md").write_text("the notes", encoding="utf-8")
-    text = instruction_files(root, True, home)
+    text = collect_instruction_files(root, True, home)
     assert "the notes" in text and "secret words" not in text

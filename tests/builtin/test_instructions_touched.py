@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tests.support.decks import Driver, call, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import ToolResult
 from cockpit.protocol.queries import ContextRows, ContextTable
 
-OPTIONS = Options(model="scripted:script", mode="full", trust=True)
+OPTIONS = RunOptions(model="scripted:script", mode="full", trust=True)
 
 
 @pytest.fixture
@@ -93,6 +93,6 @@ async def test_a_folder_that_is_not_trusted_tells_nothing(
 ) -> None:
     steps = {"calls": [call("read", path="part/inner/a.py")]}
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(tmp_path, steps, {"text": "done"})))
-    async with driving(project, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(project, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("look at @part/inner/a.py")
         assert "words" not in json.dumps([repr(one) for one in driver.events()])

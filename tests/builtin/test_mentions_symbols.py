@@ -10,9 +10,9 @@ import pytest
 from tests.support.decks import Driver, driving, script
 from tests.support.session_view import context_on
 
-from cockpit.builtin import mentions_symbols
+from cockpit.builtin.context import symbol_mentions
 from cockpit.builtin.languages.python import PYTHON
-from cockpit.navigation.contracts import Index
+from cockpit.navigation.backends import IndexBackend
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.protocol.code import SymbolRow
 from cockpit.protocol.content import Block, Code, Text
@@ -179,9 +179,11 @@ class Growing:
 
 
 async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Path) -> None:
-    navigator = LiveNavigator(LocalWorkspace(str(root)), index=cast("Index", Growing()), languages=(PYTHON,))
+    navigator = LiveNavigator(
+        LocalWorkspace(str(root)), index=cast("IndexBackend", Growing()), languages=(PYTHON,)
+    )
     context = replace(context_on(root), navigator=navigator)
-    block = await mentions_symbols.expand("Cart.total", context)
+    block = await symbol_mentions.expand_symbol("Cart.total", context)
     assert block == Text("[@Cart.total: still reading the project; name it again]")
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import call, context_on, registered
 
-from cockpit.builtin import project_map
-from cockpit.builtin.project_map import survey as surveying
-from cockpit.builtin.project_map.manifests import facts_of
-from cockpit.builtin.project_map.survey import first_sentence
+from cockpit.builtin.tools import project_map
+from cockpit.builtin.tools.project_map import survey as surveying
+from cockpit.builtin.tools.project_map.manifests import read_manifest
+from cockpit.builtin.tools.project_map.survey import first_sentence
 from cockpit.plugin.tools import ToolFailed
 
 TOOL = registered(project_map)["project_map"]
@@ -53,7 +53,7 @@ async def test_a_folder_is_mapped_alone(project: Path) -> None:
 async def test_a_huge_tree_is_mapped_in_part_and_that_is_said(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surveying, "MOST_FILES", 3)
+    monkeypatch.setattr(surveying, "MAX_FILES", 3)
     text = (await call(TOOL, context_on(project))).text
     assert "3 files" in text
     assert "at least (stopped at a bound" in text
@@ -80,7 +80,7 @@ async def test_an_empty_folder_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_manifests_name_their_project(name: str, text: str, kind: str, said: str) -> None:
-    facts = facts_of(name, text)
+    facts = read_manifest(name, text)
     assert facts is not None
     assert (facts.kind, facts.name) == (kind, said)
 
@@ -88,7 +88,7 @@ def test_manifests_name_their_project(name: str, text: str, kind: str, said: str
 @pytest.mark.parametrize("name", ["pyproject.toml", "package.json", "Cargo.toml", "composer.json", "pom.xml"])
 @pytest.mark.parametrize("text", ["", "{", "[[", "[]", '"x"', "project = 3", '{"scripts": 3, "bin": []}'])
 def test_a_broken_manifest_says_nothing_and_fails_nothing(name: str, text: str) -> None:
-    assert facts_of(name, text) is not None
+    assert read_manifest(name, text) is not None
 
 
 @pytest.mark.parametrize(

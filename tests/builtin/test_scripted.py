@@ -8,7 +8,7 @@ import pytest
 from tests.builtin.openai_chat.asking import Models, Turn, ask
 from tests.support.provider import until
 
-from cockpit.builtin import scripted
+from cockpit.builtin.models import scripted_model
 from cockpit.plugin.models import FinishPart, Model, ModelFailed, ModelRequest, TextPart
 from cockpit.plugin.values import Scope
 from cockpit.protocol.content import Text
@@ -22,7 +22,7 @@ def model(folder: Path, steps: list[Json], others: dict[str, Json] | None = None
     path = folder / "script.json"
     path.write_text(json.dumps({"steps": steps, "others": others or {}}))
     models = Models()
-    scripted.register_models(models, Scope(str(folder), True, {"script": "script.json"}, "", ""))
+    scripted_model.register_models(models, Scope(str(folder), True, {"script": "script.json"}, "", ""))
     return models.by_name["scripted"]
 
 
@@ -117,5 +117,5 @@ async def test_a_broken_script_is_named(tmp_path: Path, content: str) -> None:
 
 def test_without_a_script_it_says_how_to_name_one() -> None:
     models = Models()
-    scripted.register_models(models, Scope(".", True, {}, "", ""))
+    scripted_model.register_models(models, Scope(".", True, {}, "", ""))
     assert "COCKPIT_SCRIPT" in models.by_name["scripted"].ready()

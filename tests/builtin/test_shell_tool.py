@@ -10,10 +10,10 @@ import pytest
 from tests.support.contexts import previewed_call, writing_context
 from tests.support.session_view import call, registered
 
-from cockpit.builtin import shell
-from cockpit.plugin.context import Context, Running
-from cockpit.plugin.launching import SealBroken
+from cockpit.builtin.tools import shell
+from cockpit.plugin.context import Context, RunningCall
 from cockpit.plugin.tools import Done, Tool, ToolFailed
+from cockpit.plugin.workspace import SealBroken
 from cockpit.protocol.messages import Json, ToolCall
 
 TOOLS = registered(shell)
@@ -44,7 +44,7 @@ async def test_a_command_gives_its_output_and_exit_code(context: Context, tmp_pa
 
 async def test_output_streams_while_the_command_runs(context: Context) -> None:
     seen: list[str] = []
-    running = Running(ToolCall("c", "shell", {}), None, seen.append)
+    running = RunningCall(ToolCall("c", "shell", {}), None, seen.append)
     await approved(SHELL, replace(context, call=running), command="echo one; echo two")
     assert "".join(seen) == "one\ntwo\n"
 
@@ -57,7 +57,7 @@ async def test_a_command_over_its_time_says_what_to_do(context: Context) -> None
 
 async def test_cancelling_ends_the_command(context: Context, tmp_path: Path) -> None:
     said = asyncio.Event()
-    running = Running(ToolCall("c", "shell", {}), None, lambda text: said.set())
+    running = RunningCall(ToolCall("c", "shell", {}), None, lambda text: said.set())
     task = asyncio.create_task(
         approved(SHELL, replace(context, call=running), command="echo $$; sleep 1007; touch late")
     )
@@ -126,7 +126,7 @@ async def test_g5_what_was_approved_is_what_runs(context: Context, tmp_path: Pat
         "hosts": ("example.org",),
     }
     changed = replace(launch, **{field: other[field]})
-    running = Running(ToolCall("c", "shell", {}), replace(preview, launch=changed), print, launch.seal())
+    running = RunningCall(ToolCall("c", "shell", {}), replace(preview, launch=changed), print, launch.seal())
     for background in (False, True):
         with pytest.raises(SealBroken):
             arguments = {"command": "touch made", "background": background}
@@ -135,5 +135,5 @@ async def test_g5_what_was_approved_is_what_runs(context: Context, tmp_path: Pat
 
 
 async def test_milliseconds_are_understood_as_such(context: Context) -> None:
-    assert shell._bounded(120_000) == 120.0
-    assert (shell._bounded(0), shell._bounded(3000)) == (1.0, 600.0)
+    assert shell._clamp_seconds(120_000) == 120.0
+    assert (shell._clamp_seconds(0), shell._clamp_seconds(3000)) == (1.0, 600.0)

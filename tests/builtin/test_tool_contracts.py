@@ -24,7 +24,7 @@ OURS = ("read", "list", "glob", "write", "edit", "apply_patch", "delete", "move"
 
 def registered() -> dict[str, Tool]:
     """Every tool our own plugins register, as discovery finds them."""
-    manager, found = discovery.load()
+    manager, found = discovery.load_plugins()
     tools: dict[str, Tool] = {}
 
     class Register:

@@ -9,7 +9,7 @@ from tests.support.contexts import previewed_call, writing_context
 from tests.support.session_view import call, registered
 from tests.workspace.trees import grow, tree
 
-from cockpit.builtin import apply_patch, delete, edit, move, write
+from cockpit.builtin.tools import apply_patch, delete, edit, move, write
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import ChangeRefused, Context
 from cockpit.protocol.content import Diff

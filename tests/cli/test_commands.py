@@ -11,7 +11,7 @@ from tests.support.decks import call, script
 
 from cockpit import __version__
 from cockpit.cli.main import COMMANDS, main
-from cockpit.core import store
+from cockpit.core.transcript import session_store
 from cockpit.protocol import wire
 from cockpit.protocol.events import Envelope, TurnFinished
 
@@ -29,7 +29,7 @@ def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def id_of(project: Path) -> str:
-    found = store.latest(str(project))
+    found = session_store.latest_session(str(project))
     assert found is not None
     return found
 
@@ -112,20 +112,20 @@ def test_a_session_is_exported_as_envelopes(project: Path) -> None:
 
 def test_a_session_is_deleted_with_what_was_set_aside_for_it(project: Path) -> None:
     id = id_of(project)
-    aside = store.folder_of(str(project)) / id
+    aside = session_store.session_folder(str(project)) / id
     aside.mkdir(exist_ok=True)
     ended = cockpit("sessions", "rm", id, cwd=project)
     assert ended.code == 0 and id in ended.out
-    assert store.latest(str(project)) is None and not aside.exists()
+    assert session_store.latest_session(str(project)) is None and not aside.exists()
     again = cockpit("sessions", "rm", id, cwd=project)
     assert again.code == 1 and "there is no session" in again.err
 
 
 def test_a_session_that_is_open_elsewhere_is_not_deleted(project: Path) -> None:
-    from cockpit.core.lock import Lock
+    from cockpit.core.transcript.transcript import SessionLock
 
     id = id_of(project)
-    lock = Lock(store.folder_of(str(project)) / f"{id}.lock", id)
+    lock = SessionLock(session_store.session_folder(str(project)) / f"{id}.lock", id)
     lock.take()
     ended = cockpit("sessions", "rm", id, cwd=project)
     assert ended.code == 1 and "is open" in ended.err
@@ -135,7 +135,7 @@ def test_a_session_that_is_open_elsewhere_is_not_deleted(project: Path) -> None:
 @pytest.mark.parametrize("by_path", [True, False])
 def test_a_transcript_is_replayed_in_lines(project: Path, by_path: bool) -> None:
     id = id_of(project)
-    named = str(store.folder_of(str(project)) / f"{id}.jsonl") if by_path else id
+    named = str(session_store.session_folder(str(project)) / f"{id}.jsonl") if by_path else id
     ended = cockpit("replay", named, "--plain", cwd=project)
     assert ended.code == 0
     order = [ended.out.index(part) for part in ("You: what", "> read a.txt", "< read: ok", "It says 一.")]

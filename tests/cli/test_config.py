@@ -57,7 +57,7 @@ def test_set_writes_and_says_who_has_the_last_word(root: Path) -> None:
 def test_check_names_every_fault_with_its_line(root: Path) -> None:
     own = put(user_file(), "[limits]\nsteps = 'x'\nstepz = 1\n")
     shared = put(root / ".cockpit/settings.toml", "a = [\n")
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     ended = cockpit("config", "check", cwd=root)
     assert ended.code == 1
     for said in (f"{own}:2: `limits.steps`", f"{own}:3: `limits.stepz`", f"{shared}:1: this is no TOML"):
@@ -77,7 +77,7 @@ def test_check_names_every_fault_with_its_line(root: Path) -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_path_says_which_files_are_read_here(root: Path, trusted: bool) -> None:
-    trust.keep(str(root), trusted)
+    trust.save_trust(str(root), trusted)
     rows = json.loads(cockpit("config", "path", "--json", cwd=root).out)
     assert {one["read"] for one in rows if one["layer"] == "project"} == {trusted}
     assert rows[0] == {"layer": "user", "file": str(user_file()), "exists": False, "read": True}

@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import cockpit
 from tests.support.decks import distribution
 
-from cockpit.cli import checks
+from cockpit.cli import doctor
 
 AREAS = ["cockpit", "terminal", "programs", "sandbox", "language servers", "this folder", "models", "plugins"]
 
@@ -32,7 +32,7 @@ def test_a_machine_with_nothing_gets_a_mend_for_each_miss(
     monkeypatch.setenv("PATH", str(root))
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.delenv("TMUX", raising=False)
-    found = {(one.area, one.name): one for one in checks.checks()}
+    found = {(one.area, one.name): one for one in doctor.run_checks()}
     missed = [one for one in found.values() if one.state != "ok"]
     assert found["programs", "git"].state == "missing"
     assert found["programs", "git"].mend == "sudo apt-get install -y git"
@@ -56,7 +56,7 @@ def test_a_plugin_that_fails_is_named_with_what_tells_more(
 ) -> None:
     distribution(plugins, "broken-thing", "raise RuntimeError('bad day')")
     monkeypatch.chdir(root)
-    row = next(one for one in checks.checks() if one.name == "broken-thing")
+    row = next(one for one in doctor.run_checks() if one.name == "broken-thing")
     assert row.state == "missing" and "bad day" in row.found
     assert row.mend == "cockpit plugins doctor broken-thing"
 
@@ -74,7 +74,7 @@ def test_a_plugin_that_fails_is_named_with_what_tells_more(
     ],
 )
 def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, str], depth: str) -> None:
-    assert checks.colour_depth(environment) == depth
+    assert doctor.detect_colour_depth(environment) == depth
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, st
 def test_a_program_is_installed_with_the_package_tool_that_is_there(
     tool: str, program: str, command: str
 ) -> None:
-    assert checks.install(program, lambda name: name if name == tool else None) == command
+    assert doctor.find_install_command(program, lambda name: name if name == tool else None) == command
 
 
 def test_servers_of_the_folders_languages_come_first_each_with_its_install_command(
@@ -102,7 +102,7 @@ def test_servers_of_the_folders_languages_come_first_each_with_its_install_comma
         (root / name).write_text("", encoding="utf-8")
     monkeypatch.chdir(root)
     monkeypatch.setenv("PATH", str(root))
-    rows = [one for one in checks.checks() if one.area == "language servers"]
+    rows = [one for one in doctor.run_checks() if one.area == "language servers"]
     servers = [one for one in rows if not one.name.startswith("grammar")]
     assert [one.name for one in servers[:2]] == ["gopls", "rust-analyzer"]
     assert servers[0].mend.startswith("go install") and "2 files here" in servers[0].found
@@ -123,6 +123,6 @@ def register_languages(register, scope):
 """
     distribution(plugins, "lang-gleam", source)
     monkeypatch.chdir(root)
-    row = next(one for one in checks.checks() if one.name == "grammar gleam")
+    row = next(one for one in doctor.run_checks() if one.name == "grammar gleam")
     assert row.state == "optional" and "does not load" in row.found
     assert row.mend == "pip install --force-reinstall tree-sitter-gleam-that-is-not-there"

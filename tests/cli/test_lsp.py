@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.command import cockpit, command
 
-from cockpit.navigation.lsp import status
+from cockpit.navigation.lsp import status_files
 from cockpit.settings import trust
 
 
@@ -70,7 +70,7 @@ def test_a_running_cockpits_servers_are_seen_stopped_and_their_log_read(project:
         assert json.loads(other.stdout.readline())["results"][0]["source"] == "lsp"
         other.stdin.close()
         assert other.wait(30) == 0
-    assert status.running(Path(), str(project)) == ()
+    assert status_files.find_running(Path(), str(project)) == ()
 
 
 def test_a_server_the_project_names_waits_for_trust_and_a_yes(project: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_server_the_project_names_waits_for_trust_and_a_yes(project: Path) -> 
     (project / ".lsp.json").write_text(json.dumps(entry), encoding="utf-8")
     refused = cockpit("lsp", "allow", "mine", cwd=project)
     assert refused.code == 1 and "not trusted" in refused.err
-    trust.keep(str(project), True)
+    trust.save_trust(str(project), True)
     assert "cockpit lsp allow mine" in cockpit("lsp", "status", cwd=project).out
     allowed = cockpit("lsp", "allow", "mine", cwd=project)
     assert allowed.code == 0 and "allowed: mine: ty server" in allowed.out

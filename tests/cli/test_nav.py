@@ -255,6 +255,6 @@ def test_symbols_of_the_server_alone_start_it(project: Path) -> None:
 
 def test_a_broken_file_of_servers_is_named(project: Path) -> None:
     (project / ".lsp.json").write_text("{", encoding="utf-8")
-    trust.keep(str(project), True)
+    trust.save_trust(str(project), True)
     ended = cockpit("lsp", "status", "--root", str(project), cwd=project)
     assert ".lsp.json: no JSON" in ended.err

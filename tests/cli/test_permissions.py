@@ -16,7 +16,7 @@ def project(tmp_path: Path) -> Path:
     (root / ".claude").mkdir(parents=True)
     lists = {"permissions": {"allow": ["Bash(npm run *)"], "ask": ["Bash(git push *)"]}}
     (root / ".claude" / "settings.json").write_text(json.dumps(lists), encoding="utf-8")
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     add_user_word(("permissions", "allow"), "Bash(git *)")
     return root
 
@@ -82,5 +82,5 @@ def test_what_is_adopted_is_listed_and_removed(project: Path) -> None:
 def test_what_is_not_there_says_so(project: Path) -> None:
     assert "not offered" in cockpit("permissions", "adopt", "Bash(x)", cwd=project).err
     assert "no tool called" in cockpit("permissions", "explain", "--tool", "nope", "x", cwd=project).err
-    trust.keep(str(project), False)
+    trust.save_trust(str(project), False)
     assert "npm run" not in cockpit("permissions", cwd=project).out

@@ -80,7 +80,7 @@ def test_a_bad_rule_file_refuses_with_its_line_and_a_strangers_is_not_read(root:
     (root / ".cockpit").mkdir()
     (root / ".cockpit" / "policy.yaml").write_text("rules:\n  - id: x\n    level: nonsense\n")
     assert cockpit("policy", "check", "--shell", "bash", "ls", cwd=root).code == 0, "nobody trusts it yet"
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     ended = cockpit("policy", "check", "--shell", "bash", "ls", cwd=root)
     assert ended.code == 2
     assert "policy.yaml:" in ended.err and any(f":{line}" in ended.err for line in (2, 3)), ended.err

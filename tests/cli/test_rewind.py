@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.cli import checkpoints
-from cockpit.core.options import Options
+from cockpit.cli import rewind
+from cockpit.core.session.options import RunOptions
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ async def session(root: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COCKPIT_SCRIPT", str(root.parent / "script.json"))
     one, two = (dict(call("write", path=f"{name}.txt", content="x\n")) for name in ("one", "two"))
     script(root.parent, {"calls": [one]}, {"text": "ok"}, {"calls": [two]}, {"text": "ok"})
-    async with driving(root, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", mode="full")) as driver:
         for text in ("make one", "make two"):
             await driver.prompt(text)
         return driver.channel.session
@@ -30,19 +30,19 @@ def test_turns_are_listed_gone_back_to_and_that_is_undone(
     session: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(root)
-    assert checkpoints.main([]) == 0
+    assert rewind.main([]) == 0
     assert "  1  make one  (1 files +1 -0)" in capsys.readouterr().out
-    assert checkpoints.main([session, "--turn", "2", "--dry-run"]) == 0
+    assert rewind.main([session, "--turn", "2", "--dry-run"]) == 0
     assert "two.txt  +0 -1" in capsys.readouterr().out and names(root) == ["one.txt", "two.txt"]
-    assert checkpoints.main([session, "--turn", "2", "--json"]) == 0
+    assert rewind.main([session, "--turn", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["files"] == 1 and names(root) == ["one.txt"]
     (root / "one.txt").write_text("mine\n")
-    assert checkpoints.main([session, "--turn", "1"]) == 0
+    assert rewind.main([session, "--turn", "1"]) == 0
     assert "one.txt  changed by you since: kept" in capsys.readouterr().out
-    assert checkpoints.main([session, "--undo"]) == 0
-    assert checkpoints.main([session, "--undo"]) == 0
+    assert rewind.main([session, "--undo"]) == 0
+    assert rewind.main([session, "--undo"]) == 0
     assert names(root) == ["one.txt", "two.txt"]
-    assert checkpoints.main([session, "--undo"]) == 1
+    assert rewind.main([session, "--undo"]) == 1
     assert "no rewind" in capsys.readouterr().err
-    assert checkpoints.main(["--list", "--json"]) == 0
+    assert rewind.main(["--list", "--json"]) == 0
     assert [row["kind"] for row in json.loads(capsys.readouterr().out) if row.get("kind")] == ["rewind"] * 2

@@ -306,7 +306,7 @@ def test_one_is_switched_off_and_on(house: House) -> None:
     assert "enabled" not in names(house)["review"]["fields"]
     assert run(house, "disable", "nobody").code == 1
     house.file(".cockpit/settings.toml", '[skills]\ndisabled = ["review"]\n')
-    trust.keep(str(house.root), True)
+    trust.save_trust(str(house.root), True)
     run(house, "disable", "review")
     stays = run(house, "enable", "review")
     assert stays.code == 1 and "stays off" in stays.out and "settings.toml" in stays.out

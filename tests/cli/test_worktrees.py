@@ -8,10 +8,9 @@ import pytest
 from tests.support.repositories import Repo
 
 from cockpit.cli.main import main
-from cockpit.workspace.processes import LocalProcesses
-from cockpit.workspace.worktrees.ending import settle
-from cockpit.workspace.worktrees.making import make
-from cockpit.workspace.worktrees.running import opened
+from cockpit.workspace.processes.local_processes import LocalProcesses
+from cockpit.workspace.worktrees.git_client import open_repository
+from cockpit.workspace.worktrees.lifecycle import make_worktree, settle_worktree
 
 
 @pytest.fixture
@@ -25,11 +24,11 @@ def worked(repo: Repo, name: str, files: dict[str, str]) -> None:
 
     async def work() -> None:
         processes = LocalProcesses(str(repo.folder))
-        git, seen = await opened(processes, str(repo.folder))
-        tree = await make(git, seen, name)
+        git, seen = await open_repository(processes, str(repo.folder))
+        tree = await make_worktree(git, seen, name)
         for path, text in files.items():
             repo.write(path, text, tree.path)
-        await settle(git, tree, f"Work of {name}")
+        await settle_worktree(git, tree, f"Work of {name}")
         await processes.close()
 
     asyncio.run(work())

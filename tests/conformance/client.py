@@ -16,25 +16,25 @@ from typing import Any
 
 import httpx2
 
-from cockpit.mcp.connection import Connection
-from cockpit.mcp.oauth import quiet
-from cockpit.mcp.oauth.callback import listening
-from cockpit.mcp.oauth.provider import Login
-from cockpit.mcp.oauth.wanted import wanted_of
+from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.oauth import silence_auth_log
+from cockpit.mcp.oauth.callback import open_callback
+from cockpit.mcp.oauth.config import parse_config
+from cockpit.mcp.oauth.provider import OAuthLogin
 from cockpit.mcp.values import (
+    ConnectionSettings,
     LoginNeeded,
     McpFailed,
-    Offer,
-    Outcome,
+    McpResult,
     SamplingReply,
     SamplingRequest,
     ServerGone,
-    Terms,
+    ServerOffer,
     ToolDefinition,
 )
 from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.asking import FormField
+from cockpit.protocol.events import FormField
 from cockpit.protocol.messages import Json
 
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
@@ -95,19 +95,19 @@ async def main() -> None:
             await connection.prompt(prompt.name, given, Agrees())
 
 
-async def _calls(connection: Connection, offer: Offer, context: Mapping[str, Any]) -> None:
+async def _calls(connection: McpConnection, offer: ServerOffer, context: Mapping[str, Any]) -> None:
     """The calls that the context asks for, else each tool once; all beside each other. One that fails is a
     failed call, as in a session: what the suite thinks of it stands in its checks."""
     wanted = [(one["name"], one["arguments"]) for one in context.get("toolCalls") or ()]
     wanted = wanted or [(tool.name, _arguments(tool, offer)) for tool in offer.tools]
     calls = (connection.call(name, arguments, Agrees()) for name, arguments in wanted)
     for outcome in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(outcome, LoginNeeded | ServerGone) or not isinstance(outcome, Outcome | McpFailed):
+        if isinstance(outcome, LoginNeeded | ServerGone) or not isinstance(outcome, McpResult | McpFailed):
             raise RuntimeError("the connection did not survive its calls") from outcome
         print(outcome, file=sys.stderr)
 
 
-def _arguments(tool: ToolDefinition, offer: Offer) -> dict[str, Json]:
+def _arguments(tool: ToolDefinition, offer: ServerOffer) -> dict[str, Json]:
     """What the tool needs, of the right kinds."""
     if tool.name == ECHO:
         return {"schema": next(dict(one.parameters) for one in offer.tools if one.name == RICH)}
@@ -165,14 +165,16 @@ async def _issuer(url: str) -> str:
 
 
 @asynccontextmanager
-async def _connected(server: McpServer) -> AsyncIterator[Connection]:
-    quiet()
+async def _connected(server: McpServer) -> AsyncIterator[McpConnection]:
+    silence_auth_log()
     with tempfile.TemporaryDirectory() as home:
         os.environ["COCKPIT_HOME"] = home
-        async with listening(0) as callback:
-            login = Login(server.name, server.url, wanted_of(server.name, server.oauth), Follows(), callback)
-            terms = Terms(home, Path(home) / "server.log", auth=lambda _: login)
-            connection = Connection(server, terms)
+        async with open_callback(0) as callback:
+            login = OAuthLogin(
+                server.name, server.url, parse_config(server.name, server.oauth), Follows(), callback
+            )
+            terms = ConnectionSettings(home, Path(home) / "server.log", auth=lambda _: login)
+            connection = McpConnection(server, terms)
             try:
                 await connection.open()
                 yield connection

@@ -13,9 +13,8 @@ from cockpit.plugin.context import Context
 from cockpit.plugin.origin import Origin
 from cockpit.plugin.tools import Arguments, Done, Tool, ToolFailed
 from cockpit.plugin.values import AsPrompt, Command, Invoked, Register, Scope, Skill
-from cockpit.protocol.asking import FormField
 from cockpit.protocol.content import Image
-from cockpit.protocol.events import Warned
+from cockpit.protocol.events import FormField, Warned
 from cockpit.protocol.messages import Json
 
 NOTHING: Mapping[str, Json] = {"type": "object", "properties": {}}

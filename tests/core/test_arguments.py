@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.core.arguments import check
+from cockpit.core.plugins.toolbox import check_arguments
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Tool
 
@@ -43,7 +43,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize("name", ["mcp__a__b", "of_a_plugin"])
 def test_a_schema_makes_nobody_fetch_an_address(asked: tuple[str, list[str]], name: str) -> None:
     address, paths = asked
-    check(foreign(name, a={"$ref": address}), {"a": "no integer"})
+    check_arguments(foreign(name, a={"$ref": address}), {"a": "no integer"})
     assert paths == []
 
 
@@ -59,15 +59,15 @@ def test_a_schema_makes_nobody_fetch_an_address(asked: tuple[str, list[str]], na
     ],
 )
 def test_a_schema_that_cannot_be_used_says_nothing(one: Any) -> None:
-    check(foreign(a=one), {"a": "x"})
+    check_arguments(foreign(a=one), {"a": "x"})
 
 
 def test_what_a_foreign_schema_says_of_values_is_heard() -> None:
     size = {"enum": ["s", "l"]}
     with pytest.raises(ArgumentsInvalid, match="size"):
-        check(foreign(size=size), {"size": "m"})
+        check_arguments(foreign(size=size), {"size": "m"})
     with pytest.raises(ArgumentsInvalid, match="sizes"):
-        check(
+        check_arguments(
             foreign(sizes={"type": "array", "items": {"$ref": "#/properties/size"}}, size=size),
             {"sizes": [1]},
         )
@@ -76,15 +76,15 @@ def test_what_a_foreign_schema_says_of_values_is_heard() -> None:
 def test_patterns_are_matched_for_plugins_and_not_for_strangers() -> None:
     """One can be made that takes for ever to match, and holds everything up meanwhile."""
     slow = {"type": "string", "pattern": "(a+)+$"}
-    check(
+    check_arguments(
         foreign(a=slow, b={"patternProperties": {"(a+)+$": {}}, "additionalProperties": False}), {"a": "aa!"}
     )
     with pytest.raises(ArgumentsInvalid):
-        check(foreign("of_a_plugin", a=slow), {"a": "aa!"})
+        check_arguments(foreign("of_a_plugin", a=slow), {"a": "aa!"})
 
 
 def test_references_that_double_with_each_step_come_to_an_end() -> None:
     steps = {f"a{n}": {"allOf": [{"$ref": f"#/properties/a{n + 1}"}] * 2} for n in range(60)}
     with pytest.raises(ArgumentsInvalid) as caught:
-        check(foreign(**steps, a60={"type": "integer"}), {"a0": "x"})
+        check_arguments(foreign(**steps, a60={"type": "integer"}), {"a0": "x"})
     assert str(caught.value) == "`a0`: 'x' is not of type 'integer'"

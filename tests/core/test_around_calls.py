@@ -7,16 +7,11 @@ import pytest
 from tests.support.decks import call, distribution, driving, script
 
 from cockpit import paths
-from cockpit.core import store
-from cockpit.core.budget import Limits
-from cockpit.core.options import Options
-from cockpit.protocol.content import plain
-from cockpit.protocol.events import (
-    ContextCompacted,
-    MessageFinished,
-    ToolCallFinished,
-    Warned,
-)
+from cockpit.core.agent.turn_limits import TurnLimits
+from cockpit.core.session.options import RunOptions
+from cockpit.core.transcript import session_store
+from cockpit.protocol.content import plain_text
+from cockpit.protocol.events import ContextCompacted, MessageFinished, ToolCallFinished, Warned
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Compact
 from cockpit.protocol.queries import ContextRows, ContextTable, Output, OutputPage, Refused
@@ -36,8 +31,8 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def full(**more: object) -> Options:
-    return Options(model="scripted:script", mode="full", **more)
+def full(**more: object) -> RunOptions:
+    return RunOptions(model="scripted:script", mode="full", **more)
 
 
 async def test_a_keys_value_reaches_neither_model_nor_screen_nor_disk(
@@ -123,7 +118,7 @@ def register_models(register, scope):
     register(Model("unpriced", stream, models, default="x"))
 """,
     )
-    options = Options(model="unpriced:x", limits=Limits(money=1.0))
+    options = RunOptions(model="unpriced:x", limits=TurnLimits(money=1.0))
     async with driving(scripted, options=options) as driver:
         ended = await driver.prompt("go")
     assert ended.stop_reason == "error" and "price" in ended.message
@@ -161,7 +156,7 @@ def register_guards(register, scope):
     [result] = [one.result for one in driver.all(ToolCallFinished)]
     assert "eins" in result.text
     said = [one.message for one in driver.all(MessageFinished)]
-    assert any(not isinstance(one, AssistantMessage) and "Monday" in plain(one.content) for one in said)
+    assert any(not isinstance(one, AssistantMessage) and "Monday" in plain_text(one.content) for one in said)
     assert [one.text for one in said if isinstance(one, AssistantMessage)] == ["", "short", "a long answer"]
 
 
@@ -229,4 +224,4 @@ async def test_a_recording_holds_the_deltas_and_a_transcript_does_not(scripted: 
         await driver.prompt("go")
         id = driver.channel.session
     assert "text_delta" in record.read_text() and "turn_finished" in record.read_text()
-    assert "text_delta" not in store.file_of(id).read_text()
+    assert "text_delta" not in session_store.session_file(id).read_text()

@@ -9,8 +9,8 @@ import pytest
 from tests.support.code import APP, shop
 from tests.support.decks import Driver, call, driving, script
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.code import (
     FileText,
     Navigate,
@@ -43,7 +43,7 @@ async def result(driver: Driver, name: str, origin: str = "tui", **arguments: An
 @pytest.fixture
 async def warm(project: Path) -> AsyncIterator[Driver]:
     """A session whose server has answered."""
-    async with driving(project, options=Options(model="offline")) as driver:
+    async with driving(project, options=RunOptions(model="offline")) as driver:
         found = await driver.channel.ask(Navigate("definition", "app.py:7:16", "lsp"))
         assert isinstance(found, SymbolRows) and found.rows, found
         yield driver
@@ -126,7 +126,7 @@ async def test_a_file_that_another_program_changes_is_told_without_rows(warm: Dr
 
 @pytest.mark.parametrize("mode", ["ask", "plan"])
 async def test_a_rename_that_only_shows_asks_nobody(project: Path, mode: Any) -> None:
-    async with driving(project, options=Options(model="offline", mode=mode, someone=False)) as driver:
+    async with driving(project, options=RunOptions(model="offline", mode=mode, someone=False)) as driver:
         shown = await result(driver, "rename", "schedule:1", symbol="Cart.total", to="sum_up", apply=False)
         assert shown.outcome == "ok" and "nothing is written" in shown.text
         done = await result(driver, "rename", "schedule:1", symbol="Cart.total", to="sum_up")
@@ -138,7 +138,7 @@ async def test_an_edit_that_says_it_changes_nothing_outside_of_the_root_still_as
     project: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "beside.py").write_text("x = 1\n")
-    async with driving(project, options=Options(model="offline", someone=False)) as driver:
+    async with driving(project, options=RunOptions(model="offline", someone=False)) as driver:
         listed = await result(driver, "code_actions", "schedule:1", path=str(tmp_path / "beside.py"), first=1)
     assert listed.outcome == "denied" and "outside" in listed.text
 
@@ -176,7 +176,7 @@ async def test_queries_answer_by_symbol(warm: Driver) -> None:
 
 
 async def test_a_second_session_of_the_root_shares_its_servers(project: Path) -> None:
-    deck = LocalDeck(Options(model="offline"))
+    deck = LocalDeck(RunOptions(model="offline"))
     try:
         one = await deck.open(str(project))
         await one.ask(Navigate("definition", "app.py:7:16", "lsp"))
@@ -198,7 +198,7 @@ async def test_new_problems_go_to_the_model_with_the_next_request(
         {"text": "done"},
     )
     monkeypatch.setenv("COCKPIT_SCRIPT", str(steps))
-    async with driving(project, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(project, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("go")
         texts = [one.result.text for one in driver.all(ToolCallFinished)]
     assert sum("new problems: 1" in text for text in texts) == 1
@@ -206,7 +206,7 @@ async def test_new_problems_go_to_the_model_with_the_next_request(
 
 async def test_the_offline_model_renames_what_is_meant(project: Path) -> None:
     (project / "notes.md").write_text("The total of it.\n")
-    async with driving(project, options=Options(model="offline", mode="full")) as driver:
+    async with driving(project, options=RunOptions(model="offline", mode="full")) as driver:
         await driver.prompt("rename total to sum_up")
     assert "cart.sum_up()" in (project / "app.py").read_text()
     assert (project / "notes.md").read_text() == "The total of it.\n"

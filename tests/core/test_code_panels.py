@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.core import code_panels
-from cockpit.core.code_panels import CodePanels
-from cockpit.navigation.index.index import TreeIndex
+from cockpit.core.queries import code_panels
+from cockpit.core.queries.code_panels import CodePanels
+from cockpit.navigation.index.client import TreeIndex
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.protocol.events import Event, PanelChanged
 from cockpit.protocol.rows import PanelRow
@@ -29,7 +29,7 @@ async def test_the_index_has_a_row_of_its_own_until_it_is_whole(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code_panels, "WARM_AFTER", 0.0)
-    monkeypatch.setattr(code_panels, "REST", 0.02)
+    monkeypatch.setattr(code_panels, "REFRESH_SECONDS", 0.02)
     index = TreeIndex(str(root), (), str(tmp_path / "cache"))
     emitted: list[Event] = []
     workspace = LocalWorkspace(str(root), str(tmp_path / "state"))
@@ -55,7 +55,7 @@ async def test_an_index_that_stands_still_is_not_looked_at_for_ever(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code_panels, "WARM_AFTER", 0.0)
-    monkeypatch.setattr(code_panels, "REST", 0.001)
+    monkeypatch.setattr(code_panels, "REFRESH_SECONDS", 0.001)
     index = TreeIndex(str(root), (), str(tmp_path / "cache"))
     workspace = LocalWorkspace(str(root), str(tmp_path / "state"))
     emitted: list[Event] = []

@@ -11,9 +11,9 @@ from tests.support.decks import Driver, call, driving, script
 from tests.support.mcp.specs import command, configure, spec, tool, until
 
 from cockpit import paths
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
-from cockpit.protocol.content import plain
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     Event,
@@ -44,7 +44,7 @@ def users(servers: Mapping[str, Path | Mapping[str, Json]]) -> None:
 
 @asynccontextmanager
 async def session(root: Path, **options: object) -> AsyncIterator[Driver]:
-    async with driving(root, options=Options(model="scripted:script", **options)) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", **options)) as driver:
         yield driver
 
 
@@ -399,7 +399,7 @@ async def test_a_server_asks_a_model_only_with_a_persons_leave_and_on_the_turns_
     assert [json.loads(one.text)["content"]["text"] for one in results] == ["four", "four"]
     assert len(driver.all(QuestionAsked)) == 1
     # What went back is shown each time, also when nobody is asked any more.
-    shown = [plain(one.content) for one in driver.all(Noticed) if one.plugin == "mcp"]
+    shown = [plain_text(one.content) for one in driver.all(Noticed) if one.plugin == "mcp"]
     assert len(shown) == 2
     assert all("What is two and two?" in one and one.endswith("and is told:\n\nfour") for one in shown)
 
@@ -476,7 +476,7 @@ async def test_resources_are_listed_read_and_named_in_a_prompt(scripted: Path) -
         await driver.decide(request.id, "allow_once")
         await driver.end(turn)
         listed, read = await result(driver, "list_mcp_resources"), await result(driver, "read_mcp_resource")
-        begun = plain(driver.all(TurnStarted)[0].content)
+        begun = plain_text(driver.all(TurnStarted)[0].content)
         assert "from the MCP server demo" in begun and begun.endswith("the notes")
     assert "demo://notes" in listed.text and "the notes" in read.text
 
@@ -488,14 +488,14 @@ async def test_a_prompt_of_a_server_is_a_command(scripted: Path) -> None:
     async with session(scripted) as driver:
         await driver.invoke("mcp__demo__greet", text="ada how='very kindly'")
         begun = await driver.next(TurnStarted)
-    assert 'greet of {"how": "very kindly", "who": "ada"}' in plain(begun.content)
+    assert 'greet of {"how": "very kindly", "who": "ada"}' in plain_text(begun.content)
 
 
 async def test_sessions_of_a_root_share_one_process(scripted: Path) -> None:
     started = scripted.parent / "started"
     users({"demo": spec(scripted.parent, tool("say", "say:hi"), starts=str(started))})
     script(scripted.parent, {"calls": [call("mcp__demo__say")]}, {"text": "done"})
-    deck = LocalDeck(Options(model="scripted:script", mode="full"))
+    deck = LocalDeck(RunOptions(model="scripted:script", mode="full"))
     drivers = [Driver(await deck.open(str(scripted))) for _ in range(2)]
     try:
         for driver in drivers:
@@ -543,7 +543,7 @@ async def test_the_command_mcp_shows_restarts_and_refuses_servers(scripted: Path
         async def said(words: str) -> str:
             at = len(driver.seen)
             await driver.invoke("mcp", text=words)
-            return plain((await driver.next(Noticed, at)).content)
+            return plain_text((await driver.next(Noticed, at)).content)
 
         assert "demo | ready | 1 tools | user" in await said("")
         assert "say | tool" in await said("tools demo")

@@ -3,8 +3,8 @@
 import pytest
 from tests.support.session_view import registered
 
-from cockpit.builtin import delete, edit, shell
-from cockpit.core.rules import Asked, Rule, covering, parse
+from cockpit.builtin.tools import delete, edit, shell
+from cockpit.core.permission.rules import CallFacts, PermissionRule, match_rules, parse_rule
 from cockpit.plugin.safety import CommandPart, Level
 from cockpit.plugin.tools import CommandLine, Preview, Tool
 
@@ -17,12 +17,12 @@ def part(*argv: str | None, level: Level = "ask", shape: str = "x") -> CommandPa
     return CommandPart(" ".join(one or "?" for one in argv), argv, level, shape=shape)
 
 
-def asked(*parts: CommandPart, text: str = "") -> Asked:
-    return Asked(SHELL, Preview("", line=CommandLine(text, "bash", "/ws")), "/ws", parts)
+def asked(*parts: CommandPart, text: str = "") -> CallFacts:
+    return CallFacts(SHELL, Preview("", line=CommandLine(text, "bash", "/ws")), "/ws", parts)
 
 
-def allow(*texts: str) -> tuple[Rule, ...]:
-    return tuple(parse("allow", text, "mine") for text in texts)
+def allow(*texts: str) -> tuple[PermissionRule, ...]:
+    return tuple(parse_rule("allow", text, "mine") for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -49,57 +49,59 @@ def allow(*texts: str) -> tuple[Rule, ...]:
     ],
 )
 def test_an_allow_rule_fits_words_not_text(rule: str, argv: tuple[str | None, ...], fits: bool) -> None:
-    assert (covering(allow(rule), asked(part(*argv))) is not None) == fits
+    assert (match_rules(allow(rule), asked(part(*argv))) is not None) == fits
 
 
 def test_allow_rules_cover_a_line_together_or_not_at_all() -> None:
     test, commit = part("npm", "test"), part("git", "commit", "-m", "x")
     rules = allow("Bash(npm test)", "Bash(git commit *)")
-    both = covering(rules, asked(test, commit))
+    both = match_rules(rules, asked(test, commit))
     assert both is not None and both.by == rules
-    assert covering(rules[:1], asked(test, commit)) is None
+    assert match_rules(rules[:1], asked(test, commit)) is None
 
 
 def test_what_was_read_as_safe_needs_no_rule_beside_it() -> None:
     line = asked(part("pytest", "-q"), part("tail", "-5", level="allow"))
-    assert covering(allow("Bash(pytest *)"), line) is not None
+    assert match_rules(allow("Bash(pytest *)"), line) is not None
 
 
 @pytest.mark.parametrize("level", ["ask", "deny"])
 def test_what_may_not_be_remembered_is_covered_by_no_allow_rule(level: Level) -> None:
     sudo = part("sudo", "ls", level=level, shape="")
-    assert covering(allow("Bash", "Bash(*)", "Bash(sudo *)"), asked(sudo)) is None
+    assert match_rules(allow("Bash", "Bash(*)", "Bash(sudo *)"), asked(sudo)) is None
 
 
 def test_a_deny_beats_an_ask_beats_an_allow_and_what_loses_is_named() -> None:
     rules = (
         *allow("Bash(git *)"),
-        parse("ask", "Bash(git push *)", "b"),
-        parse("deny", "Bash(git push -f)", "c"),
+        parse_rule("ask", "Bash(git push *)", "b"),
+        parse_rule("deny", "Bash(git push -f)", "c"),
     )
-    push = covering(rules, asked(part("git", "push")))
+    push = match_rules(rules, asked(part("git", "push")))
     assert push is not None and (push.level, str(push)) == ("ask", "Bash(git push *) (b)")
     assert [str(one) for one in push.shadowed] == ["Bash(git *)"]
-    force = covering(rules, asked(part("git", "push", "-f")))
+    force = match_rules(rules, asked(part("git", "push", "-f")))
     assert force is not None and force.level == "deny" and len(force.shadowed) == 2
 
 
 @pytest.mark.parametrize("text", ["/usr/bin/git push", "sudo git push", "x=$(git push)", "a |& git push"])
 def test_a_deny_rule_finds_a_command_that_nobody_could_read(text: str) -> None:
     unread = CommandPart(text, (), "ask")
-    found = covering((parse("deny", "Bash(git push *)", "mine"),), asked(unread, text=text))
-    named = covering((parse("deny", "Bash(git push *)", "mine"),), asked(part("/usr/bin/git", "push")))
+    found = match_rules((parse_rule("deny", "Bash(git push *)", "mine"),), asked(unread, text=text))
+    named = match_rules(
+        (parse_rule("deny", "Bash(git push *)", "mine"),), asked(part("/usr/bin/git", "push"))
+    )
     assert named is not None and (found is not None or text.startswith("/"))
 
 
 @pytest.mark.parametrize(("tool", "covered"), [(EDIT, True), (DELETE, False)])
 def test_leave_to_edit_is_no_leave_to_delete(tool: Tool, covered: bool) -> None:
-    call = Asked(tool, Preview("", paths=("/ws/src/a.py",)), "/ws")
-    assert (covering(allow("Edit(src/**)"), call) is not None) == covered
-    assert covering((parse("deny", "Edit(src/**)", "mine"),), call) is not None
+    call = CallFacts(tool, Preview("", paths=("/ws/src/a.py",)), "/ws")
+    assert (match_rules(allow("Edit(src/**)"), call) is not None) == covered
+    assert match_rules((parse_rule("deny", "Edit(src/**)", "mine"),), call) is not None
 
 
 def test_every_path_of_a_call_must_be_covered() -> None:
-    call = Asked(EDIT, Preview("", paths=("/ws/src/a.py", "/ws/docs/b.md")), "/ws")
-    assert covering(allow("Edit(src/**)"), call) is None
-    assert covering(allow("Edit(src/**)", "Edit(docs/**)"), call) is not None
+    call = CallFacts(EDIT, Preview("", paths=("/ws/src/a.py", "/ws/docs/b.md")), "/ws")
+    assert match_rules(allow("Edit(src/**)"), call) is None
+    assert match_rules(allow("Edit(src/**)", "Edit(docs/**)"), call) is not None

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.decks import driving
 
-from cockpit.cli.catalogs import catalog_of
-from cockpit.core.options import Options
-from cockpit.core.results import StoredResults, capped
+from cockpit.cli.command import load_catalog
+from cockpit.core.session.options import RunOptions
+from cockpit.core.transcript.session_store import StoredResults, cap_output
 from cockpit.plugin.tools import Tool
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json
@@ -84,7 +84,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def every_tool() -> tuple[Tool, ...]:
-    return catalog_of(".").all(Tool)
+    return load_catalog(".").all(Tool)
 
 
 def test_every_built_in_tool_has_its_sample() -> None:
@@ -93,7 +93,7 @@ def test_every_built_in_tool_has_its_sample() -> None:
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
 async def test_a_denied_call_changes_nothing_and_says_so(project: Path, name: str) -> None:
-    async with driving(project, options=Options(model="offline", someone=False)) as driver:
+    async with driving(project, options=RunOptions(model="offline", someone=False)) as driver:
         await driver.run_tool(name, origin="schedule:1", **SAMPLES[name])
         result = (await driver.next(ToolCallFinished)).result
     assert result.outcome == "denied" and result.text
@@ -103,7 +103,7 @@ async def test_a_denied_call_changes_nothing_and_says_so(project: Path, name: st
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 async def test_it_works_under_a_path_that_is_not_latin(project: Path, name: str) -> None:
-    async with driving(project, options=Options(model="offline", mode="full", someone=False)) as driver:
+    async with driving(project, options=RunOptions(model="offline", mode="full", someone=False)) as driver:
         await driver.run_tool(name, **SAMPLES[name])
         result = (await driver.next(ToolCallFinished)).result
     if name in BY_SERVER | NEEDS_MORE:
@@ -116,7 +116,7 @@ async def test_it_works_under_a_path_that_is_not_latin(project: Path, name: str)
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 async def test_an_interrupted_call_has_one_result(project: Path, name: str) -> None:
-    async with driving(project, options=Options(model="offline", mode="full")) as driver:
+    async with driving(project, options=RunOptions(model="offline", mode="full")) as driver:
         await driver.run_tool(name, **SAMPLES[name])
         await driver.interrupt()
         await driver.next(ToolCallFinished)
@@ -128,7 +128,7 @@ def test_a_huge_result_stays_within_its_cap(tool: Tool, tmp_path: Path) -> None:
     results = StoredResults(tmp_path)
     huge = "\n".join(f"行 {number} " + "x" * 50 for number in range(30_000))
     for window in (8_000, 128_000):
-        text, handle = capped(huge, tool.cap, window, results)
+        text, handle = cap_output(huge, tool.cap, window, results)
         assert len(text.encode()) <= tool.cap.size + 300
         assert results.page(handle, len(huge) - 20, 100)[0] == huge[-20:]
-    assert capped("short", tool.cap, 8_000, results) == ("short", "")
+    assert cap_output("short", tool.cap, 8_000, results) == ("short", "")

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.support.decks import Driver, call
 
-from cockpit.core import store
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
-from cockpit.core.transcript import load
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
+from cockpit.core.transcript import session_store
+from cockpit.core.transcript.transcript import load_transcript
 from cockpit.protocol.events import Envelope, MessageFinished, ToolCallFinished, TurnFinished
 from cockpit.protocol.messages import AssistantMessage
 
@@ -62,7 +62,7 @@ def test_g18_every_call_has_one_result_after_any_script(
 
 
 async def _play(root: Path, interrupts: bool) -> None:
-    deck = LocalDeck(Options(model="scripted:script", mode="full", someone=False))
+    deck = LocalDeck(RunOptions(model="scripted:script", mode="full", someone=False))
     driver = Driver(await deck.open(str(root)))
     await driver.start()
     turn = await driver.begin("go")
@@ -72,8 +72,8 @@ async def _play(root: Path, interrupts: bool) -> None:
     await driver.prompt("and again")
     await deck.close()
     await driver.stop()
-    path = store.file_of(driver.channel.session)
-    events = [record.event for record in load(path).records if isinstance(record, Envelope)]
+    path = session_store.session_file(driver.channel.session)
+    events = [record.event for record in load_transcript(path).records if isinstance(record, Envelope)]
     messages = [one.message for one in events if isinstance(one, MessageFinished)]
     asked = [one.id for answer in messages if isinstance(answer, AssistantMessage) for one in answer.calls]
     answered = [one.result.call for one in events if isinstance(one, ToolCallFinished)]

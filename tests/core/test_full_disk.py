@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core import store
-from cockpit.core.options import Options
-from cockpit.core.transcript import load
+from cockpit.core.session.options import RunOptions
+from cockpit.core.transcript import session_store
+from cockpit.core.transcript.transcript import load_transcript
 from cockpit.errors import CockpitError
 from cockpit.protocol.events import TurnFinished, Warned
 
@@ -34,8 +34,8 @@ async def test_a_full_disk_ends_the_turn_and_tears_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, {"text": "x" * 900}, {"text": "after"})))
-    async with driving(root, options=Options(model="scripted:script")) as driver:
-        path = store.file_of(driver.channel.session)
+    async with driving(root, options=RunOptions(model="scripted:script")) as driver:
+        path = session_store.session_file(driver.channel.session)
         with no_file_over(path.stat().st_size + room):
             id = await driver.begin("hello")
             await driver.until(
@@ -45,19 +45,19 @@ async def test_a_full_disk_ends_the_turn_and_tears_nothing(
         assert id
         ended = await driver.prompt("again")
         assert ended.stop_reason == "end_turn"
-    assert not load(path).reports
+    assert not load_transcript(path).reports
 
 
 async def test_a_prompt_that_cannot_be_written_is_not_taken(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, {"text": "after"})))
-    async with driving(root, options=Options(model="scripted:script")) as driver:
-        path = store.file_of(driver.channel.session)
+    async with driving(root, options=RunOptions(model="scripted:script")) as driver:
+        path = session_store.session_file(driver.channel.session)
         with no_file_over(path.stat().st_size + 20), pytest.raises(CockpitError, match="cannot be written"):
             await driver.begin("hello")
         assert (await driver.prompt("again")).stop_reason == "end_turn"
-    assert not load(path).reports
+    assert not load_transcript(path).reports
 
 
 async def test_a_disk_that_is_full_at_a_result_ends_the_turn_as_an_error(
@@ -66,10 +66,10 @@ async def test_a_disk_that_is_full_at_a_result_ends_the_turn_as_an_error(
     (root / "long.txt").write_text("a line of a long file\n" * 400, encoding="utf-8")
     asked = {"calls": [call("read", path="long.txt")]}
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, asked, {"text": "after"})))
-    async with driving(root, options=Options(model="scripted:script")) as driver:
-        path = store.file_of(driver.channel.session)
+    async with driving(root, options=RunOptions(model="scripted:script")) as driver:
+        path = session_store.session_file(driver.channel.session)
         with no_file_over(path.stat().st_size + 6_000):
             await driver.begin("read it")
             ended = await driver.until(lambda one: isinstance(one.event, TurnFinished))
         assert isinstance(ended.event, TurnFinished) and ended.event.stop_reason == "error"
-    assert not load(path).reports
+    assert not load_transcript(path).reports

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from tests.core.test_every_tool import SAMPLES
 from tests.support.decks import call, driving, script
 
-from cockpit.cli.catalogs import catalog_of
-from cockpit.core.arguments import check
-from cockpit.core.options import Options
-from cockpit.core.session import Session
-from cockpit.core.toolbox import Toolbox
+from cockpit.cli.command import load_catalog
+from cockpit.core.plugins.toolbox import AgentToolbox, check_arguments
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
 from cockpit.plugin.tools import ArgumentsInvalid, Tool
 from cockpit.protocol.events import ApprovalRequested, PlanChanged, SessionChanged, ToolCallFinished
 from cockpit.protocol.messages import Json
@@ -21,7 +20,7 @@ from cockpit.protocol.messages import Json
 WORDS = ("approved", "approval_state", "mode", "permission_mode", "sandbox", "disable_sandbox", "trusted")
 WORDS += ("dangerously_skip_permissions", "dangerouslyDisableSandbox", "allow", "rules", "profile", "origin")
 WORDS += ("with_escalated_permissions", "sandbox_permissions", "seal", "typed", "yolo", "auto_approve")
-CATALOG = catalog_of(".")
+CATALOG = load_catalog(".")
 NAMES = sorted(
     {*(tool.name for tool in CATALOG.all(Tool)), *(a.name for t in CATALOG.all(Tool) for a in t.aliases)}
 )
@@ -44,7 +43,7 @@ SAID = (
 def test_g10_an_argument_that_is_not_the_tools_own_is_refused_or_dropped(
     name: str, extra: dict[str, bool | str]
 ) -> None:
-    toolbox = Toolbox(CATALOG)
+    toolbox = AgentToolbox(CATALOG)
     plain = toolbox.find(name, {})
     assert plain is not None
     tool, _ = plain
@@ -54,7 +53,7 @@ def test_g10_an_argument_that_is_not_the_tools_own_is_refused_or_dropped(
     found = toolbox.find(name, given)
     assert found is not None and found[0] is tool
     try:
-        check(tool, found[1])
+        check_arguments(tool, found[1])
     except ArgumentsInvalid:
         return
     # What was let through is made of the tool's own arguments alone.
@@ -78,10 +77,10 @@ async def test_g10_no_text_and_no_result_changes_anything(
     steps = [{"text": text, "calls": [call("read", path=f"{n}.txt")]} for n, text in enumerate(SAID)]
     steps.append({"text": "\n".join(SAID), "calls": [call("write", path="made.txt", content="x")]})
     script(root.parent, *steps, {"text": "over"})
-    options = Options(model="scripted:script", mode=mode, someone=False)
+    options = RunOptions(model="scripted:script", mode=mode, someone=False)
     async with driving(root, options=options) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         before = (session.host.mode, session.host.all_rules(), session.host.plan, session.host.trusted)
         await driver.prompt("\n".join(SAID))
         assert (

@@ -11,17 +11,17 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.support.decks import driving, script
 
-from cockpit.core import planning
-from cockpit.core.agent import Agent
-from cockpit.core.deck import LocalDeck
-from cockpit.core.judgement import Circumstances
-from cockpit.core.options import Options
-from cockpit.core.permission import verdict_for
-from cockpit.core.rules import Rule, parse
-from cockpit.core.session import Session
-from cockpit.core.subagents.child import child_of
-from cockpit.core.subagents.opening import Opening
-from cockpit.core.view import context_of
+from cockpit.core.agent import plan_mode
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.plugin_context import build_context
+from cockpit.core.calls.call_permission import verdict_for
+from cockpit.core.permission.rules import PermissionRule, parse_rule
+from cockpit.core.permission.verdicts import Circumstances
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
+from cockpit.core.subagents.child_agent import create_child
+from cockpit.core.subagents.opener import AgentOpener
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import Quota
 from cockpit.plugin.context import PlanRefused
@@ -92,7 +92,7 @@ verdicts = st.builds(
 )
 rules = st.lists(
     st.builds(
-        lambda level, text: parse(level, text, "a test"), st.sampled_from(LEVELS), st.sampled_from(RULES)
+        lambda level, text: parse_rule(level, text, "a test"), st.sampled_from(LEVELS), st.sampled_from(RULES)
     ),
     max_size=3,
 )
@@ -106,12 +106,12 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def opened(scripted: Path) -> Iterator[tuple[asyncio.Runner, Session]]:
+def opened(scripted: Path) -> Iterator[tuple[asyncio.Runner, AgentSession]]:
     """A session on a loop of its own, which the examples share."""
     with asyncio.Runner() as runner:
-        deck = LocalDeck(Options(model="scripted:script"))
+        deck = LocalDeck(RunOptions(model="scripted:script"))
         session = runner.run(deck.open(str(scripted)))
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         yield runner, session
         runner.run(deck.close())
 
@@ -128,13 +128,13 @@ async def level(agent: Agent, tool: Tool, shown: Preview, verdict: Verdict) -> L
     async def decide(judged: Judged) -> Verdict:
         return verdict
 
-    judged = Judged(ToolCall("c", tool.name, {}), tool, shown, context_of(agent))
+    judged = Judged(ToolCall("c", tool.name, {}), tool, shown, build_context(agent))
     now = Circumstances(agent.mode, is_held=True, is_planning=agent.is_planning)
     return (await verdict_for(agent, judged, (Decider("one", decide),), now)).level
 
 
 def test_g11_a_childs_rights_are_a_subset_of_its_parents(
-    opened: tuple[asyncio.Runner, Session], monkeypatch: pytest.MonkeyPatch
+    opened: tuple[asyncio.Runner, AgentSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner, session = opened
     host = session.host
@@ -161,7 +161,7 @@ def test_g11_a_childs_rights_are_a_subset_of_its_parents(
         later: Mode,
         chain: list[Role],
         background: bool,
-        kept: list[Rule],
+        kept: list[PermissionRule],
         call: tuple[str, tuple[str, ...], str],
         verdict: Verdict,
     ) -> None:
@@ -171,7 +171,7 @@ def test_g11_a_childs_rights_are_a_subset_of_its_parents(
         shown = preview(tool, line, f"{host.root}/{path}")
         agents = [session.main]
         for depth, role in enumerate(chain):
-            agents.append(child_of(agents[-1], f"{agents[-1].path}/{depth}", role, background=background))
+            agents.append(create_child(agents[-1], f"{agents[-1].path}/{depth}", role, background=background))
         for now in (mode, later):
             # The session's mode may change while they run: what was opened planning goes on so.
             host.mode = now
@@ -216,10 +216,10 @@ async def test_a_list_may_mean_some_calls_of_a_tool(
     line: tuple[str, ...],
     expected: Level,
 ) -> None:
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
-        child = child_of(session.main, "main/r-1", Role("r", "", "", **fields))
+        assert isinstance(session, AgentSession)
+        child = create_child(session.main, "main/r-1", Role("r", "", "", **fields))
         tool = next(one for one in session.main.toolbox.tools() if one.name == called)
         shown = preview(tool, line, f"{scripted}/b.py")
         assert await level(child, tool, shown, Verdict("allow")) == expected
@@ -228,24 +228,24 @@ async def test_a_list_may_mean_some_calls_of_a_tool(
 
 async def test_what_a_role_must_not_read_is_hidden_from_its_other_tools_too(scripted: Path) -> None:
     (scripted / "secret.txt").write_text("the word is zebra\n", encoding="utf-8")
-    async with driving(scripted, options=Options(model="scripted:script")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
-        child = child_of(session.main, "main/r-1", Role("r", "", "", denied_tools=("Read(secret.txt)",)))
+        assert isinstance(session, AgentSession)
+        child = create_child(session.main, "main/r-1", Role("r", "", "", denied_tools=("Read(secret.txt)",)))
         with pytest.raises(CockpitError, match="denies it"):
-            await context_of(child).workspace.files.read("secret.txt")
-        assert b"zebra" in await context_of(session.main).workspace.files.read("secret.txt")
+            await build_context(child).workspace.files.read("secret.txt")
+        assert b"zebra" in await build_context(session.main).workspace.files.read("secret.txt")
 
 
 async def test_a_list_of_agents_bounds_who_may_be_opened(
     scripted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with driving(scripted, options=Options(model="scripted:script")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         session = driver.channel
-        assert isinstance(session, Session) and session.host.crew is not None
+        assert isinstance(session, AgentSession) and session.host.crew is not None
         monkeypatch.setitem(session.host.settings.values["agents"], "depth", DEPTH)
-        child = child_of(session.main, "main/r-1", Role("r", "", "", tools=("Task(explore)", "Read")))
-        agents = Opening(child, session.host.crew)
+        child = create_child(session.main, "main/r-1", Role("r", "", "", tools=("Task(explore)", "Read")))
+        agents = AgentOpener(child, session.host.crew)
         assert [one.name for one in agents.roles()] == ["explore"]
         with pytest.raises(CockpitError, match="may open only explore"):
             await agents.open("implement", "go")
@@ -258,22 +258,22 @@ async def test_a_list_of_agents_bounds_who_may_be_opened(
 
 
 async def test_a_subagent_proposes_no_plan_and_changes_no_mode(scripted: Path) -> None:
-    async with driving(scripted, options=Options(model="scripted:script", mode="plan")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="plan")) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
-        child = child_of(session.main, "main/r-1", Role("r", "", ""))
+        assert isinstance(session, AgentSession)
+        child = create_child(session.main, "main/r-1", Role("r", "", ""))
         with pytest.raises(PlanRefused, match="subagent"):
-            await planning.propose(child, "c", PlanChanged("go", "pending"))
+            await plan_mode.propose_plan(child, "c", PlanChanged("go", "pending"))
         with pytest.raises(PlanRefused, match="subagent"):
-            planning.enter(child, "")
+            plan_mode.enter_plan_mode(child, "")
         assert session.host.plan.state == "planning"
 
 
 @pytest.mark.parametrize("how", [{"runner": "elsewhere"}, {"isolation": "worktree"}])
 async def test_plan_mode_opens_no_agent_that_it_cannot_hold(scripted: Path, how: dict[str, str]) -> None:
-    async with driving(scripted, options=Options(model="scripted:script", mode="plan")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="plan")) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         open_: Callable[..., object] = session.main.agents.open
         with pytest.raises(CockpitError, match="plan mode"):
             await open_("", "go", **how)

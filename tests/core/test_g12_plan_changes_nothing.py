@@ -10,7 +10,7 @@ import pytest
 from tests.support.decks import Driver, call, distribution, driving, script
 
 from cockpit import paths
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ToolCallFinished, ToolCallStarted
 from cockpit.protocol.messages import Json
 
@@ -126,7 +126,7 @@ def project(root: Path, tmp_path: Path, plugins: Path, monkeypatch: pytest.Monke
     return root
 
 
-OPTIONS = Options(
+OPTIONS = RunOptions(
     model="scripted:script", mode="plan", someone=False, allow=("*", "Bash", "Edit", "delegate")
 )
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.decks import call, driving, script
 
 from cockpit.cli import patch
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import SessionChanged, ToolCallFinished
 from cockpit.protocol.messages import Json, Mode
 
@@ -107,7 +107,7 @@ async def test_g6_no_tool_changes_a_protected_file_by_any_name(
 ) -> None:
     before = kept(guarded, person)
     script(guarded.parent, *(step(*calls(name)) for name in names), {"text": "done"})
-    given = Options(model="scripted:script", mode=mode, someone=False, trust=True)
+    given = RunOptions(model="scripted:script", mode=mode, someone=False, trust=True)
     async with driving(guarded, options=given) as driver:
         await driver.prompt("go")
         done = driver.all(ToolCallFinished)
@@ -134,7 +134,7 @@ async def test_g6_no_tool_reads_a_secret_by_any_name(guarded: Path) -> None:
     reads = [call("read", path=name) for name in names]
     searched = [call("search", pattern="kept", path=name) for name in names]
     script(guarded.parent, step(*reads, *searched, call("read", path="a.py")), {"text": "done"})
-    given = Options(model="scripted:script", mode="full", someone=False, trust=True)
+    given = RunOptions(model="scripted:script", mode="full", someone=False, trust=True)
     async with driving(guarded, options=given) as driver:
         await driver.prompt("go")
         results = [one.result for one in driver.all(ToolCallFinished)]
@@ -159,7 +159,7 @@ async def test_g6_a_script_in_the_sandbox_changes_no_protected_file(guarded: Pat
         step(call("shell", command="python3 -B -m unittest test_try")),
         {"text": "done"},
     )
-    given = Options(model="scripted:script", mode="auto-edit", someone=False, trust=True)
+    given = RunOptions(model="scripted:script", mode="auto-edit", someone=False, trust=True)
     async with driving(guarded, options=given) as driver:
         isolation = (await driver.next(SessionChanged)).isolation
         await driver.prompt("go")

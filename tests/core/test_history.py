@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.core.history import History
-from cockpit.core.sent import text_of, tokens_of
+from cockpit.core.transcript.history import ConversationHistory, estimate_tokens, message_text
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import (
     ContextCompacted,
@@ -47,7 +46,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 
 
 def folded(events: list[Event], edits: Sequence[tuple[str, int]] = ()) -> tuple[Message, ...]:
-    history = History()
+    history = ConversationHistory()
     for seq, event in enumerate(events, start=1):
         history.see(Envelope(1, seq, 0.0, "s", "t", "main", "", event))
     for change, seq in edits:
@@ -83,7 +82,7 @@ def test_every_call_has_one_result_right_behind_its_answer(
 def test_asked_at_every_event_or_only_at_the_end_it_is_the_same(
     events: list[Event], edits: list[tuple[str, int]]
 ) -> None:
-    asked, folded_once = History(), History()
+    asked, folded_once = ConversationHistory(), ConversationHistory()
     for seq, event in enumerate(events, start=1):
         for history in (asked, folded_once):
             history.see(Envelope(1, seq, 0.0, "s", "t", "main", "", event))
@@ -93,7 +92,7 @@ def test_asked_at_every_event_or_only_at_the_end_it_is_the_same(
             history.edit(change, [seq])
         asked.messages()
     assert asked.messages() == folded_once.messages()
-    assert asked.tokens() == sum(tokens_of(text_of(one)) for one in asked.messages())
+    assert asked.tokens() == sum(estimate_tokens(message_text(one)) for one in asked.messages())
 
 
 @settings(max_examples=200, deadline=None)

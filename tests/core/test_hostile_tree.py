@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
-from cockpit.navigation.watching import _has_more
+from cockpit.core.session.options import RunOptions
+from cockpit.navigation.file_watcher import _has_more_folders
 from cockpit.protocol.events import ToolCallFinished, Warned
 from cockpit.protocol.messages import Json
 
@@ -62,7 +62,7 @@ async def test_what_a_program_leaves_stops_no_other(
     ]
     steps: list[Mapping[str, Json]] = [{"calls": [dict(one)]} for one in calls]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, *steps, {"text": "done"})))
-    options = Options(model="scripted:script", mode="full", trust=True)
+    options = RunOptions(model="scripted:script", mode="full", trust=True)
     async with driving(root, options=options) as driver:
         await driver.prompt("go")
     results = [one.result for one in driver.all(ToolCallFinished)]
@@ -72,6 +72,6 @@ async def test_what_a_program_leaves_stops_no_other(
 
 def test_folders_are_counted_however_deep_they_lie(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
-    assert _has_more(str(tmp_path), 2) and not _has_more(str(tmp_path), 3)
+    assert _has_more_folders(str(tmp_path), 2) and not _has_more_folders(str(tmp_path), 3)
     deep(tmp_path, 1200)
-    assert _has_more(str(tmp_path), 1000)
+    assert _has_more_folders(str(tmp_path), 1000)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import Driver, call, distribution, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import (
     ApprovalRequested,
     Envelope,
@@ -57,8 +57,8 @@ def scripted(root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return root
 
 
-def options(mode: Mode = "ask") -> Options:
-    return Options(model="scripted:script", trust=True, mode=mode)
+def options(mode: Mode = "ask") -> RunOptions:
+    return RunOptions(model="scripted:script", trust=True, mode=mode)
 
 
 async def _results(driver: Driver) -> list[ToolResult]:

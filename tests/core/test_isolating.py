@@ -7,11 +7,11 @@ import pytest
 from tests.support.decks import Driver, driving, script
 from tests.support.repositories import Repo
 
-from cockpit.core.context import collect
-from cockpit.core.isolating import isolate
-from cockpit.core.options import Options
-from cockpit.core.session import Session
-from cockpit.core.view import context_of
+from cockpit.core.agent.plugin_context import build_context
+from cockpit.core.agent.worktrees import isolate_subagent
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
+from cockpit.core.turn.context import collect_context
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle, Role
 from cockpit.protocol.events import FileChanged, ToolCallFinished
@@ -33,8 +33,8 @@ def repo(root: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
     return made
 
 
-def options(mode: Mode = "full", **others: bool) -> Options:
-    return Options(model="scripted:script", mode=mode, someone=others.get("someone", False), trust=True)
+def options(mode: Mode = "full", **others: bool) -> RunOptions:
+    return RunOptions(model="scripted:script", mode=mode, someone=others.get("someone", False), trust=True)
 
 
 def plays(repo: Repo, *steps: Step, **others: list[Step]) -> None:
@@ -46,8 +46,8 @@ def does(name: str, **arguments: Json) -> Step:
     return {"calls": [{"name": name, "arguments": arguments}]}
 
 
-def main_of(driver: Driver) -> Session:
-    assert isinstance(driver.channel, Session)
+def main_of(driver: Driver) -> AgentSession:
+    assert isinstance(driver.channel, AgentSession)
     return driver.channel
 
 
@@ -192,7 +192,7 @@ async def test_g11_what_a_rule_denies_in_the_tree_it_denies_in_the_worktree(
 
 async def test_g6_the_tools_of_the_tree_write_into_no_worktree(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
-        standing = await isolate(main_of(driver).main, "main/x-1")
+        standing = await isolate_subagent(main_of(driver).main, "main/x-1")
         inside = str(Path(standing.root, "app.py"))
         await driver.run_tool("edit", path=inside, old="two", new="LEAKED")
         result = (await driver.next(ToolCallFinished)).result
@@ -224,14 +224,14 @@ async def test_it_reads_installed_packages_and_writes_none(repo: Repo) -> None:
 async def test_its_session_root_and_surroundings_are_its_worktree(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         main = main_of(driver).main
-        main.standing = await isolate(main, "main/x-1")
-        view = context_of(main).session
+        main.standing = await isolate_subagent(main, "main/x-1")
+        view = build_context(main).session
         assert view.root == main.standing.root == str(repo.folder / ".cockpit/worktrees/x-1")
         assert view.trusted
         now = view.worktrees.now
         assert now is not None
         assert (now.branch, now.origin, now.is_own) == ("cockpit/x-1-1", str(repo.folder), True)
-        said = (await collect(main, first_step=True)).suffix
+        said = (await collect_context(main, first_step=True)).suffix
         assert f"Folder: {main.standing.root}" in said
         assert "Git branch: cockpit/x-1-1" in said
         assert f"the worktree x-1 of {repo.folder}, yours alone" in said
@@ -239,20 +239,20 @@ async def test_its_session_root_and_surroundings_are_its_worktree(repo: Repo) ->
 
 async def test_a_session_below_the_top_stands_below_the_top(repo: Repo) -> None:
     async with driving(repo.folder / "src", options=options()) as driver:
-        standing = await isolate(main_of(driver).main, "main/x-1")
+        standing = await isolate_subagent(main_of(driver).main, "main/x-1")
         assert standing.root == str(repo.folder / ".cockpit/worktrees/x-1/src")
 
 
 async def test_its_worktree_is_there_again_after_a_restart(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         session = main_of(driver).host.session
-        first = await isolate(main_of(driver).main, "main/x-1")
+        first = await isolate_subagent(main_of(driver).main, "main/x-1")
         repo.write("half.py", "half done\n", first.root)
     async with driving(repo.folder, session, options=options()) as driver:
-        again = await isolate(main_of(driver).main, "main/x-1")
+        again = await isolate_subagent(main_of(driver).main, "main/x-1")
         assert (again.root, again.branch) == (first.root, first.branch)
         assert Path(again.root, "half.py").exists()
-        other = await isolate(main_of(driver).main, "main/x-2")
+        other = await isolate_subagent(main_of(driver).main, "main/x-2")
         assert other.root != first.root
 
 
@@ -260,7 +260,7 @@ async def test_plan_mode_makes_no_worktree(repo: Repo) -> None:
     before = repo.state()
     async with driving(repo.folder, options=options("plan")) as driver:
         with pytest.raises(CockpitError, match="plan mode"):
-            await isolate(main_of(driver).main, "main/x-1")
+            await isolate_subagent(main_of(driver).main, "main/x-1")
     assert repo.state() == before
     assert repo.branches() == {"main"}
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core import store
-from cockpit.core.options import Options
-from cockpit.core.sent import INTERRUPTED
-from cockpit.core.transcript import Accepted, load
+from cockpit.core.session.options import RunOptions
+from cockpit.core.transcript import session_store
+from cockpit.core.transcript.history import INTERRUPTED_TEXT
+from cockpit.core.transcript.transcript import AcceptedOp, load_transcript
 from cockpit.protocol.events import (
     ApprovalRequested,
     Envelope,
@@ -32,9 +32,9 @@ WRITES = 46
 
 CHILD = """
 import asyncio, sys
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
-from cockpit.headless.one import run_prompt
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import Options
+from cockpit.headless.one_shot import run_prompt
 deck = LocalDeck(Options(someone=False, origin="headless", model="scripted:script", mode="full"))
 sys.exit(asyncio.run(run_prompt(deck, sys.argv[1], None, "change things")))
 """
@@ -86,22 +86,24 @@ async def _survives(root: Path, point: str) -> None:
         (root / name).unlink(missing_ok=True)
     code = await run_until_killed(root, point)
     assert code in (-signal.SIGKILL, 0), point
-    id = store.latest(str(root))
-    killed = list(store.folder_of(str(root)).glob("*.jsonl"))
+    id = session_store.latest_session(str(root))
+    killed = list(session_store.session_folder(str(root)).glob("*.jsonl"))
     if not killed:
         return
     path = max(killed, key=lambda one: one.stat().st_mtime_ns)
-    before = load(path)
-    accepted = [one.op for one in before.records if isinstance(one, Accepted) and isinstance(one.op, Prompt)]
+    before = load_transcript(path)
+    accepted = [
+        one.op for one in before.records if isinstance(one, AcceptedOp) and isinstance(one.op, Prompt)
+    ]
     ran_before = _lines(root / "ran.log")
     async with driving(
-        root, path.stem, Options(model="scripted:script", mode="full", someone=False)
+        root, path.stem, RunOptions(model="scripted:script", mode="full", someone=False)
     ) as driver:
         if accepted and not _is_finished(before.records):
             await driver.until(lambda one: isinstance(one.event, TurnFinished))
         ended = await driver.prompt("go on")
         assert ended.stop_reason in ("end_turn", "error"), (point, ended)
-    after = load(path)
+    after = load_transcript(path)
     _check_calls(after.records, point)
     assert len(list(_events(after.records, TurnStarted))) >= len(accepted) + 1, point
     _check_side_effects(root, ran_before, after.records, point)
@@ -122,7 +124,7 @@ def _check_calls(records: object, point: str) -> None:
 def _check_side_effects(root: Path, ran_before: int, records: object, point: str) -> None:
     """What ran before the kill is not run again unless the model was told that nobody knows."""
     shells = [one.result for one in _events(records, ToolCallFinished) if one.result.name == "shell"]
-    told = any(one.text == INTERRUPTED for one in shells)
+    told = any(one.text == INTERRUPTED_TEXT for one in shells)
     if ran_before and not told:
         assert _lines(root / "ran.log") == ran_before, point
     assert _lines(root / "ran.log") <= ran_before + 1, point
@@ -141,14 +143,14 @@ def _events(records: object, kind: type) -> list:
 
 
 async def test_a_kill_while_a_person_is_asked_asks_again_on_resume(scripted: Path) -> None:
-    async with driving(scripted, options=Options(model="scripted:script")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         await driver.begin("change things")
         first = await driver.next(ApprovalRequested)
         id = driver.channel.session
         # What a kill leaves: the file as it is now, taken before the session is closed properly.
-        content = store.file_of(id).read_bytes()
-    store.file_of(id).write_bytes(content)
-    async with driving(scripted, id, Options(model="scripted:script")) as driver:
+        content = session_store.session_file(id).read_bytes()
+    session_store.session_file(id).write_bytes(content)
+    async with driving(scripted, id, RunOptions(model="scripted:script")) as driver:
         again = await driver.until(
             lambda one: isinstance(one.event, ApprovalRequested) and one.event.id != first.id
         )
@@ -160,17 +162,17 @@ async def test_a_kill_while_a_person_is_asked_asks_again_on_resume(scripted: Pat
 
 
 async def test_g16_a_transcript_cut_at_any_byte_loads_as_what_came_before_and_says_so(scripted: Path) -> None:
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("change things")
         id = driver.channel.session
-    path = store.file_of(id)
+    path = session_store.session_file(id)
     whole = path.read_bytes()
-    records = load(path).records
+    records = load_transcript(path).records
     first = whole.index(b"\n") + 1
     ends = {at + 1 for at in range(first, len(whole)) if whole[at : at + 1] == b"\n"}
     for cut in sorted({*range(first, len(whole), 37), *ends, *(end - 1 for end in ends)}):
         path.write_bytes(whole[:cut])
-        loaded = load(path)
+        loaded = load_transcript(path)
         assert loaded.records == records[: len(loaded.records)], cut
         assert len(loaded.records) == whole[first:cut].count(b"\n"), cut
         assert bool(loaded.reports) == (cut not in ends and cut != first), cut
@@ -179,33 +181,35 @@ async def test_g16_a_transcript_cut_at_any_byte_loads_as_what_came_before_and_sa
 async def test_g17_a_call_that_was_running_when_cockpit_was_killed_is_not_run_again(scripted: Path) -> None:
     # The marks before the edit and the shell command; the third is the write's.
     assert await run_until_killed(scripted, "marked:2") == -signal.SIGKILL
-    path = max(store.folder_of(str(scripted)).glob("*.jsonl"), key=lambda one: one.stat().st_mtime_ns)
-    given = Options(model="scripted:script", mode="full", someone=False)
+    path = max(
+        session_store.session_folder(str(scripted)).glob("*.jsonl"), key=lambda one: one.stat().st_mtime_ns
+    )
+    given = RunOptions(model="scripted:script", mode="full", someone=False)
     async with driving(scripted, path.stem, given) as driver:
         await driver.until(lambda one: isinstance(one.event, Warned) and "was running when" in one.event.text)
         shells = [one.result for one in driver.all(ToolCallFinished) if one.result.name == "shell"]
-        assert [(one.outcome, one.text) for one in shells] == [("interrupted", INTERRUPTED)]
+        assert [(one.outcome, one.text) for one in shells] == [("interrupted", INTERRUPTED_TEXT)]
     assert _lines(scripted / "ran.log") == 0
 
 
 async def test_a_torn_last_line_is_cut_and_reported(scripted: Path) -> None:
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("change things")
         id = driver.channel.session
-    path = store.file_of(id)
+    path = session_store.session_file(id)
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"type":"envelope","v":1,"se')
     async with driving(scripted, id) as driver:
         await driver.until(lambda one: isinstance(one.event, Warned) and "torn" in one.event.text)
     assert path.read_bytes().startswith(whole)
-    assert not load(path).reports
+    assert not load_transcript(path).reports
 
 
 async def test_a_line_that_cannot_be_read_is_kept_skipped_and_reported(scripted: Path) -> None:
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("change things")
         id = driver.channel.session
-    path = store.file_of(id)
+    path = session_store.session_file(id)
     lines = path.read_bytes().split(b"\n")
     lines.insert(3, b"\x00\x00 garbage \xff")
     path.write_bytes(b"\n".join(lines))

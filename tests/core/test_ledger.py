@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.decks import Driver, call, driving, script
 
-from cockpit.core import ledger
-from cockpit.core.options import Options
+from cockpit.core.permission import approvals
+from cockpit.core.session.options import RunOptions
 from cockpit.plugin.changes import ChangeSet, FileChange
 from cockpit.protocol.content import new_text
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCallFinished, Warned
 from cockpit.protocol.ops import Decide
 from cockpit.protocol.queries import RefusalRows, Refusals
 from cockpit.protocol.rows import HunkEdit
-from cockpit.workspace.changes import file_change
+from cockpit.workspace.files.changes import make_file_change
 
 BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
 AFTER = BEFORE.replace("line 3\n", "line three\n").replace("line 20\n", "").replace("line 38\n", "a\nb\n")
@@ -30,7 +30,7 @@ TEXT = st.builds(
 
 
 def one(before: bytes | None, after: bytes | None, path: str = "a.txt") -> ChangeSet:
-    return ChangeSet((file_change(path, before, after, 0o644),))
+    return ChangeSet((make_file_change(path, before, after, 0o644),))
 
 
 def three() -> FileChange:
@@ -39,7 +39,7 @@ def three() -> FileChange:
     return change
 
 
-def content(taken: ledger.Settled) -> bytes | None:
+def content(taken: approvals.ReviewedChanges) -> bytes | None:
     (file,) = taken.changes.files
     return file.after
 
@@ -48,10 +48,10 @@ def content(taken: ledger.Settled) -> bytes | None:
 @settings(max_examples=300)
 def test_all_hunks_taken_give_after_and_none_leaves_nothing_to_write(before: bytes, after: bytes) -> None:
     changes = one(before, after)
-    part = ledger.part_of(changes.files[0])
-    taken = ledger.settled(changes, tuple(row.id for row in part.hunks))
+    part = approvals.approval_part(changes.files[0])
+    taken = approvals.review_changes(changes, tuple(row.id for row in part.hunks))
     assert taken.changes == changes and taken.told == ""
-    none = ledger.settled(changes, ("another file",))
+    none = approvals.review_changes(changes, ("another file",))
     assert none.changes.files == () and none.refused == tuple(row.id for row in part.hunks)
 
 
@@ -61,15 +61,15 @@ def test_what_is_taken_and_what_is_refused_make_the_whole_again(
     before: bytes, after: bytes, data: st.DataObject
 ) -> None:
     changes = one(before, after)
-    names = [row.id for row in ledger.part_of(changes.files[0]).hunks]
+    names = [row.id for row in approvals.approval_part(changes.files[0]).hunks]
     kept = tuple(name for name in names if data.draw(st.booleans(), label=name))
-    taken = ledger.settled(changes, kept or ("nothing",))
+    taken = approvals.review_changes(changes, kept or ("nothing",))
     assert (*sorted(taken.accepted), *sorted(taken.refused)) == (
         *sorted(kept),
         *sorted(set(names) - set(kept)),
     )
     for file in taken.changes.files:
-        rest = file_change("a.txt", file.after, after, 0o644)
+        rest = make_file_change("a.txt", file.after, after, 0o644)
         assert len(rest.hunks) <= len(names)
         assert file.before == before
 
@@ -79,7 +79,7 @@ def test_what_is_taken_and_what_is_refused_make_the_whole_again(
 def test_an_edit_that_writes_the_same_lines_gives_after(before: bytes, after: bytes) -> None:
     changes = one(before, after)
     (change,) = changes.files
-    part = ledger.part_of(change)
+    part = approvals.approval_part(change)
     texts = [line for hunk in change.hunks for line in hunk.lines if line[:1] in ("+", " ")]
     # An editor knows one kind of line end, and a CR alone at the end is none.
     if (
@@ -93,12 +93,14 @@ def test_an_edit_that_writes_the_same_lines_gives_after(before: bytes, after: by
     )
     if before == after:
         return
-    assert content(ledger.settled(changes, (), edits)) == after
+    assert content(approvals.review_changes(changes, (), edits)) == after
 
 
 def test_an_edited_hunk_is_written_as_edited_with_the_files_line_ends() -> None:
     before, after = BEFORE.replace("\n", "\r\n").encode(), AFTER.replace("\n", "\r\n").encode()
-    taken = ledger.settled(one(before, after), ("a.txt#3",), (HunkEdit("a.txt#1", "line 1\nline 2\nmine\n"),))
+    taken = approvals.review_changes(
+        one(before, after), ("a.txt#3",), (HunkEdit("a.txt#1", "line 1\nline 2\nmine\n"),)
+    )
     made = content(taken)
     assert made is not None and made.startswith(b"line 1\r\nline 2\r\nmine\r\nline 7\r\n")
     assert b"line 20\r\n" in made and b"a\r\nb\r\n" in made and b"\n" not in made.replace(b"\r\n", b"")
@@ -110,12 +112,14 @@ def test_an_edited_hunk_is_written_as_edited_with_the_files_line_ends() -> None:
     ("before", "after"), [(None, b"new\n"), (b"old\n", None), (b"\0old", b"\0new"), (b"\xff\n", b"\xfe\n")]
 )
 def test_files_that_come_go_or_are_no_text_are_one_hunk(before: bytes | None, after: bytes | None) -> None:
-    (row,) = ledger.part_of(one(before, after).files[0]).hunks
+    (row,) = approvals.approval_part(one(before, after).files[0]).hunks
     assert row.id == "a.txt#1" and row.can_edit == (before is None)
 
 
 def test_an_edit_never_writes_the_mark_of_a_redacted_secret() -> None:
-    taken = ledger.settled(one(BEFORE.encode(), AFTER.encode()), (), (HunkEdit("a.txt#1", "[redacted KEY]"),))
+    taken = approvals.review_changes(
+        one(BEFORE.encode(), AFTER.encode()), (), (HunkEdit("a.txt#1", "[redacted KEY]"),)
+    )
     assert "redaction mark" in taken.problem
 
 
@@ -126,7 +130,7 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-OPTIONS = Options(model="scripted:script", mode="ask", someone=True)
+OPTIONS = RunOptions(model="scripted:script", mode="ask", someone=True)
 EDIT = call("write", path="a.txt", content=AFTER)
 
 

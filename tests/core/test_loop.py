@@ -6,8 +6,8 @@ import pytest
 from tests.support.decks import call, driving, script
 from tests.support.survivors import running
 
-from cockpit.core.budget import Limits
-from cockpit.core.options import Options
+from cockpit.core.agent.turn_limits import TurnLimits
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import (
     ApprovalRequested,
     MessageFinished,
@@ -29,8 +29,8 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def options(**limits: object) -> Options:
-    return Options(model="scripted:script", limits=Limits(**limits))  # the names are Limits' own
+def options(**limits: object) -> RunOptions:
+    return RunOptions(model="scripted:script", limits=TurnLimits(**limits))  # the names are Limits' own
 
 
 async def test_a_call_runs_and_its_result_reaches_the_model(scripted: Path) -> None:
@@ -101,7 +101,7 @@ async def test_looking_without_doing_is_told_once(scripted: Path) -> None:
 
 async def test_a_seconds_budget_ends_a_running_tool(scripted: Path) -> None:
     script(scripted.parent, {"calls": [call("shell", command="sleep 60")]}, {"text": "never"})
-    options = Options(model="scripted:script", mode="full", limits=Limits(seconds=1))
+    options = RunOptions(model="scripted:script", mode="full", limits=TurnLimits(seconds=1))
     async with driving(scripted, options=options) as driver:
         ended = await driver.prompt("go")
     assert (ended.stop_reason, ended.limit) == ("max_turn_requests", "seconds")
@@ -138,7 +138,7 @@ async def test_a_call_that_was_cut_off_is_never_run(scripted: Path) -> None:
         {"calls": [call("write", path="b.txt", content="x")], "finish": "length"},
         {"text": "done"},
     )
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("go")
     assert not driver.all(ToolCallStarted)
     assert not (scripted / "b.txt").exists()
@@ -242,7 +242,7 @@ async def test_an_interrupt_ends_a_running_command_and_its_call_has_a_result(scr
     # Its own number says nothing here: in the sandbox it has another one.
     command = "echo started; sleep 600.0078125"
     script(scripted.parent, {"calls": [call("shell", command=command, seconds=600)]}, {"text": "never"})
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         turn = await driver.begin("go")
         await driver.until(lambda one: "started" in getattr(one.event, "text", ""))
         await driver.interrupt()

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from tests.support.decks import distribution, driving, script
 
-from cockpit.core.metering import Meter
+from cockpit.core.plugins.catalog import PluginMeter
 from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Decider, Guard, Guarded, Judged, Pass, Ruling, Verdict
 from cockpit.plugin.values import Panel
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import Noticed
 from cockpit.protocol.queries import PluginRows, Plugins
 
 
 async def test_a_call_that_raises_or_is_cancelled_counts_and_stays_what_it_was() -> None:
-    meter = Meter()
+    meter = PluginMeter()
 
     async def fall(judged: Judged) -> Verdict | None:
         raise ValueError("no")
@@ -41,7 +41,7 @@ async def test_a_call_that_raises_or_is_cancelled_counts_and_stays_what_it_was()
 
 def test_what_is_not_asked_often_is_left_as_it_is() -> None:
     panel = Panel("a", "A")
-    assert Meter().metered(panel, "mine", "register_panels") is panel
+    assert PluginMeter().metered(panel, "mine", "register_panels") is panel
 
 
 def test_the_other_fields_stay() -> None:
@@ -49,7 +49,7 @@ def test_the_other_fields_stay() -> None:
         return Pass()
 
     guard = Guard("slow", "prompt", check, timeout_s=3.0)
-    metered = Meter().metered(guard, "mine", "register_guards")
+    metered = PluginMeter().metered(guard, "mine", "register_guards")
     assert isinstance(metered, Guard) and replace(metered, check=check) == guard
 
 
@@ -87,5 +87,5 @@ async def test_a_session_tells_what_registering_and_calling_took(
     row = next(row for row in reply.rows if row.name == "costly")
     assert set(row.hooks) == {"guards", "observers"} and row.calls == {"guards": 2, "observers": 2}
     assert set(row.spent) == {"guards", "observers"} and row.milliseconds > 0
-    line = next(line for line in plain(shown.content).splitlines() if line.startswith("costly "))
+    line = next(line for line in plain_text(shown.content).splitlines() if line.startswith("costly "))
     assert "guards 2x" in line and "observers 2x" in line

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCallFinished, Warned
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import user_file
@@ -21,8 +21,8 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def options(mode: Mode = "ask", someone: bool = True, **more: object) -> Options:
-    return Options(model="scripted:script", mode=mode, someone=someone, **more)
+def options(mode: Mode = "ask", someone: bool = True, **more: object) -> RunOptions:
+    return RunOptions(model="scripted:script", mode=mode, someone=someone, **more)
 
 
 @pytest.mark.parametrize("mode", ["full", "auto-edit", "ask"])

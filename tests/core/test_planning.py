@@ -9,8 +9,8 @@ import pytest
 from tests.support.decks import Driver, call, driving, script
 
 from cockpit import paths
-from cockpit.core.options import Options
-from cockpit.protocol.content import plain
+from cockpit.core.session.options import RunOptions
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -39,8 +39,8 @@ PLAN: Mapping[str, Json] = {
 # Proposes a plan, says which session it is, and waits to be killed.
 WAITS = """
 import asyncio, sys
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import Options
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.ops import Prompt
@@ -65,8 +65,8 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def options(mode: Mode = "plan", someone: bool = True, **more: object) -> Options:
-    return Options(model="scripted:script", mode=mode, someone=someone, **more)
+def options(mode: Mode = "plan", someone: bool = True, **more: object) -> RunOptions:
+    return RunOptions(model="scripted:script", mode=mode, someone=someone, **more)
 
 
 def outcomes(driver: Driver) -> list[str]:
@@ -225,7 +225,7 @@ async def test_the_plans_checks_are_proposed_once_when_the_work_is_done(scripted
         await decide(driver, mode="auto-edit")
         await driver.end(turn)
     said = [
-        plain(one.message.content)
+        plain_text(one.message.content)
         for one in driver.all(MessageFinished)
         if isinstance(one.message, UserMessage)
     ]
@@ -250,10 +250,12 @@ async def test_a_resumed_session_stands_where_it_stood(scripted: Path) -> None:
         await driver.begin("go")
         await pending(driver)
         id = driver.channel.session
-    async with driving(scripted, id, Options(model="scripted:script")) as driver:
+    async with driving(scripted, id, RunOptions(model="scripted:script")) as driver:
         await driver.invoke("plan", text="show")
-        shown = await driver.until(lambda one: "waits for you" in plain(getattr(one.event, "content", ())))
-        assert "Greet in German" in plain(shown.event.content)
+        shown = await driver.until(
+            lambda one: "waits for you" in plain_text(getattr(one.event, "content", ()))
+        )
+        assert "Greet in German" in plain_text(shown.event.content)
         await decide(driver)
         await driver.until(lambda one: isinstance(one.event, PlanChanged) and one.event.state == "approved")
 
@@ -276,7 +278,7 @@ async def test_an_approval_that_nobody_answers_in_time_is_a_denial_on_record(scr
     user_file().write_text("[approvals]\nseconds = 0.05\n", encoding="utf-8")
     touch = {"calls": [call("shell", command="touch x")]}
     script(scripted.parent, touch, {"text": "ok"}, {"calls": [PROPOSE]}, {"text": "ok"})
-    async with driving(scripted, options=Options(model="scripted:script")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         ended = await driver.prompt("go")
         await driver.channel.submit(SelectMode("m1", "tui", "plan"))
         await driver.prompt("plan it")
@@ -295,7 +297,7 @@ async def test_a_plan_that_waited_when_cockpit_was_killed_is_asked_again(scripte
     id = (await child.stdout.readline()).decode().strip()
     child.kill()
     await child.wait()
-    async with driving(scripted, id, Options(model="scripted:script")) as driver:
+    async with driving(scripted, id, RunOptions(model="scripted:script")) as driver:
         last = await driver.until(lambda one: isinstance(one.event, SessionStarted) and one.event.resumed)
         request = await driver.next(ApprovalRequested, driver.seen.index(last))
         assert request.tool == "propose_plan"

@@ -6,7 +6,7 @@ from tests.support.decks import Driver, driving
 from tests.support.moved_in import moved_in
 from tests.support.sources import until
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import Warned
 from cockpit.protocol.queries import Settings, SettingsTable
 
@@ -19,7 +19,7 @@ def told(driver: Driver) -> list[str]:
 
 
 async def said(root: Path) -> list[str]:
-    options = Options(model="offline:rules", trust=True, someone=False)
+    options = RunOptions(model="offline:rules", trust=True, someone=False)
     async with driving(root, options=options) as driver:
         await driver.prompt("hello")
         return told(driver)
@@ -55,7 +55,7 @@ async def test_rules_and_settings_that_have_no_effect_are_told_once_and_not_afte
     }.items():
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text(text, encoding="utf-8")
-    async with driving(root, options=Options(model="offline:rules", trust=True)) as driver:
+    async with driving(root, options=RunOptions(model="offline:rules", trust=True)) as driver:
         await driver.invoke("config.set", key="limits.steps", value="7")
 
         async def is_in_force() -> bool:

@@ -10,9 +10,9 @@ import pytest
 from tests.support.decks import Driver, call, driving, script
 
 from cockpit import paths
-from cockpit.core.options import Options
-from cockpit.core.sent import text_of
-from cockpit.core.session import Session
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
+from cockpit.core.transcript.history import message_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     Envelope,
@@ -27,10 +27,10 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import Json
 from cockpit.protocol.ops import Rewind
 from cockpit.protocol.queries import CheckpointRows, Checkpoints
-from cockpit.protocol.rewinding import What
-from cockpit.workspace.checkpoints import restoring
-from cockpit.workspace.checkpoints.objects import Objects
-from cockpit.workspace.checkpoints.planning import Step
+from cockpit.protocol.rows import RewindScope
+from cockpit.workspace.checkpoints import restore
+from cockpit.workspace.checkpoints.blob_store import BlobStore
+from cockpit.workspace.checkpoints.restore import RewindStep
 
 Persons = Literal["keep", "overwrite"]
 
@@ -42,8 +42,8 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def full() -> Options:
-    return Options(model="scripted:script", mode="full")
+def full() -> RunOptions:
+    return RunOptions(model="scripted:script", mode="full")
 
 
 async def say(driver: Driver, text: str) -> None:
@@ -61,7 +61,7 @@ async def say(driver: Driver, text: str) -> None:
 
 
 async def go_back(
-    driver: Driver, turn: str = "", what: What = "both", persons: Persons = "keep", undo: bool = False
+    driver: Driver, turn: str = "", what: RewindScope = "both", persons: Persons = "keep", undo: bool = False
 ) -> Rewound:
     """Submit a rewind and wait for its event."""
     start = len(driver.seen)
@@ -192,8 +192,8 @@ async def test_the_model_is_not_told_what_was_rewound_also_after_a_resume(script
 
 def told(driver: Driver) -> list[str]:
     """What a request would hold, as texts."""
-    assert isinstance(driver.channel, Session)
-    return [text_of(message) for message in driver.channel.main.history.messages()]
+    assert isinstance(driver.channel, AgentSession)
+    return [message_text(message) for message in driver.channel.main.history.messages()]
 
 
 async def test_files_go_back_after_a_resume_too(scripted: Path) -> None:
@@ -302,14 +302,14 @@ async def test_g15_a_file_that_changes_while_it_is_restored_is_not_overwritten(
     async with driving(scripted, options=full()) as driver:
         await say(driver, "go")
         turn = turn_ids(driver)[0]
-        plan = restoring.changes_of
+        plan = restore.changes_for_steps
 
-        def changes_of(steps: Iterable[Step], root: str, objects: Objects) -> object:
+        def changes_of(steps: Iterable[RewindStep], root: str, objects: BlobStore) -> object:
             made = plan(steps, root, objects)  # a person saves between the plan and the write
             (scripted / "a.txt").write_bytes(b"saved just now\n")
             return made
 
-        monkeypatch.setattr(restoring, "changes_of", changes_of)
+        monkeypatch.setattr(restore, "changes_for_steps", changes_of)
         await driver.channel.submit(Rewind("r", "tui", turn))
         await warning(driver, "changed since")
         assert (scripted / "a.txt").read_bytes() == b"saved just now\n" and (scripted / "b.txt").exists()

@@ -6,12 +6,18 @@ from pathlib import Path
 import pytest
 from tests.support.decks import distribution, driving
 
-from cockpit.core.catalog import Catalog, Entry
-from cockpit.core.options import Options
-from cockpit.core.router import Breaker, ModelUnknown, candidates, choose, first_ready
+from cockpit.core.agent.models import (
+    CircuitBreaker,
+    ModelUnknown,
+    choose_model,
+    first_ready_model,
+    model_candidates,
+)
+from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog
+from cockpit.core.session.options import RunOptions
 from cockpit.plugin.models import Delta, FinishPart, Model, ModelRequest
 from cockpit.protocol.events import MessageFinished, Warned
-from cockpit.settings.files import Settings, user_file
+from cockpit.settings.files import EffectiveSettings, user_file
 
 
 def model(name: str, ready: str = "", local: bool = False) -> Model:
@@ -24,17 +30,17 @@ def model(name: str, ready: str = "", local: bool = False) -> Model:
     return Model(name, stream, models, lambda: ready, default=f"{name}-1", local=local)
 
 
-def catalog(*models: Model) -> Catalog:
-    entries = {one.name: Entry("register_models", one.name, one, "test", "built-in") for one in models}
-    return Catalog(tuple(entries.values()), (), (), {"register_models": entries})
+def catalog(*models: Model) -> PluginCatalog:
+    entries = {one.name: CatalogEntry("register_models", one.name, one, "test", "built-in") for one in models}
+    return PluginCatalog(tuple(entries.values()), (), (), {"register_models": entries})
 
 
 ALL = catalog(model("offline"), model("far", "no key"), model("near", local=True), model("good"))
 
 
 def test_without_settings_the_first_provider_with_its_key_answers() -> None:
-    assert first_ready(ALL).name == "good:good-1"
-    assert first_ready(catalog(model("offline"), model("far", "no key"))).name == "offline:offline-1"
+    assert first_ready_model(ALL).name == "good:good-1"
+    assert first_ready_model(catalog(model("offline"), model("far", "no key"))).name == "offline:offline-1"
 
 
 @pytest.mark.parametrize(
@@ -50,23 +56,23 @@ def test_without_settings_the_first_provider_with_its_key_answers() -> None:
     ],
 )
 def test_a_name_means_provider_model_or_tier(name: str, expected: str) -> None:
-    settings = Settings({"models": {"default": "far:big", "tiers": {"fast": "near:small"}}})
-    assert choose(ALL, settings, name).name == expected
+    settings = EffectiveSettings({"models": {"default": "far:big", "tiers": {"fast": "near:small"}}})
+    assert choose_model(ALL, settings, name).name == expected
 
 
 def test_an_unknown_provider_names_the_near_ones() -> None:
     with pytest.raises(ModelUnknown, match="good"):
-        choose(ALL, Settings({}), "goof:1")
+        choose_model(ALL, EffectiveSettings({}), "goof:1")
 
 
 def test_fallbacks_come_once_each_behind_the_chosen() -> None:
-    settings = Settings({"models": {"fallback": ["far:far-1", "good", "good:good-1"]}})
-    assert [one.name for one in candidates(ALL, settings, "far")] == ["far:far-1", "good:good-1"]
+    settings = EffectiveSettings({"models": {"fallback": ["far:far-1", "good", "good:good-1"]}})
+    assert [one.name for one in model_candidates(ALL, settings, "far")] == ["far:far-1", "good:good-1"]
 
 
 def test_three_failures_within_a_minute_rest_a_model_for_thirty_seconds() -> None:
     now = [0.0]
-    breaker = Breaker(lambda: now[0])
+    breaker = CircuitBreaker(lambda: now[0])
     for at in (0.0, 30.0, 59.0):
         now[0] = at
         assert not breaker.resting("m")
@@ -81,7 +87,7 @@ def test_three_failures_within_a_minute_rest_a_model_for_thirty_seconds() -> Non
 
 def test_slow_failures_do_not_open_the_breaker() -> None:
     now = [0.0]
-    breaker = Breaker(lambda: now[0])
+    breaker = CircuitBreaker(lambda: now[0])
     for at in (0.0, 40.0, 101.0):
         now[0] = at
         breaker.failed("m", "overloaded", "down")
@@ -89,7 +95,7 @@ def test_slow_failures_do_not_open_the_breaker() -> None:
 
 
 def test_a_refused_key_rests_a_model_until_keys_change() -> None:
-    breaker = Breaker(lambda: 0.0)
+    breaker = CircuitBreaker(lambda: 0.0)
     breaker.failed("m", "auth", "the key is wrong")
     assert breaker.resting("m") == "the key is wrong"
     breaker.forgive()
@@ -119,7 +125,7 @@ def register_models(register, scope):
     )
     user_file().parent.mkdir(parents=True)
     user_file().write_text('[models]\nfallback = ["up"]\n', encoding="utf-8")
-    async with driving(root, options=Options(model="down")) as driver:
+    async with driving(root, options=RunOptions(model="down")) as driver:
         assert (await driver.prompt("hello")).stop_reason == "end_turn"
     assert driver.all(MessageFinished)[-1].message.text == "u here"
     assert any("account is empty" in one.text for one in driver.all(Warned))

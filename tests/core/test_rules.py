@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ApprovalRequested, ToolCallFinished
-from cockpit.safety.matching import pieces
+from cockpit.safety.rule_patterns import split_commands
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from cockpit.safety.matching import pieces
     ],
 )
 def test_a_line_is_read_as_every_command_it_may_hold(line: str, command: str) -> None:
-    assert command in pieces(line)
+    assert command in split_commands(line)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_a_denied_command_is_denied_inside_a_longer_line_too(scripted: Path) -> None:
     lines = ["touch denied.txt", "true && touch denied.txt", "echo $(touch denied.txt)"]
     script(scripted.parent, {"calls": [call("shell", command=one) for one in lines]}, {"text": "done"})
-    options = Options(model="scripted:script", mode="full", deny=("Bash(touch *)",))
+    options = RunOptions(model="scripted:script", mode="full", deny=("Bash(touch *)",))
     async with driving(scripted, options=options) as driver:
         await driver.prompt("go")
     assert [one.result.outcome for one in driver.all(ToolCallFinished)] == ["denied"] * 3
@@ -51,7 +51,7 @@ async def test_allow_rules_must_cover_every_command_of_a_line(
     line = "mkdir made && touch made/b.txt | cat"
     script(scripted.parent, {"calls": [call("shell", command=line)]}, {"text": "done"})
     rules = tuple(f"Bash({one} *)" for one in allowed)
-    options = Options(model="scripted:script", someone=False, allow=rules)
+    options = RunOptions(model="scripted:script", someone=False, allow=rules)
     async with driving(scripted, options=options) as driver:
         await driver.prompt("go")
     assert bool(driver.all(ApprovalRequested)) != runs and (scripted / "made" / "b.txt").exists() == runs

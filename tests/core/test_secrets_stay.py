@@ -12,7 +12,7 @@ from tests.support.decks import call, driving, script
 from tests.support.provider import Provider, error, finish, stream, text
 
 from cockpit import paths
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ToolCallFinished, Warned
 from cockpit.protocol.ops import SelectMode, Trust
 
@@ -49,7 +49,7 @@ async def test_g20_no_canary_reaches_an_event_a_file_the_model_or_a_child(
     steps += [{"calls": [call("read", path="notes.txt")]}, {"calls": [call("search", pattern="cn-")]}]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(tmp_path, *steps, {"text": f"it was {OURS} {LOOKS}"})))
     record = str(tmp_path / "recording.jsonl")
-    options = Options(model="scripted:script", mode="full", trust=True, record=record)
+    options = RunOptions(model="scripted:script", mode="full", trust=True, record=record)
     async with driving(root, options=options) as driver:
         turn = await driver.begin(f"my key is {FOLDERS}")
         await decided(driver, turn)
@@ -84,7 +84,7 @@ async def test_g20_a_refused_key_stays_out_of_what_the_refusal_says(
     refusal = error(401, f"Incorrect API key provided: {OURS}", "invalid_api_key")
     async with Provider(refusal) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
-        async with driving(root, options=Options(model="openai:gpt-5")) as driver:
+        async with driving(root, options=RunOptions(model="openai:gpt-5")) as driver:
             await driver.prompt("hello")
             assert not leaks(repr(driver.seen).encode())
         assert any(OURS in one.headers.get("authorization", "") for one in provider.requests)
@@ -99,7 +99,7 @@ async def test_g20_an_answer_in_pieces_lets_no_half_of_a_key_through(
     pieces = [text(OURS[at : at + 4]) for at in range(0, len(OURS), 4)]
     async with Provider(stream(text("It is "), *pieces, text(" indeed."), finish("stop"))) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
-        async with driving(root, options=Options(model="openai:gpt-5")) as driver:
+        async with driving(root, options=RunOptions(model="openai:gpt-5")) as driver:
             await driver.prompt("hello")
             said = "".join(getattr(one.event, "text", "") for one in driver.seen)
             assert OURS[4:] not in said and "[redacted OPENAI_API_KEY]" in said
@@ -149,7 +149,7 @@ async def test_an_edit_that_would_write_a_marker_is_refused_before_anybody_is_as
     right = call("edit", path="app.py", old="PORT = 1", new="PORT = 2")
     steps = [{"calls": [call("write", path="app.py", content=wrong)]}, {"calls": [right]}, {"text": "done"}]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(tmp_path, *steps)))
-    options = Options(model="scripted:script", mode="auto-edit")
+    options = RunOptions(model="scripted:script", mode="auto-edit")
     async with driving(root, options=options) as driver:
         turn = await driver.begin("go")
         await decided(driver, turn)
@@ -165,7 +165,7 @@ async def test_a_call_does_not_run_when_its_decision_cannot_be_written(
     steps = [{"calls": [call("write", path="a.txt", content="x\n")]}, {"text": "done"}]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(tmp_path, *steps)))
     (paths.state() / "audit.jsonl").mkdir(parents=True)
-    async with driving(root, options=Options(model="scripted:script", mode="auto-edit")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", mode="auto-edit")) as driver:
         await driver.prompt("go")
         [result] = [one.result for one in driver.all(ToolCallFinished)]
         assert result.outcome == "error" and "not run" in result.text
@@ -186,7 +186,7 @@ async def test_the_audit_of_a_session_is_whole_and_its_head_lies_in_the_transcri
 ) -> None:
     steps = [{"calls": [call("write", path="a.txt", content="x\n")]}, {"text": "done"}]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(tmp_path, *steps)))
-    async with driving(root, options=Options(model="scripted:script", mode="auto-edit")) as driver:
+    async with driving(root, options=RunOptions(model="scripted:script", mode="auto-edit")) as driver:
         await driver.prompt("go")
     file = paths.state() / "audit.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]

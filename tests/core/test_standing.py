@@ -8,10 +8,10 @@ import pytest
 from tests.support.decks import Driver, driving, script
 from tests.support.repositories import Repo
 
-from cockpit.core.options import Options
-from cockpit.core.session import Session
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
 from cockpit.plugin.agents import Role
-from cockpit.protocol.content import Diff, plain
+from cockpit.protocol.content import Diff, plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     FileChanged,
@@ -34,16 +34,16 @@ def repo(root: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
     return Repo(root)
 
 
-def options(mode: Mode = "auto-edit", someone: bool = True) -> Options:
-    return Options(model="scripted:script", mode=mode, someone=someone, trust=True)
+def options(mode: Mode = "auto-edit", someone: bool = True) -> RunOptions:
+    return RunOptions(model="scripted:script", mode=mode, someone=someone, trust=True)
 
 
 def does(name: str, **arguments: Json) -> Step:
     return {"calls": [{"name": name, "arguments": arguments}]}
 
 
-def main_of(driver: Driver) -> Session:
-    assert isinstance(driver.channel, Session)
+def main_of(driver: Driver) -> AgentSession:
+    assert isinstance(driver.channel, AgentSession)
     return driver.channel
 
 
@@ -92,7 +92,7 @@ async def shown(driver: Driver, command: str, text: str) -> str:
     """What a command shows."""
     start = len(driver.seen)
     await driver.invoke(command, text=text)
-    return plain((await driver.next(Noticed, start)).content)
+    return plain_text((await driver.next(Noticed, start)).content)
 
 
 async def test_a_session_works_in_the_worktree_it_enters(repo: Repo) -> None:
@@ -324,7 +324,7 @@ async def test_a_person_does_it_all_by_command(repo: Repo) -> None:
         await driver.invoke("worktree", text="merge fix")
         asked = await driver.next(ApprovalRequested, start)
         await driver.decide(asked.id, "allow_once")
-        assert "merged" in plain((await driver.next(Noticed, start)).content)
+        assert "merged" in plain_text((await driver.next(Noticed, start)).content)
         await driver.invoke("worktree", text="nonsense")
         await driver.until(lambda one: isinstance(one.event, Warned) and "not understood" in one.event.text)
     assert (repo.folder / "new.txt").exists()

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.cli.catalogs import catalog_of
-from cockpit.core.catalog import Catalog, Entry
-from cockpit.core.toolbox import Toolbox
+from cockpit.cli.command import load_catalog
+from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog
+from cockpit.core.plugins.toolbox import AgentToolbox
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Tool
 
 
 @pytest.fixture
-def toolbox(root: Path) -> Toolbox:
-    return Toolbox(catalog_of(str(root)))
+def toolbox(root: Path) -> AgentToolbox:
+    return AgentToolbox(load_catalog(str(root)))
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def toolbox(root: Path) -> Toolbox:
     ],
 )
 def test_another_agents_name_is_understood(
-    toolbox: Toolbox, name: str, arguments: dict, ours: str, translated: dict
+    toolbox: AgentToolbox, name: str, arguments: dict, ours: str, translated: dict
 ) -> None:
     found = toolbox.find(name, arguments)
     assert found is not None
     assert (found[0].name, dict(found[1])) == (ours, translated)
 
 
-def test_about_twenty_tools_are_sent_and_the_others_are_searched(toolbox: Toolbox) -> None:
+def test_about_twenty_tools_are_sent_and_the_others_are_searched(toolbox: AgentToolbox) -> None:
     sent = [tool.name for tool in toolbox.sent()]
     assert 10 <= len(sent) <= 28 and sent == sorted(sent)
     before = toolbox.fingerprint()
@@ -109,18 +109,18 @@ def test_about_twenty_tools_are_sent_and_the_others_are_searched(toolbox: Toolbo
 
 
 def test_the_bytes_of_the_list_are_equal_between_two_builds(root: Path) -> None:
-    boxes = [Toolbox(catalog_of(str(root))) for _ in range(2)]
+    boxes = [AgentToolbox(load_catalog(str(root))) for _ in range(2)]
     assert boxes[0].fingerprint() == boxes[1].fingerprint()
 
 
 def test_a_role_has_only_what_it_lists_also_by_other_names(root: Path) -> None:
-    box = Toolbox(catalog_of(str(root)), ("Read", "search"))
+    box = AgentToolbox(load_catalog(str(root)), ("Read", "search"))
     assert [tool.name for tool in box.tools()] == ["read", "search"]
     assert box.find("shell", {"command": "ls"}) is None
     assert box.find("Bash", {"command": "ls"}) is None
 
 
-def test_an_unknown_name_has_near_ones(toolbox: Toolbox) -> None:
+def test_an_unknown_name_has_near_ones(toolbox: AgentToolbox) -> None:
     assert "search" in toolbox.near("serch")
 
 
@@ -135,6 +135,6 @@ def test_what_an_alias_cannot_reshape_stays_as_it_came() -> None:
     tool = Tool(
         "ours", "other", "", {"properties": {"own": {}}}, frozenset({"none"}), run, str, aliases=aliases
     )
-    row = Entry("register_tools", tool.name, tool, "test", "user")
-    box = Toolbox(Catalog((row,), (), (), {"register_tools": {tool.name: row}}))
+    row = CatalogEntry("register_tools", tool.name, tool, "test", "user")
+    box = AgentToolbox(PluginCatalog((row,), (), (), {"register_tools": {tool.name: row}}))
     assert [box.find(name, {"theirs": 1}) for name in ("Ours", "ours")] == [(tool, {"own": 1})] * 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import Driver, distribution, driving
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import MessageFinished, SessionChanged, SessionStarted, Warned
 from cockpit.protocol.ops import Trust
 from cockpit.settings import trust
@@ -58,7 +58,7 @@ async def answer(driver: Driver) -> str:
 
 
 async def test_nothing_of_an_untrusted_folder_acts_or_is_read(trapped: Path) -> None:
-    async with driving(trapped, options=Options(model="ear")) as driver:
+    async with driving(trapped, options=RunOptions(model="ear")) as driver:
         started = await driver.next(SessionStarted)
         assert (started.trusted, started.mode) == (False, "ask")
         text = await answer(driver)
@@ -67,7 +67,7 @@ async def test_nothing_of_an_untrusted_folder_acts_or_is_read(trapped: Path) -> 
 
 
 async def test_a_yes_brings_the_folders_configuration_at_once_and_is_kept(trapped: Path) -> None:
-    async with driving(trapped, options=Options(model="ear")) as driver:
+    async with driving(trapped, options=RunOptions(model="ear")) as driver:
         await driver.channel.submit(Trust("t", "tui", True))
         await driver.until(lambda one: isinstance(one.event, SessionChanged) and one.event.trusted)
         text = await answer(driver)
@@ -80,7 +80,7 @@ async def test_a_yes_brings_the_folders_configuration_at_once_and_is_kept(trappe
 
 
 async def test_a_no_is_kept_too_and_the_session_works(trapped: Path) -> None:
-    async with driving(trapped, options=Options(model="ear")) as driver:
+    async with driving(trapped, options=RunOptions(model="ear")) as driver:
         await driver.channel.submit(Trust("t", "tui", False))
         await driver.next(SessionChanged)
         assert "OBEY" not in await answer(driver)
@@ -90,7 +90,7 @@ async def test_a_no_is_kept_too_and_the_session_works(trapped: Path) -> None:
 def test_trust_is_by_real_path(root: Path) -> None:
     link = root.parent / "link"
     link.symlink_to(root)
-    trust.keep(str(link), True)
+    trust.save_trust(str(link), True)
     assert trust.is_trusted(str(root)) is True
     other = root.parent / "other"
     other.mkdir()
@@ -103,5 +103,5 @@ async def test_the_environment_beats_the_folders_env_file(
     trapped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRAP_ADDRESS", "from-the-shell")
-    async with driving(trapped, options=Options(model="ear", trust=True)) as driver:
+    async with driving(trapped, options=RunOptions(model="ear", trust=True)) as driver:
         assert (await answer(driver)).endswith("env=from-the-shell")

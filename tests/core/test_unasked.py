@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ApprovalRequested, SessionChanged, ToolCallFinished
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import user_file
@@ -18,11 +18,11 @@ def scripted(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def options(mode: Mode = "ask", trust: bool = True) -> Options:
-    return Options(model="scripted:script", mode=mode, someone=False, trust=trust)
+def options(mode: Mode = "ask", trust: bool = True) -> RunOptions:
+    return RunOptions(model="scripted:script", mode=mode, someone=False, trust=trust)
 
 
-async def run(root: Path, given: Options, *commands: str) -> tuple[list[str], list[str], str]:
+async def run(root: Path, given: RunOptions, *commands: str) -> tuple[list[str], list[str], str]:
     """Outcomes and isolations of the commands, and the session's isolation."""
     script(root.parent, *({"calls": [call("shell", command=one)]} for one in commands), {"text": "done"})
     async with driving(root, options=given) as driver:
@@ -64,7 +64,7 @@ async def test_leave_for_a_command_is_no_leave_to_run_it_elsewhere(scripted: Pat
     other.mkdir()
     make = call("shell", command="touch made", cwd=str(other))
     script(scripted.parent, {"calls": [make]}, {"text": "done"})
-    given = Options(model="scripted:script", trust=True, someone=False, allow=("Bash(touch *)",))
+    given = RunOptions(model="scripted:script", trust=True, someone=False, allow=("Bash(touch *)",))
     async with driving(scripted, options=given) as driver:
         await driver.prompt("go")
     assert driver.all(ToolCallFinished)[0].result.outcome == "denied" and not list(other.iterdir())
@@ -82,7 +82,7 @@ async def test_where_a_sandbox_is_required_nothing_runs_without_it(
 async def test_what_was_read_of_the_network_suspends_leave_to_send(scripted: Path) -> None:
     fetch = call("shell", command="curl -s http://127.0.0.1:9/x")
     script(scripted.parent, {"calls": [fetch]}, {"calls": [fetch]}, {"text": "done"})
-    given = Options(model="scripted:script", trust=True, allow=("Bash(curl *)",))
+    given = RunOptions(model="scripted:script", trust=True, allow=("Bash(curl *)",))
     async with driving(scripted, options=given) as driver:
         turn = await driver.begin("go")
         request = await driver.next(ApprovalRequested)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import ToolCallFinished, TurnStarted
 
 LINE = "TOTAL_OF_THE_DEAL = 4711  # between us"
@@ -51,7 +51,7 @@ async def test_a_rule_that_denies_reading_hides_the_lines_from_every_tool(
 ) -> None:
     steps = [{"calls": [one]} for one in CALLS]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(deal.parent, *steps, {"text": "done"})))
-    options = Options(model="scripted:script", mode="full", deny=("Read(secret/**)",))
+    options = RunOptions(model="scripted:script", mode="full", deny=("Read(secret/**)",))
     async with driving(deal, options=options) as driver:
         await driver.prompt("tell me of @secret/deal.py and @open.py")
         results = {one.result.call: one.result for one in driver.all(ToolCallFinished)}
@@ -69,7 +69,7 @@ async def test_a_rule_that_denies_reading_hides_the_lines_from_every_tool(
 async def test_names_are_no_secret(deal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [{"calls": [call("glob", pattern="**/*.py")]}, {"text": "done"}]
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(deal.parent, *steps)))
-    options = Options(model="scripted:script", deny=("Read(secret/**)",))
+    options = RunOptions(model="scripted:script", deny=("Read(secret/**)",))
     async with driving(deal, options=options) as driver:
         await driver.prompt("go")
         assert "secret/deal.py" in driver.all(ToolCallFinished)[0].result.text

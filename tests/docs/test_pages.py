@@ -100,9 +100,16 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:
-    from cockpit.headless import one
+    from cockpit.headless import one_shot
 
-    codes = {one.OK, one.ERROR, one.USAGE, one.LIMIT, one.DENIED, one.INTERRUPTED}
+    codes = {
+        one_shot.OK,
+        one_shot.ERROR,
+        one_shot.USAGE,
+        one_shot.LIMIT,
+        one_shot.DENIED,
+        one_shot.INTERRUPTED_EXIT_CODE,
+    }
     assert {int(row) for row in rows(read("headless.md")) if row.isdecimal()} == codes
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)} == codes
 

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.pages import FENCE, read, rows, section
 
 from cockpit import trial
-from cockpit.installing.scaffolding import hooks
+from cockpit.installing.plugin_template import list_hooks
 from cockpit.plugin.hookspecs import HOOKS
 
 PAGE = read("plugins.md")
@@ -118,8 +118,8 @@ def test_the_walk_leads_from_nothing_to_an_installed_plugin(tmp_path: Path, home
 
 def test_every_template_is_named_and_every_hook_has_one(tmp_path: Path) -> None:
     named = set(re.findall(r"`(\w+)`", section(WALK, "### 1. Make it (one minute)").partition("--hook")[2]))
-    assert named | {"tool"} == set(hooks())
-    assert len(hooks()) == len(HOOKS)
+    assert named | {"tool"} == set(list_hooks())
+    assert len(list_hooks()) == len(HOOKS)
 
 
 @pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)

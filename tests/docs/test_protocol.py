@@ -8,10 +8,10 @@ from typing import Any, get_args
 import pytest
 from tests.docs.pages import read, rows, section
 
-from cockpit.core import transcript
-from cockpit.protocol import content, remote
+from cockpit.core.transcript import transcript
+from cockpit.protocol import channel, content
 from cockpit.protocol.channel import Channel, Deck
-from cockpit.protocol.events import PASSING, Envelope, Event
+from cockpit.protocol.events import TRANSIENT_EVENTS, Envelope, Event
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.wire import kind_of
@@ -46,7 +46,7 @@ def test_every_kind_is_named_with_its_fields(heading: str, union: Any, common: s
 def test_events_say_whether_they_are_kept() -> None:
     lines = [line for line in section(PAGE, "## Events").splitlines() if line.startswith("| `")]
     said = {line.split("`")[1]: line.split("|")[3].strip() for line in lines}
-    kinds = {kind_of(cls): "passing" if cls in PASSING else "durable" for cls in get_args(Event)}
+    kinds = {kind_of(cls): "passing" if cls in TRANSIENT_EVENTS else "durable" for cls in get_args(Event)}
     assert said == kinds
 
 
@@ -74,18 +74,18 @@ def test_deck_and_channel_are_named_call_by_call() -> None:
 
 
 def test_every_request_of_the_line_protocol_is_named() -> None:
-    answered = set(re.findall(r'case "(\w+)"', inspect.getsource(remote._Server._do)))
+    answered = set(re.findall(r'case "(\w+)"', inspect.getsource(channel._DeckServer._do)))
     listed = rows(section(PAGE, "## `cockpit serve stdio`"))
     assert set(listed) == answered | {"cancel", "do"}
 
 
 def test_every_record_of_the_transcript_is_named_with_its_fields() -> None:
     written = {
-        "session": ["v", *(one.name for one in dataclasses.fields(transcript.Header))],
+        "session": ["v", *(one.name for one in dataclasses.fields(transcript.TranscriptHeader))],
         "op": ["seq", "op"],
-        "audit": [one.name for one in dataclasses.fields(transcript.Anchor)],
-        "draft": [one.name for one in dataclasses.fields(transcript.Draft)],
-        "mark": [one.name for one in dataclasses.fields(transcript.Mark)],
+        "audit": [one.name for one in dataclasses.fields(transcript.AuditAnchor)],
+        "draft": [one.name for one in dataclasses.fields(transcript.AnswerDraft)],
+        "mark": [one.name for one in dataclasses.fields(transcript.CallMark)],
     }
     found = table("## The transcript")
     assert {name: named(cells[0]) for name, cells in found.items()} == written

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.bundles import write_bundle
 
 from cockpit import paths
-from cockpit.formats.bundles import Bundle, bundles_of, found_bundles, read_bundle
+from cockpit.formats.bundles import Bundle, list_bundles, read_bundle, read_installed_bundles
 from cockpit.plugin.origin import Unloaded
 
 
@@ -97,13 +97,13 @@ def test_bundles_of_cockpit_come_before_claude_codes_and_a_switched_off_one_does
     registry.write_text(json.dumps({"version": 2, "plugins": rows}), encoding="utf-8")
     settings = {"enabledPlugins": {"off@market": False, "other@market": True}}
     (person / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-    found = {one.name: one.source for one in bundles_of(person, root / "below")}
+    found = {one.name: one.source for one in list_bundles(person, root / "below")}
     assert found == {
         "tidy": "cockpit plugins",
         "other": "Claude Code (other@market)",
         "local": "Claude Code (local@market)",
     }
-    assert "local" not in {one.name for one in bundles_of(person, tmp_path / "elsewhere")}
+    assert "local" not in {one.name for one in list_bundles(person, tmp_path / "elsewhere")}
 
 
 def test_the_older_registry_is_read_too_and_a_broken_one_has_none(tmp_path: Path) -> None:
@@ -112,6 +112,6 @@ def test_the_older_registry_is_read_too_and_a_broken_one_has_none(tmp_path: Path
     registry.parent.mkdir(parents=True)
     row = {"version": "1", "installPath": str(folder)}
     registry.write_text(json.dumps({"version": 1, "plugins": {"tidy@m": row}}), encoding="utf-8")
-    assert [one.name for one in found_bundles(tmp_path / "person")] == ["tidy"]
+    assert [one.name for one in read_installed_bundles(tmp_path / "person")] == ["tidy"]
     registry.write_text("{", encoding="utf-8")
-    assert list(found_bundles(tmp_path / "person")) == []
+    assert list(read_installed_bundles(tmp_path / "person")) == []

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.formats.command_files import CommandFile
-from cockpit.formats.command_places import find, in_folder
-from cockpit.formats.substitution import expand
+from cockpit.formats.command_files import CommandFile, find_commands, find_commands_in
+from cockpit.formats.substitution import expand_template
 from cockpit.plugin.origin import Unloaded
 
 CLAUDE = """---
@@ -59,11 +58,11 @@ def put(path: Path, text: str) -> Path:
 
 
 def commands(root: Path, person: Path, trusted: bool = True) -> dict[str, CommandFile]:
-    return {one.name: one for one in find(root, trusted, person) if isinstance(one, CommandFile)}
+    return {one.name: one for one in find_commands(root, trusted, person) if isinstance(one, CommandFile)}
 
 
 def refused(root: Path, person: Path) -> list[tuple[str, int, str]]:
-    found = (one.origin for one in find(root, True, person) if isinstance(one, Unloaded))
+    found = (one.origin for one in find_commands(root, True, person) if isinstance(one, Unloaded))
     return [(fault.file, fault.line, fault.reason) for origin in found for fault in origin.refused]
 
 
@@ -80,17 +79,19 @@ def test_a_claude_command_with_every_field(root: Path, person: Path) -> None:
     assert one.denied_tools == ("WebFetch",) and one.fork and one.role == "Explore" and one.background
     assert one.arguments == ("issue", "priority") and one.path == path and one.origin.layer == "project"
     assert [(fault.line, "never run" in fault.reason) for fault in one.origin.refused] == [(15, True)]
-    made = expand(one.template(), one.values("12 'very high'", one.template(), {}))
+    made = expand_template(one.template(), one.values("12 'very high'", one.template(), {}))
     assert made.text == "Fix 12 with very high."
 
 
 def test_a_gemini_command_with_arguments_commands_and_files(root: Path, person: Path) -> None:
     put(root / ".gemini/commands/git/commit.toml", GEMINI)
     one = commands(root, person)["git:commit"]
-    made = expand(one.template(), one.values("it's me", one.template(), {}))
+    made = expand_template(one.template(), one.values("it's me", one.template(), {}))
     assert one.description == "Writes a commit message." and "Summarise for it's me:" in made.text
     assert made.commands == ("git diff --staged",) and made.files == ("docs/style.md",)
-    assert expand("no place", one.values("x y", "no place", {})).text == "no place\n\n/git:commit x y"
+    assert (
+        expand_template("no place", one.values("x y", "no place", {})).text == "no place\n\n/git:commit x y"
+    )
 
 
 def test_an_opencode_command_counts_from_1_and_may_run_in_a_subagent(root: Path, person: Path) -> None:
@@ -103,7 +104,10 @@ def test_an_opencode_command_counts_from_1_and_may_run_in_a_subagent(root: Path,
     assert found["b"].fork and found["b"].role == "" and not found["c"].fork
     assert found["nested:d"].origin.layer == "user"
     template = found["a"].template()
-    assert expand(template, found["a"].values("one two three", template, {})).text == "one and two three"
+    assert (
+        expand_template(template, found["a"].values("one two three", template, {})).text
+        == "one and two three"
+    )
 
 
 def test_commands_in_opencode_s_settings(root: Path, person: Path) -> None:
@@ -131,11 +135,14 @@ def test_codex_prompts_and_crush_commands_take_words_by_name(root: Path, person:
     assert set(found) == {"prompts:draft", "ask"}
     one = found["prompts:draft"]
     template = one.template()
-    assert expand(template, one.values("WHO='the boss' FILE=a.md", template, {})).text.startswith(
+    assert expand_template(template, one.values("WHO='the boss' FILE=a.md", template, {})).text.startswith(
         "a.md for the boss"
     )
     ask = found["ask"]
-    assert expand("Look at $PATH_NAME", ask.values("src", "Look at $PATH_NAME", {})).text == "Look at src"
+    assert (
+        expand_template("Look at $PATH_NAME", ask.values("src", "Look at $PATH_NAME", {})).text
+        == "Look at src"
+    )
 
 
 def test_our_folder_goes_before_others_and_tells_what_it_hides(root: Path, person: Path) -> None:
@@ -143,7 +150,9 @@ def test_our_folder_goes_before_others_and_tells_what_it_hides(root: Path, perso
     put(root / ".cockpit/commands/x.md", "ours")
     mine = put(person / ".claude/commands/x.md", "mine")
     put(person / ".claude/commands/team/y.md", "y")
-    found = [one for one in find(root, True, person) if isinstance(one, CommandFile) and one.name == "x"]
+    found = [
+        one for one in find_commands(root, True, person) if isinstance(one, CommandFile) and one.name == "x"
+    ]
     project, user = found
     assert project.template() == "ours" and project.origin.shadows == tuple(str(one) for one in hidden)
     assert user.path == mine and commands(root, person)["team:y"].template() == "y"
@@ -179,7 +188,7 @@ def test_a_file_without_a_head_is_a_whole_prompt_and_its_first_words_describe_it
 
 def test_a_bundle_s_commands_stand_under_its_name(tmp_path: Path) -> None:
     put(tmp_path / "commands/go/fast.md", "go")
-    (one,) = in_folder(tmp_path / "commands", "plugin", "kit")
+    (one,) = find_commands_in(tmp_path / "commands", "plugin", "kit")
     assert one.name == "kit:go:fast" and one.origin.layer == "plugin"
 
 
@@ -198,4 +207,4 @@ def test_words_by_name_and_by_place_stand_beside_each_other(
     put(person / ".codex/prompts/draft.md", "$FILES: $TITLE, $1, $$1 of $2")
     one = commands(root, person)["prompts:draft"]
     template = one.template()
-    assert expand(template, one.values(typed, template, {})).text == text
+    assert expand_template(template, one.values(typed, template, {})).text == text

@@ -2,27 +2,27 @@
 
 import pytest
 
-from cockpit.formats.frontmatter import body_of, parse
+from cockpit.formats.frontmatter import parse_frontmatter, strip_frontmatter
 
 BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
 
 
 def test_a_byte_order_mark_and_crlf_change_nothing() -> None:
-    document = parse("\ufeff---\r\nname: a\r\ntools:\r\n  - Read\r\n---\r\nBody\r\n", "f")
+    document = parse_frontmatter("\ufeff---\r\nname: a\r\ntools:\r\n  - Read\r\n---\r\nBody\r\n", "f")
     assert document.fields == {"name": "a", "tools": ["Read"]}
     assert document.lines == {"name": 2, "tools": 3}
     assert (document.body, document.body_line, document.faults) == ("Body\n", 6, ())
-    assert body_of("\ufeff---\r\nname: a\r\n---\r\nBody\r\n") == "Body\n"
+    assert strip_frontmatter("\ufeff---\r\nname: a\r\n---\r\nBody\r\n") == "Body\n"
 
 
 def test_a_colon_in_a_value_is_taken_as_it_was_meant() -> None:
-    document = parse("---\nname: a\ndescription: Use when: the tests fail\n---\n", "f")
+    document = parse_frontmatter("---\nname: a\ndescription: Use when: the tests fail\n---\n", "f")
     assert document.fields["description"] == "Use when: the tests fail" and not document.faults
 
 
 def test_a_hint_in_brackets_takes_nothing_from_its_neighbours() -> None:
     head = "argument-hint: [issue] [stage]\nmetadata:\n  author: me\ntools:\n  - Read\n  - 'Edit'"
-    document = parse(f"---\n{head}\n---\n", "f")
+    document = parse_frontmatter(f"---\n{head}\n---\n", "f")
     assert document.fields == {
         "argument-hint": "[issue] [stage]",
         "metadata": {"author": "me"},
@@ -32,26 +32,26 @@ def test_a_hint_in_brackets_takes_nothing_from_its_neighbours() -> None:
 
 
 def test_what_is_no_yaml_is_told_with_its_line_and_the_rest_is_read() -> None:
-    document = parse("---\nname: a\n!!! what\ntools: [Read\n---\nBody", "f")
+    document = parse_frontmatter("---\nname: a\n!!! what\ntools: [Read\n---\nBody", "f")
     assert document.fields["name"] == "a" and document.body == "Body"
     [fault] = document.faults
     assert (fault.file, fault.line) == ("f", 3) and fault.remedy
 
 
 def test_a_head_that_never_ends_is_told() -> None:
-    document = parse("---\nname: a\nBody", "f")
+    document = parse_frontmatter("---\nname: a\nBody", "f")
     assert document.faults[0].line == 1 and "close it" in document.faults[0].remedy
-    assert body_of("---\nname: a\nBody") == "---\nname: a\nBody"
+    assert strip_frontmatter("---\nname: a\nBody") == "---\nname: a\nBody"
 
 
 def test_without_a_head_all_is_body() -> None:
-    assert parse("Body\n---\nx\n---\n", "f").body == "Body\n---\nx\n---\n"
-    assert body_of("Body") == "Body"
+    assert parse_frontmatter("Body\n---\nx\n---\n", "f").body == "Body\n---\nx\n---\n"
+    assert strip_frontmatter("Body") == "Body"
 
 
 @pytest.mark.parametrize("text", [BOMB, "a: &a [*a]", "a: &a {b: *a}", BOMB + "\nb: {<<: *a39}"])
 def test_aliases_fill_no_memory(text: str) -> None:
-    document = parse(f"---\nname: x\n{text}\n---\nBody", "f")
+    document = parse_frontmatter(f"---\nname: x\n{text}\n---\nBody", "f")
     assert document.fields["name"] == "x" and document.body == "Body"
     assert len(repr(document)) < 10_000
 
@@ -69,7 +69,7 @@ def test_aliases_fill_no_memory(text: str) -> None:
     ],
 )
 def test_what_is_begun_and_never_ends_is_told_and_taken_as_it_stands(line: str, told: bool) -> None:
-    document = parse(f"---\nname: a\n{line}\nmodel: b\n---\ntext", "f.md")
+    document = parse_frontmatter(f"---\nname: a\n{line}\nmodel: b\n---\ntext", "f.md")
     assert document.fields["name"] == "a" and document.fields["model"] == "b"
     assert [one.line for one in document.faults] == ([3] if told else [])
     key, _, value = line.partition(": ")

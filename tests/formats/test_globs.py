@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.formats.globs import fits, patterns_of, unbraced
+from cockpit.formats.globs import expand_braces, matches_any, parse_patterns
 from cockpit.protocol.messages import Json
 
 
@@ -23,11 +23,11 @@ from cockpit.protocol.messages import Json
     ],
 )
 def test_a_glob_means_what_gitignore_says_with_braces(pattern: str, path: str, is_meant: bool) -> None:
-    assert fits((pattern,), path) == is_meant
+    assert matches_any((pattern,), path) == is_meant
 
 
 def test_one_that_is_no_glob_leaves_the_others() -> None:
-    assert fits(("***a[", "!", "*.py"), "x.py")
+    assert matches_any(("***a[", "!", "*.py"), "x.py")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_one_that_is_no_glob_leaves_the_others() -> None:
     ],
 )
 def test_a_field_is_a_list_or_text_with_commas(value: Json, patterns: tuple[str, ...]) -> None:
-    assert patterns_of(value) == patterns
+    assert parse_patterns(value) == patterns
 
 
 def test_braces_are_bounded() -> None:
-    assert unbraced("{a,b}{1,2}") == ("a1", "a2", "b1", "b2")
-    assert len(unbraced("{a,b,c,d}" * 12)) == 64
+    assert expand_braces("{a,b}{1,2}") == ("a1", "a2", "b1", "b2")
+    assert len(expand_braces("{a,b,c,d}" * 12)) == 64

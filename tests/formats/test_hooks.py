@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.formats.hook_files import hook_files, read_files, read_hooks
-from cockpit.formats.hook_matching import fault_of, fits, rule_of
-from cockpit.formats.hooks import Hook, HookFile
-from cockpit.formats.jsons import load
+from cockpit.formats.config_files import parse_config
+from cockpit.formats.hook_files import list_hook_files, read_hook_files, read_hooks
+from cockpit.formats.hooks import Hook, HookFile, find_matcher_fault, matches_name, parse_tool_rule
 from cockpit.plugin.origin import Unloaded
 
 CLAUDE = """{
@@ -37,7 +36,7 @@ CLAUDE = """{
 
 def read(text: str, family: str = "claude", seconds: float | None = None) -> tuple[list[Hook], list[str]]:
     file = HookFile(Path("/p/hooks.json"), "project", family, seconds)
-    found = read_hooks(load(text, str(file.path)), file)
+    found = read_hooks(parse_config(text, str(file.path)), file)
     return list(found.hooks), [str(fault) for one in found.unloaded for fault in one.origin.refused]
 
 
@@ -119,7 +118,9 @@ def test_files_are_read_person_first_and_a_projects_only_where_it_is_trusted(tmp
         (folder / name).write_text(json.dumps(hook), encoding="utf-8")
 
     def commands(trusted: bool) -> list[str]:
-        return [one.action_text("command") for one in read_files(hook_files(root, trusted, home)).hooks]
+        return [
+            one.action_text("command") for one in read_hook_files(list_hook_files(root, trusted, home)).hooks
+        ]
 
     assert commands(True) == ["echo home", "echo root"]
     assert commands(False) == ["echo home"]
@@ -132,7 +133,7 @@ def found(tmp_path: Path, **tables: object) -> tuple[list[Hook], list[Unloaded]]
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(table), encoding="utf-8")
         files.append(HookFile(path, "user" if name.startswith("user") else "project"))
-    result = read_files(tuple(files))
+    result = read_hook_files(tuple(files))
     return list(result.hooks), list(result.unloaded)
 
 
@@ -175,7 +176,7 @@ def test_a_broken_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
     good.write_text(json.dumps(stops(("", "x"))), encoding="utf-8")
     folder = tmp_path / "folder.json"
     folder.mkdir()
-    result = read_files(tuple(HookFile(path, "user") for path in (broken, folder, good)))
+    result = read_hook_files(tuple(HookFile(path, "user") for path in (broken, folder, good)))
     assert len(result.hooks) == 1
     first, second = (str(one.origin.refused[0]) for one in result.unloaded)
     assert first.startswith(f"{broken}:2: this is no JSON: a colon is missing here")
@@ -217,16 +218,16 @@ def test_a_digest_is_of_what_runs_and_when() -> None:
     ],
 )
 def test_matchers(matcher: str, names: tuple[str, ...], fitting: bool) -> None:
-    assert fits(matcher, names) is fitting
+    assert matches_name(matcher, names) is fitting
 
 
 def test_only_what_is_no_regular_expression_is_a_fault() -> None:
-    assert [bool(fault_of(one)) for one in ("", "*", "Bash|Read", "a.*", "*.py", "[")] == [False] * 4 + [
-        True
-    ] * 2
+    assert [bool(find_matcher_fault(one)) for one in ("", "*", "Bash|Read", "a.*", "*.py", "[")] == [
+        False
+    ] * 4 + [True] * 2
 
 
 def test_a_rule_is_a_tool_and_a_pattern() -> None:
-    assert rule_of("Bash(git push *)") == ("Bash", "git push *")
-    assert rule_of("mcp__x__*") == ("mcp__x__*", "")
-    assert rule_of("a b") is None
+    assert parse_tool_rule("Bash(git push *)") == ("Bash", "git push *")
+    assert parse_tool_rule("mcp__x__*") == ("mcp__x__*", "")
+    assert parse_tool_rule("a b") is None

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.formats.instruction_text import ALL, ONE
-from cockpit.formats.instructions import always, found, nested, waiting
-from cockpit.plugin.origin import Fault, Origin
+from cockpit.formats.instructions import (
+    MAX_CHARACTERS,
+    MAX_FILE_CHARACTERS,
+    list_instructions,
+    load_always,
+    load_conditional,
+    load_nested,
+)
+from cockpit.plugin.origin import FileProblem, Origin
 
 
 @pytest.fixture
@@ -36,10 +42,10 @@ def anything(path: Path) -> str:
 
 
 def rows(root: Path, person: Path, trusted: bool = True) -> dict[str, Origin]:
-    return dict(found(root, trusted, person, anything))
+    return dict(list_instructions(root, trusted, person, anything))
 
 
-def faults(root: Path, person: Path) -> list[Fault]:
+def faults(root: Path, person: Path) -> list[FileProblem]:
     return [fault for origin in rows(root, person).values() for fault in origin.refused]
 
 
@@ -76,7 +82,7 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
 def test_the_user_s_own_is_read_where_other_agents_keep_it(root: Path, person: Path, name: str) -> None:
     put(person / name, "mine")
     hidden = put(person / ".claude/CLAUDE.md", "Claude's, not read beside it")
-    (told,) = always(root, False, person, anything)
+    (told,) = load_always(root, False, person, anything)
     assert told.text == "mine" and told.origin.shadows == (str(hidden),)
 
 
@@ -99,7 +105,7 @@ def test_a_missing_import_is_told_with_its_line(root: Path, person: Path) -> Non
 def test_an_import_from_outside_is_told_and_not_read(root: Path, person: Path) -> None:
     put(root.parent / "secret.md", "secret words")
     put(root / "AGENTS.md", "one\n@../secret.md and @~/x.md\n")
-    assert "secret words" not in always(root, True, person, anything)[0].text
+    assert "secret words" not in load_always(root, True, person, anything)[0].text
     assert [(one.line, "lies outside" in one.reason) for one in faults(root, person)] == [
         (2, True),
         (2, True),
@@ -117,7 +123,7 @@ def test_imports_too_deep_and_files_too_long_are_told(root: Path, person: Path) 
     for at in range(8):
         put(root / f"{at}.md", f"level {at} @{at + 1}.md" if at < 7 else "the end")
     put(root / "AGENTS.md", "@0.md")
-    put(root / "CLAUDE.local.md", "x" * (ONE + 1))
+    put(root / "CLAUDE.local.md", "x" * (MAX_FILE_CHARACTERS + 1))
     said = [one.reason for one in faults(root, person)]
     assert any("more than 5 deep" in one for one in said) and any("cut after 24,000" in one for one in said)
 
@@ -125,8 +131,8 @@ def test_imports_too_deep_and_files_too_long_are_told(root: Path, person: Path) 
 def test_files_are_bounded_together_and_the_rest_is_told(root: Path, person: Path) -> None:
     for at in range(4):
         put(root / f".claude/rules/{at}.md", "y" * 20_000)
-    told = always(root, True, person, anything)
-    assert sum(len(one.text) for one in told) == ALL
+    told = load_always(root, True, person, anything)
+    assert sum(len(one.text) for one in told) == MAX_CHARACTERS
     assert any("together" in one.reason for one in faults(root, person))
 
 
@@ -139,7 +145,7 @@ def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, person: Path) -
     listed = rows(root, person)
     assert "leads out of" in listed["AGENTS.md"].refused[0].reason
     assert "CLAUDE.local.md" not in listed or "no plain file" in listed["CLAUDE.local.md"].refused[0].reason
-    assert "outside words" not in "".join(one.text for one in always(root, True, person, anything))
+    assert "outside words" not in "".join(one.text for one in load_always(root, True, person, anything))
 
 
 def test_a_broken_rule_s_frontmatter_is_told_and_another_agent_s_field(root: Path, person: Path) -> None:
@@ -153,17 +159,17 @@ def test_rules_wait_for_their_files_and_folders_for_theirs(root: Path, person: P
     put(root / ".claude/rules/py.md", "---\npaths:\n  - 'src/**/*.py'\n---\npython words")
     put(person / ".claude/rules/md.md", "---\npaths: '*.md'\n---\nmy words")
     put(root / "src/AGENTS.md", "source words")
-    python = next(one for one in waiting(root, True, person, anything) if one.name.endswith("py.md"))
-    mine = next(one for one in waiting(root, True, person, anything) if one.name.endswith("md.md"))
+    python = next(one for one in load_conditional(root, True, person, anything) if one.name.endswith("py.md"))
+    mine = next(one for one in load_conditional(root, True, person, anything) if one.name.endswith("md.md"))
     assert python.concerns(str(root / "src/a/b.py")) and not python.concerns(str(root / "b.py"))
     assert mine.concerns(str(root / "docs/a.md")) and not mine.concerns(str(root.parent / "a.md"))
-    assert always(root, True, person, anything) == ()
-    assert [one.text for one in nested(root, root / "src", person, anything)] == ["source words"]
+    assert load_always(root, True, person, anything) == ()
+    assert [one.text for one in load_nested(root, root / "src", person, anything)] == ["source words"]
 
 
 def test_a_rule_of_a_folder_above_counts_from_that_folder(root: Path, person: Path) -> None:
     put(root / ".claude/rules/web.md", "---\npaths: web/**\n---\nweb words")
-    (rule,) = waiting(root / "web", True, person, anything)
+    (rule,) = load_conditional(root / "web", True, person, anything)
     assert rule.concerns(str(root / "web/a.js")) and not rule.concerns(str(root / "web2/a.js"))
 
 
@@ -178,10 +184,10 @@ def test_what_may_not_be_read_is_neither_imported_nor_taken_for_instructions(
     def refuses(path: Path) -> str:
         return "it holds secrets" if path.name == ".env" else ""
 
-    told = always(root, True, person, refuses)
+    told = load_always(root, True, person, refuses)
     assert "and how not" in told[0].text
     assert "password" not in "".join(one.text for one in told)
-    refused = [one for _, origin in found(root, True, person, refuses) for one in origin.refused]
+    refused = [one for _, origin in list_instructions(root, True, person, refuses) for one in origin.refused]
     assert [(Path(one.file).name, one.line) for one in refused] == [
         ("AGENTS.md", 2),
         ("a.md", 1),

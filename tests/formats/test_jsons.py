@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.formats.jsons import load
+from cockpit.formats.config_files import parse_config
 
 HOOKS = """\ufeff{
   // the team's hooks
@@ -24,7 +24,7 @@ HOOKS = """\ufeff{
 
 
 def test_comments_trailing_commas_and_a_mark_are_read_as_if_they_were_not_there() -> None:
-    located = load(HOOKS, "settings.json")
+    located = parse_config(HOOKS, "settings.json")
     assert located.faults == ()
     inner = ("hooks", "PreToolUse", 0, "hooks")
     assert located.at(*inner, 0, "command") == "echo //no comment /* here */"
@@ -32,7 +32,7 @@ def test_comments_trailing_commas_and_a_mark_are_read_as_if_they_were_not_there(
 
 
 def test_every_key_and_every_place_in_a_list_has_its_line() -> None:
-    located = load(HOOKS.replace("\n", "\r\n"), "settings.json")
+    located = parse_config(HOOKS.replace("\n", "\r\n"), "settings.json")
     inner = ("hooks", "PreToolUse", 0, "hooks")
     assert located.line("hooks") == 3
     assert located.line("hooks", "PreToolUse") == 4
@@ -43,7 +43,7 @@ def test_every_key_and_every_place_in_a_list_has_its_line() -> None:
 
 
 def test_what_is_missing_is_told_at_the_line_of_what_is_around_it() -> None:
-    located = load('{\n\n"hooks": {"Stop": 1}}', "h.json")
+    located = parse_config('{\n\n"hooks": {"Stop": 1}}', "h.json")
     fault = located.fault(("hooks", "Stop", "command"), "no command", "write one")
     assert str(fault) == "h.json:3: no command; write one"
     assert located.line("nothing") == 0
@@ -52,23 +52,23 @@ def test_what_is_missing_is_told_at_the_line_of_what_is_around_it() -> None:
 
 
 def test_a_broken_file_is_a_fault_with_its_line() -> None:
-    located = load('{\n  "a": 1\n  "b": 2\n}', "h.json")
+    located = parse_config('{\n  "a": 1\n  "b": 2\n}', "h.json")
     assert located.value is None
     assert str(located.faults[0]) == (
         "h.json:3: this is no JSON: a comma is missing before this (column 3); mend the line"
     )
-    assert "no number of JSON" in load('{"a": NaN}', "h.json").faults[0].reason
-    assert "nested too deeply" in load("[" * 200_000 + "]" * 200_000, "h.json").faults[0].reason
+    assert "no number of JSON" in parse_config('{"a": NaN}', "h.json").faults[0].reason
+    assert "nested too deeply" in parse_config("[" * 200_000 + "]" * 200_000, "h.json").faults[0].reason
 
 
 def test_an_empty_file_is_an_empty_table() -> None:
     for text in ("", " \n", "\ufeff", "// only a comment"):
-        assert load(text, "h.json").value == {}
-        assert load(text, "h.json").faults == ()
+        assert parse_config(text, "h.json").value == {}
+        assert parse_config(text, "h.json").faults == ()
 
 
 def test_half_a_surrogate_pair_becomes_a_character_that_can_be_written() -> None:
-    value = load(r'{"a": "\ud800", "\udc00": 1}', "h.json").value
+    value = parse_config(r'{"a": "\ud800", "\udc00": 1}', "h.json").value
     assert value == {"a": "\ufffd", "\ufffd": 1}
 
 
@@ -84,7 +84,7 @@ def test_what_json_writes_is_read_back_whatever_is_in_its_strings(
     value: dict[str, object], plain: bool
 ) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=plain).replace("\r", "\\r")
-    located = load(text, "h.json")
+    located = parse_config(text, "h.json")
     assert located.value == value
     lines = text.split("\n")
     for key in value:

@@ -8,8 +8,7 @@ import pytest
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.formats.mcp_files import read, servers
-from cockpit.formats.mcp_writing import add, remove
+from cockpit.formats.mcp_files import add_server, read_server_file, read_servers, remove_server
 from cockpit.plugin.origin import Unloaded
 from cockpit.plugin.values import McpServer
 
@@ -42,7 +41,7 @@ def named(
 ) -> dict[str, McpServer | Unloaded]:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return {one.name: one for one in read(file, "project", environment or {})}
+    return {one.name: one for one in read_server_file(file, "project", environment or {})}
 
 
 def test_a_file_with_all_fields_is_read_whole(tmp_path: Path) -> None:
@@ -122,7 +121,7 @@ def test_local_comes_before_project_before_user_and_each_tells_what_it_hides(
     own = paths.config() / "mcp.json"
     own.parent.mkdir(parents=True, exist_ok=True)
     own.write_text(json.dumps({"mcpServers": said("ours")}), encoding="utf-8")
-    [one] = servers(root, True, home, {})
+    [one] = read_servers(root, True, home, {})
     assert isinstance(one, McpServer) and one.origin is not None
     assert one.command == ("local",) and one.origin.layer == "user"
     assert one.origin.shadows == (str(root / ".mcp.json"), str(own), str(home / ".claude.json"))
@@ -131,22 +130,22 @@ def test_local_comes_before_project_before_user_and_each_tells_what_it_hides(
 def test_of_a_folder_that_is_not_trusted_no_file_is_read(places: tuple[Path, Path]) -> None:
     home, root = places
     (root / ".mcp.json").write_text('{"mcpServers": {"s": {"command": "x"}}}', encoding="utf-8")
-    assert list(servers(root, False, home, {})) == []
-    assert [one.name for one in servers(root, True, home, {})] == ["s"]
+    assert list(read_servers(root, False, home, {})) == []
+    assert [one.name for one in read_servers(root, True, home, {})] == ["s"]
 
 
 def test_adding_and_removing_leave_the_rest_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / ".mcp.json"
     file.write_text('{"other": [1], "mcpServers": {"a": {"command": "x", "odd": {}}}}', encoding="utf-8")
-    add(file, "b", {"command": "y"})
+    add_server(file, "b", {"command": "y"})
     with pytest.raises(CockpitError, match="already"):
-        add(file, "b", {"command": "z"})
+        add_server(file, "b", {"command": "z"})
     assert json.loads(file.read_text(encoding="utf-8")) == {
         "other": [1],
         "mcpServers": {"a": {"command": "x", "odd": {}}, "b": {"command": "y"}},
     }
-    assert remove(file, "a") and not remove(file, "a")
+    assert remove_server(file, "a") and not remove_server(file, "a")
     file.write_text('{// mine\n"mcpServers": {}}', encoding="utf-8")
     with pytest.raises(CockpitError, match="by hand"):
-        add(file, "c", {"command": "y"})
+        add_server(file, "c", {"command": "y"})
     assert "// mine" in file.read_text(encoding="utf-8")

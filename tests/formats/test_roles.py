@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.formats.role_places import find, from_flag
-from cockpit.formats.roles import Bounds, read_role, read_text
+from cockpit.formats.roles import RoleBounds, find_roles, parse_role, read_role, read_roles_flag
 from cockpit.plugin.agents import Quota, Role
-from cockpit.plugin.origin import Fault, Unloaded
+from cockpit.plugin.origin import FileProblem, Unloaded
 
 CLAUDE = """---
 name: security-reviewer
@@ -82,7 +81,7 @@ Stay in exploration mode.
 
 
 def made(
-    text: str, family: str = "claude", suffix: str = ".md", bounds: Bounds | None = None, *, folder: Path
+    text: str, family: str = "claude", suffix: str = ".md", bounds: RoleBounds | None = None, *, folder: Path
 ) -> Role:
     path = folder / f"a-role{suffix}"
     path.write_text(text, encoding="utf-8")
@@ -91,7 +90,7 @@ def made(
     return role
 
 
-def faults(role: Role | Unloaded) -> list[Fault]:
+def faults(role: Role | Unloaded) -> list[FileProblem]:
     assert role.origin is not None
     return list(role.origin.refused)
 
@@ -118,20 +117,20 @@ def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "line", "bounds", "reason"),
     [
-        ("permissionMode: bypassPermissions", 4, Bounds("ask"), "only narrows"),
-        ("permissionMode: acceptEdits", 4, Bounds("ask"), "only narrows"),
-        ("permissionMode: acceptEdits", 4, Bounds("plan"), "only narrows"),
-        ("maxTurns: 101", 4, Bounds(steps=100), "more than the 100 steps"),
-        ("permissionMode: yolo", 4, Bounds(), "'yolo'"),
-        ("maxTurns: many", 4, Bounds(), "'many'"),
-        ("isolation: container", 4, Bounds(), "'container'"),
-        ("tools: Read, Bash(git", 4, Bounds(), "no entry of a tool list"),
-        ("background: perhaps", 4, Bounds(), "'perhaps'"),
-        ("quota: {steps: 5, coffee: 3}", 4, Bounds(), "coffee"),
+        ("permissionMode: bypassPermissions", 4, RoleBounds("ask"), "only narrows"),
+        ("permissionMode: acceptEdits", 4, RoleBounds("ask"), "only narrows"),
+        ("permissionMode: acceptEdits", 4, RoleBounds("plan"), "only narrows"),
+        ("maxTurns: 101", 4, RoleBounds(steps=100), "more than the 100 steps"),
+        ("permissionMode: yolo", 4, RoleBounds(), "'yolo'"),
+        ("maxTurns: many", 4, RoleBounds(), "'many'"),
+        ("isolation: container", 4, RoleBounds(), "'container'"),
+        ("tools: Read, Bash(git", 4, RoleBounds(), "no entry of a tool list"),
+        ("background: perhaps", 4, RoleBounds(), "'perhaps'"),
+        ("quota: {steps: 5, coffee: 3}", 4, RoleBounds(), "coffee"),
     ],
 )
 def test_what_widens_or_does_not_fit_is_refused_with_its_line_and_the_rest_is_taken(
-    tmp_path: Path, field: str, line: int, bounds: Bounds, reason: str
+    tmp_path: Path, field: str, line: int, bounds: RoleBounds, reason: str
 ) -> None:
     role = made(f"---\nname: one\ndescription: d\n{field}\n---\nDo.\n", bounds=bounds, folder=tmp_path)
     [fault] = faults(role)
@@ -142,7 +141,7 @@ def test_what_widens_or_does_not_fit_is_refused_with_its_line_and_the_rest_is_ta
 def test_what_narrows_is_taken(tmp_path: Path) -> None:
     text = "---\nname: one\ndescription: d\npermissionMode: {}\n---\nDo.\n"
     modes = {
-        name: made(text.format(name), bounds=Bounds("full"), folder=tmp_path).mode
+        name: made(text.format(name), bounds=RoleBounds("full"), folder=tmp_path).mode
         for name in ("default", "manual", "acceptEdits", "dontAsk", "bypassPermissions", "plan")
     }
     assert modes == {
@@ -236,7 +235,7 @@ def test_a_missing_name_or_description_is_mended_and_said(tmp_path: Path) -> Non
     assert (role.name, role.description) == ("my-reviewer", "Reviews things")
     assert [one.line for one in faults(role)] == [2, 0]
     assert isinstance(
-        read_text("\ufeff---\r\nname: x\r\ndescription: d\r\n---\r\nDo.\r\n", "f", "x", "plugin"), Role
+        parse_role("\ufeff---\r\nname: x\r\ndescription: d\r\n---\r\nDo.\r\n", "f", "x", "plugin"), Role
     )
 
 
@@ -263,7 +262,7 @@ def test_places_in_their_order_nearest_first_one_of_a_name(tmp_path: Path, home:
     write(paths.config() / "agents", "two", "config")
     (user / ".codex/agents").mkdir(parents=True)
     (user / ".codex/agents/c.toml").write_text(CODEX, encoding="utf-8")
-    found = find(root, True, user, Bounds())
+    found = find_roles(root, True, user, RoleBounds())
     roles = {
         (one.name, one.origin.layer if one.origin else ""): one for one in found if isinstance(one, Role)
     }
@@ -278,9 +277,9 @@ def test_places_in_their_order_nearest_first_one_of_a_name(tmp_path: Path, home:
     }
     one = roles["one", "project"].origin
     assert one is not None and one.file == str(mine) and one.shadows == (str(theirs), str(above))
-    again = find(root, True, user, Bounds())
+    again = find_roles(root, True, user, RoleBounds())
     assert again == found
-    untrusted = {one.name for one in find(root, False, user, Bounds()) if isinstance(one, Role)}
+    untrusted = {one.name for one in find_roles(root, False, user, RoleBounds()) if isinstance(one, Role)}
     assert untrusted == {"one", "two", "pr_explorer"}
 
 
@@ -290,7 +289,7 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     target = write(outside, "stranger", "x")
     (root / ".claude/agents").mkdir(parents=True)
     (root / ".claude/agents/stranger.md").symlink_to(target)
-    [found] = find(root, True, tmp_path / "nobody", Bounds())
+    [found] = find_roles(root, True, tmp_path / "nobody", RoleBounds())
     assert isinstance(found, Unloaded) and "outside of the project" in found.origin.refused[0].reason
 
 
@@ -298,7 +297,7 @@ def test_the_flag_takes_claude_codes_table() -> None:
     table = json.loads(
         '{"a": {"description": "d", "prompt": "Do.", "tools": ["Read"], "model": "haiku"}, "b": 3}'
     )
-    role, broken = from_flag(table, Bounds())
+    role, broken = read_roles_flag(table, RoleBounds())
     assert isinstance(role, Role) and (role.name, role.tools, role.model) == ("a", ("Read",), "fast")
     assert role.instructions == "Do." and role.origin is not None and role.origin.layer == "flags"
     assert isinstance(broken, Unloaded) and "b" in broken.origin.refused[0].reason
@@ -314,7 +313,7 @@ def test_a_file_without_a_name_loads_under_its_own_and_says_so(tmp_path: Path) -
     assert role.name == "nameless"
     assert role.origin is not None
     remedy = "add `name: nameless`; it is called nameless here"
-    assert role.origin.refused == (Fault(str(path), 1, "it has no `name`", remedy),)
+    assert role.origin.refused == (FileProblem(str(path), 1, "it has no `name`", remedy),)
     # opencode's files have no such field: there the file's name is the name.
     theirs = read_role(path, "project", "opencode")
     assert isinstance(theirs, Role) and theirs.origin is not None

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.formats.skill_places import find
-from cockpit.formats.skills import folder_of, mended, read_skill
+from cockpit.formats.skills import find_skill_folder, find_skills, normalize_skill_name, read_skill
 from cockpit.plugin.origin import Unloaded
 from cockpit.plugin.values import Skill
-from cockpit.settings import plain
+from cockpit.settings import file_io
 
 CLAUDE = """\
 \ufeff---
@@ -68,7 +67,7 @@ def found(house: Path, root: str = "project", trusted: bool = True) -> dict[str,
 
 
 def every(house: Path, root: str = "project", trusted: bool = True) -> tuple[Skill | Unloaded, ...]:
-    return find(house / root, trusted, house / "home")
+    return find_skills(house / root, trusted, house / "home")
 
 
 def skill(path: Path, prefix: str = "") -> Skill:
@@ -91,7 +90,7 @@ def test_every_field_of_claude_is_understood(tmp_path: Path) -> None:
     assert read.fork and read.role == "Explore" and read.background
     assert read.paths == ("src/**/*.{ts,tsx}", "*.md")
     assert read.body() == "# Deploy\n\nDeploy $stage."
-    assert folder_of(read) == path.parent
+    assert find_skill_folder(read) == path.parent
     assert read.origin is not None
     assert read.origin.fields["metadata"] == {"author": "somebody", "version": "1.2"}
     assert "what-nobody-knows" not in read.origin.fields and "hooks" not in read.origin.fields
@@ -114,7 +113,7 @@ def test_a_name_against_the_rules_is_mended_and_told(tmp_path: Path, written: st
     assert read.name == name and read.origin is not None
     [fault] = read.origin.refused
     assert fault.line == 2 and f"loaded as {name}" in fault.reason and name in fault.remedy
-    assert mended(name) == name
+    assert normalize_skill_name(name) == name
 
 
 def test_a_projects_skill_names_a_tier_and_a_persons_any_model(tmp_path: Path) -> None:
@@ -236,7 +235,7 @@ def test_no_body_is_read_before_it_is_used(house: Path) -> None:
     path = write(folder / "huge" / "SKILL.md", description="D")
     with path.open("ab") as file:
         # More than any file of ours may hold: reading it whole would be refused.
-        file.truncate(plain.LARGEST + 1)
+        file.truncate(file_io.MAX_BYTES + 1)
     skills = found(house)
     assert set(skills) == {"small", "huge"}
     assert skills["small"].body() == "Body of small"

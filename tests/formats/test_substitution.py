@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.formats.substitution import Dialect, Expanded, Values, expand
+from cockpit.formats.substitution import Dialect, ExpandedTemplate, TemplateValues, expand_template
 
 
 def claude(text: str, arguments: str = "", *names: str) -> str:
-    return expand(text, Values(arguments, names)).text
+    return expand_template(text, TemplateValues(arguments, names)).text
 
 
 @pytest.mark.parametrize(
@@ -55,32 +55,32 @@ def test_named_arguments_are_words_by_their_place() -> None:
 def test_opencode_counts_from_one_and_its_last_takes_the_rest(
     text: str, arguments: str, becomes: str
 ) -> None:
-    assert expand(text, Values(arguments, dialect="opencode")).text == becomes
+    assert expand_template(text, TemplateValues(arguments, dialect="opencode")).text == becomes
 
 
 def test_gemini_has_braces_only() -> None:
     text = "Do {{args}} with $1: !{git log --grep={{args}} | awk '{print $1}'} and @{docs/a b.md}"
-    expanded = expand(text, Values("it's now", dialect="gemini"))
+    expanded = expand_template(text, TemplateValues("it's now", dialect="gemini"))
     assert expanded.commands == ("git log --grep='it'\"'\"'s now' | awk '{print $1}'",)
     assert expanded.files == ("docs/a b.md",)
     filled = expanded.filled({expanded.commands[0]: "LOG"}, {"docs/a b.md": "A"})
     assert filled == "Do it's now with $1: LOG and A"
-    behind = expand("Plan it.", Values("the thing", dialect="gemini", name="plan"))
+    behind = expand_template("Plan it.", TemplateValues("the thing", dialect="gemini", name="plan"))
     assert behind.text == "Plan it.\n\n/plan the thing"
-    assert expand("!{unclosed {", Values(dialect="gemini")).text == "!{unclosed {"
+    assert expand_template("!{unclosed {", TemplateValues(dialect="gemini")).text == "!{unclosed {"
 
 
 def test_variables_are_those_that_are_known() -> None:
-    values = Values(variables={"CLAUDE_SKILL_DIR": "/s k", "CLAUDE_SESSION_ID": "7"})
+    values = TemplateValues(variables={"CLAUDE_SKILL_DIR": "/s k", "CLAUDE_SESSION_ID": "7"})
     text = "Run ${CLAUDE_SKILL_DIR}/x in ${HOME} for ${CLAUDE_SESSION_ID}; \\${CLAUDE_SESSION_ID}"
-    assert expand(text, values).text == "Run /s k/x in ${HOME} for 7; ${CLAUDE_SESSION_ID}"
-    assert expand("!`${CLAUDE_SKILL_DIR}/x`", values).commands == ("'/s k'/x",)
-    assert expand("@${CLAUDE_SKILL_DIR}/x.md", values).files == ("/s k/x.md",)
+    assert expand_template(text, values).text == "Run /s k/x in ${HOME} for 7; ${CLAUDE_SESSION_ID}"
+    assert expand_template("!`${CLAUDE_SKILL_DIR}/x`", values).commands == ("'/s k'/x",)
+    assert expand_template("@${CLAUDE_SKILL_DIR}/x.md", values).files == ("/s k/x.md",)
 
 
 def test_commands_stand_at_a_beginning_or_after_a_blank() -> None:
     text = "!`git status`\nKEY=!`no` and !`git diff $0` `!`x`\n```!\nnpm test\ngit log\n```\nend"
-    expanded = expand(text, Values("a.py"))
+    expanded = expand_template(text, TemplateValues("a.py"))
     assert expanded.commands == ("git status", "git diff a.py", "npm test\ngit log")
     assert expanded.text == text.replace("$0", "a.py")
     filled = expanded.filled(dict.fromkeys(expanded.commands, "OUT"), {})
@@ -89,7 +89,7 @@ def test_commands_stand_at_a_beginning_or_after_a_blank() -> None:
 
 def test_files_are_named_and_stand_behind_the_text() -> None:
     text = 'See @src/a.py, (@"b c.md") and @$0. Mail a@b.de, `@code`, @someone\\@x.'
-    expanded = expand(text, Values("x.md"))
+    expanded = expand_template(text, TemplateValues("x.md"))
     assert expanded.files == ("src/a.py", "b c.md", "x.md.", "someone\\@x")
     filled = expanded.filled({}, {"src/a.py": "A", "b c.md": "@x.md $0"})
     assert filled.startswith('See @src/a.py, (@"b c.md") and @x.md.')
@@ -100,13 +100,13 @@ def test_files_are_named_and_stand_behind_the_text() -> None:
 @pytest.mark.parametrize("text", ["Do $ARGUMENTS", "Do $0", "Do {{args}}", "Do it", "Do $it"])
 def test_what_is_put_in_is_not_read_again(text: str, argument: str) -> None:
     quoted = f'"{argument}"' if text in ("Do $0", "Do $it") else argument
-    expanded = expand(text, Values(quoted, ("it",), {"CLAUDE_SESSION_ID": "7"}))
+    expanded = expand_template(text, TemplateValues(quoted, ("it",), {"CLAUDE_SESSION_ID": "7"}))
     assert argument in expanded.text
     assert not expanded.commands and not expanded.files
 
 
 def test_outputs_and_files_are_not_read_again() -> None:
-    expanded = expand("!`one` @two", Values("x"))
+    expanded = expand_template("!`one` @two", TemplateValues("x"))
     filled = expanded.filled({"one": "@two $0 !`three`"}, {"two": "!`one`"})
     assert filled == "@two $0 !`three` @two\n\nARGUMENTS: x\n\n[@two]\n!`one`"
 
@@ -130,7 +130,7 @@ def test_outputs_and_files_are_not_read_again() -> None:
 def test_a_value_in_a_command_stays_the_words_it_is(template: str, value: str) -> None:
     if value == "it's" and "\\'" in template:
         value = "its"
-    [command] = expand(f"```!\n{template}\n```", Values(_quoted(value))).commands
+    [command] = expand_template(f"```!\n{template}\n```", TemplateValues(_quoted(value))).commands
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert ran.stdout == value
 
@@ -140,14 +140,16 @@ def _quoted(value: str) -> str:
 
 
 def test_all_arguments_are_words_of_a_command_unless_they_are_quoted() -> None:
-    expanded = expand('!`npm test $ARGUMENTS` !`echo "$ARGUMENTS"`', Values("--watch 'a b';rm"))
+    expanded = expand_template(
+        '!`npm test $ARGUMENTS` !`echo "$ARGUMENTS"`', TemplateValues("--watch 'a b';rm")
+    )
     assert expanded.commands == ("npm test --watch 'a b;rm'", "echo \"--watch 'a b';rm\"")
-    assert expand("!`npm test $ARGUMENTS`", Values()).commands == ("npm test",)
+    assert expand_template("!`npm test $ARGUMENTS`", TemplateValues()).commands == ("npm test",)
 
 
 def test_powershell_has_its_own_quotes() -> None:
-    values = Values('"it\'s $x" C:/a', shell="powershell")
-    expanded = expand("!`Get-Item $0` !`echo \"$0\"` !`echo '$0'` !`ls $1`", values)
+    values = TemplateValues('"it\'s $x" C:/a', shell="powershell")
+    expanded = expand_template("!`Get-Item $0` !`echo \"$0\"` !`echo '$0'` !`ls $1`", values)
     assert expanded.commands == (
         "Get-Item 'it''s $x'",
         'echo "it\'s `$x"',
@@ -160,9 +162,11 @@ def test_powershell_has_its_own_quotes() -> None:
 def test_no_argument_adds_a_command_or_a_file(arguments: str, dialect: Dialect) -> None:
     text = "A !`x $0 $1` $ARGUMENTS {{args}} !{y {{args}}} $it @{z}\n```!\nw\n```\n@f"
 
-    def shape(expanded: Expanded) -> tuple[int, int]:
+    def shape(expanded: ExpandedTemplate) -> tuple[int, int]:
         kinds = [piece.kind for piece in expanded.pieces]
         return kinds.count("command"), kinds.count("file")
 
-    values = Values(arguments, ("it",), dialect=dialect)
-    assert shape(expand(text, values)) == shape(expand(text, Values(names=("it",), dialect=dialect)))
+    values = TemplateValues(arguments, ("it",), dialect=dialect)
+    assert shape(expand_template(text, values)) == shape(
+        expand_template(text, TemplateValues(names=("it",), dialect=dialect))
+    )

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import registered
 
-from cockpit.builtin import delete, edit, read, shell, write
-from cockpit.builtin import search as searching
-from cockpit.formats.tool_names import claude_name, named, ours
+from cockpit.builtin.tools import delete, edit, read, shell, write
+from cockpit.builtin.tools import search as searching
+from cockpit.formats.hook_protocol import find_claude_name, to_claude_call, to_own_arguments
 from cockpit.plugin.tools import Tool
 from cockpit.protocol.messages import Json
 
@@ -21,7 +21,7 @@ TOOLS: dict[str, Tool] = {
 def test_names() -> None:
     wanted = {"read": "Read", "edit": "Edit", "multi_edit": "MultiEdit", "write": "Write", "shell": "Bash"}
     wanted |= {"search": "Grep", "delete": "delete"}
-    assert {name: claude_name(TOOLS[name]) for name in wanted} == wanted
+    assert {name: find_claude_name(TOOLS[name]) for name in wanted} == wanted
 
 
 CALLS: list[tuple[str, dict[str, Json], dict[str, Json]]] = [
@@ -52,16 +52,16 @@ CALLS: list[tuple[str, dict[str, Json], dict[str, Json]]] = [
 )
 def test_arguments_there_and_back(name: str, before: dict[str, Json], told: dict[str, Json]) -> None:
     tool = TOOLS[name]
-    assert named(tool, before, "/r").arguments == told
-    assert ours(tool, told, before, "/r") == before
+    assert to_claude_call(tool, before, "/r").arguments == told
+    assert to_own_arguments(tool, told, before, "/r") == before
 
 
 def test_what_changed_and_what_is_new_is_in_our_words() -> None:
     before: dict[str, Json] = {"command": "ls"}
     new: dict[str, Json] = {"command": "pwd", "description": "where", "timeout": 2000}
-    assert ours(TOOLS["shell"], new, before, "/r") == {"command": "pwd", "seconds": 2}
+    assert to_own_arguments(TOOLS["shell"], new, before, "/r") == {"command": "pwd", "seconds": 2}
     edited: dict[str, Json] = {"file_path": "/r/b", "old_string": "x", "new_string": "z"}
-    assert ours(TOOLS["edit"], edited, {"path": "a", "old": "x", "new": "y"}, "/r") == {
+    assert to_own_arguments(TOOLS["edit"], edited, {"path": "a", "old": "x", "new": "y"}, "/r") == {
         "path": "/r/b",
         "old": "x",
         "new": "z",
@@ -69,11 +69,13 @@ def test_what_changed_and_what_is_new_is_in_our_words() -> None:
 
 
 def test_a_matcher_knows_a_tool_by_all_its_names() -> None:
-    assert {"Bash", "shell", "run_command"} <= {*named(TOOLS["shell"], {}, "/r").names}
-    assert "Edit" in named(TOOLS["delete"], {}, "/r").names
-    assert named(TOOLS["read"], {}, "/r", "crush").name == "view"
-    assert named(TOOLS["shell"], {}, "/r", "crush").name == "bash"
+    assert {"Bash", "shell", "run_command"} <= {*to_claude_call(TOOLS["shell"], {}, "/r").names}
+    assert "Edit" in to_claude_call(TOOLS["delete"], {}, "/r").names
+    assert to_claude_call(TOOLS["read"], {}, "/r", "crush").name == "view"
+    assert to_claude_call(TOOLS["shell"], {}, "/r", "crush").name == "bash"
 
 
 def test_a_path_from_the_home_folder_is_made_absolute() -> None:
-    assert named(TOOLS["read"], {"path": "~/x"}, "/r").arguments == {"file_path": str(Path.home() / "x")}
+    assert to_claude_call(TOOLS["read"], {"path": "~/x"}, "/r").arguments == {
+        "file_path": str(Path.home() / "x")
+    }

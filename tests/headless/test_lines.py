@@ -14,7 +14,7 @@ from tests.support.command import PATIENCE, Ended, cockpit, command, hears_every
 from tests.support.decks import call, script
 from tests.support.terminals import Terminal
 
-from cockpit.core import store
+from cockpit.core.transcript import session_store
 
 EDIT = call("edit", path="a.txt", old="one", new="eins")
 
@@ -114,7 +114,7 @@ def test_without_a_terminal_it_is_plain_by_itself(project: Path) -> None:
 def test_a_resumed_session_shows_what_was_said_and_goes_on(project: Path) -> None:
     script(project.parent, {"text": "first"}, {"text": "second"})
     plain(project, "one")
-    id = store.latest(str(project))
+    id = session_store.latest_session(str(project))
     assert id is not None
     ended = cockpit("--plain", "-r", id, cwd=project, stdin="two\n")
     assert ended.out.index("You: one") < ended.out.index("first") < ended.out.index("second")
@@ -176,9 +176,9 @@ def test_a_signal_ends_it_and_leaves_no_child(project: Path, signed: signal.Sign
             assert process.wait(30) == 130
             # Whoever wrote to it is gone: the input is at its end.
             assert alive.read() == ""
-    id = store.latest(str(project))
+    id = session_store.latest_session(str(project))
     assert id is not None
-    kept = (store.folder_of(str(project)) / f"{id}.jsonl").read_text(encoding="utf-8")
+    kept = (session_store.session_folder(str(project)) / f"{id}.jsonl").read_text(encoding="utf-8")
     assert '"stop_reason":"cancelled"' in kept.replace(" ", "") and "session_closed" in kept
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.command import Ended, cockpit, command, hears_every_signal
 from tests.support.decks import call, distribution, script
 
-from cockpit.core import store
+from cockpit.core.transcript import session_store
 from cockpit.protocol import wire
 from cockpit.protocol.events import Envelope, SessionStarted, ToolCallFinished, TurnFinished
 from cockpit.protocol.messages import Json
@@ -85,7 +85,7 @@ def test_json_is_one_object_with_the_outcome(project: Path) -> None:
     assert summary["type"] == "result" and summary["result"] == "done" and summary["is_error"] is False
     assert summary["stop_reason"] == "end_turn" and summary["denied"] == []
     assert summary["usage"]["input"] == 7 and summary["cost"] == 0.5
-    assert summary["session"] == store.latest(str(project))
+    assert summary["session"] == session_store.latest_session(str(project))
 
 
 def test_stream_json_is_every_envelope_in_order(project: Path) -> None:
@@ -124,7 +124,7 @@ def test_an_empty_prompt_is_a_fault_of_usage(project: Path, arguments: tuple[str
     ended = cockpit(*arguments, cwd=project)
     assert (ended.code, ended.out) == (2, "")
     assert "the prompt is empty" in ended.err
-    assert store.latest(str(project)) is None
+    assert session_store.latest_session(str(project)) is None
 
 
 def test_a_model_that_fails_is_an_error_and_says_why(project: Path) -> None:
@@ -263,12 +263,12 @@ def test_what_cannot_be_meant_is_a_fault_of_usage(
 def test_continue_goes_on_with_the_last_session_of_the_folder(project: Path) -> None:
     script(project.parent, {"text": "first"}, {"text": "second"}, {"text": "third"})
     assert cockpit("-p", "go", *MODEL, cwd=project).out == "first\n"
-    id = store.latest(str(project))
+    id = session_store.latest_session(str(project))
     assert id is not None
     assert cockpit("-p", "go on", "-c", cwd=project).out == "second\n"
     assert cockpit("-p", "and on", "-r", id[:-2], cwd=project).out == "third\n"
-    assert store.latest(str(project)) == id
-    assert [row.turns for row in store.sessions_of(str(project))] == [3]
+    assert session_store.latest_session(str(project)) == id
+    assert [row.turns for row in session_store.list_sessions(str(project))] == [3]
 
 
 def test_what_an_earlier_run_said_is_not_said_again(project: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.support.command import Ended, cockpit
 from tests.support.decks import call, script
 
-from cockpit.headless.slash import op_of
+from cockpit.headless.line_frontend import parse_command
 from cockpit.protocol.ops import DecidePlan, Invoke, SelectMode
 
 EDIT = call("edit", path="a.txt", old="one", new="eins")
@@ -57,6 +57,6 @@ def test_with_nobody_there_a_plan_is_denied_and_the_exit_code_says_so(project: P
     [("/do it now", DecidePlan), ("/plan", SelectMode), ("/plan show", Invoke), ("/x", Invoke)],
 )
 def test_a_command_is_the_op_it_means(line: str, kind: type) -> None:
-    op = op_of("i", "tui", line)
+    op = parse_command("i", "tui", line)
     assert isinstance(op, kind)
     assert not isinstance(op, DecidePlan) or (op.decision, op.note) == ("approve", "it now")

@@ -8,15 +8,15 @@ import pytest
 from tests.support.command import cockpit
 
 from cockpit.errors import CockpitError
-from cockpit.installing.scaffolding import hooks, made
+from cockpit.installing.plugin_template import list_hooks, write_plugin
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("part", range(3))
 def test_every_kind_passes_its_own_tests(tmp_path: Path, part: int) -> None:
-    for hook in hooks()[part::3]:
-        made(f"my-{hook.replace('_', '-')}", hook, tmp_path)
+    for hook in list_hooks()[part::3]:
+        write_plugin(f"my-{hook.replace('_', '-')}", hook, tmp_path)
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib")
     ended = subprocess.run(
         (*command, str(tmp_path)), capture_output=True, text=True, timeout=110, check=False
@@ -25,7 +25,7 @@ def test_every_kind_passes_its_own_tests(tmp_path: Path, part: int) -> None:
 
 
 def test_every_kind_keeps_the_house_rules(tmp_path: Path) -> None:
-    folders = [made(f"my-{hook.replace('_', '-')}", hook, tmp_path)[0] for hook in hooks()]
+    folders = [write_plugin(f"my-{hook.replace('_', '-')}", hook, tmp_path)[0] for hook in list_hooks()]
     ruff = (sys.executable, "-m", "ruff")
     rules = ("--isolated", "--line-length", "110")
     for words in (("check", *rules, "--select", "E,F,I,UP,B"), ("format", "--check", *rules)):
@@ -36,7 +36,7 @@ def test_every_kind_keeps_the_house_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "7up", "-x", "../up", "class", "a/b", "a b"])
 def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(CockpitError, match="cannot be a plugin's name"):
-        made(name, "tool", tmp_path)
+        write_plugin(name, "tool", tmp_path)
     assert not list(tmp_path.iterdir())
 
 

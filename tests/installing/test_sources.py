@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cockpit.errors import CockpitError
-from cockpit.installing.sources import parse, split_address
+from cockpit.installing.sources import parse_source, split_git_address
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from cockpit.installing.sources import parse, split_address
     ],
 )
 def test_each_kind_is_known_by_its_form(text: str, kind: str) -> None:
-    assert parse(text).kind == kind
+    assert parse_source(text).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,19 @@ def test_each_kind_is_known_by_its_form(text: str, kind: str) -> None:
 )
 def test_what_cannot_be_installed_says_what_could(text: str, words: str) -> None:
     with pytest.raises(CockpitError) as raised:
-        parse(text)
+        parse_source(text)
     assert words in str(raised.value)
 
 
 def test_a_folder_needs_a_project_or_a_bundle_and_is_kept_by_its_whole_path(tmp_path: Path) -> None:
     with pytest.raises(CockpitError, match="holds no plugin"):
-        parse(str(tmp_path))
+        parse_source(str(tmp_path))
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
-    assert parse(str(tmp_path)).kind == "folder" and parse(str(tmp_path), editable=True).kind == "editable"
-    assert parse(f"{tmp_path}/../{tmp_path.name}").named == str(tmp_path)
+    assert (
+        parse_source(str(tmp_path)).kind == "folder"
+        and parse_source(str(tmp_path), editable=True).kind == "editable"
+    )
+    assert parse_source(f"{tmp_path}/../{tmp_path.name}").named == str(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -59,4 +62,4 @@ def test_a_folder_needs_a_project_or_a_bundle_and_is_kept_by_its_whole_path(tmp_
     ],
 )
 def test_an_address_has_a_reference_and_a_folder(named: str, parts: tuple[str, str, str]) -> None:
-    assert split_address(named) == parts
+    assert split_git_address(named) == parts

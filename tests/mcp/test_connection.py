@@ -10,12 +10,19 @@ from typing import Any
 import pytest
 from tests.support.mcp.specs import server, spec, tool, until
 
-from cockpit.mcp.connection import Connection
-from cockpit.mcp.values import McpFailed, NotStarted, SamplingReply, SamplingRequest, ServerGone, Terms
+from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.values import (
+    ConnectionSettings,
+    McpFailed,
+    SamplingReply,
+    SamplingRequest,
+    ServerGone,
+    ServerNotStarted,
+)
 from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.asking import FormField
 from cockpit.protocol.content import Image
+from cockpit.protocol.events import FormField
 
 
 class Person:
@@ -39,12 +46,12 @@ class Person:
 @asynccontextmanager
 async def connected(
     folder: Path, *tools: Any, one: McpServer | None = None, **more: Any
-) -> AsyncIterator[Connection]:
+) -> AsyncIterator[McpConnection]:
     terms = {
         key: more.pop(key) for key in ("connect_seconds", "call_seconds", "largest", "heard") if key in more
     }
     made = one or server(spec(folder, *tools, **more))
-    connection = Connection(made, Terms(str(folder), folder / "log", **terms), "legacy")
+    connection = McpConnection(made, ConnectionSettings(str(folder), folder / "log", **terms), "legacy")
     await connection.open()
     try:
         yield connection
@@ -90,7 +97,7 @@ async def test_a_server_that_dies_in_a_call_fails_that_call_and_is_over(tmp_path
 
 async def test_a_program_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
     one = McpServer("gone", ("no-such-program-anywhere",))
-    with pytest.raises(NotStarted, match=r"could not be started.*install it"):
+    with pytest.raises(ServerNotStarted, match=r"could not be started.*install it"):
         async with connected(tmp_path, one=one):
             pass
 

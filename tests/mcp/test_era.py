@@ -10,23 +10,30 @@ import pytest
 from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from tests.support.mcp.specs import server, spec, tool
 
-from cockpit.mcp.connection import Connection
-from cockpit.mcp.era import VERSION, Era
-from cockpit.mcp.greeting import WEEK, keep, mode_of
-from cockpit.mcp.life import Ground, Life
-from cockpit.mcp.pins import Pins
-from cockpit.mcp.values import Terms
+from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.pins import PinStore
+from cockpit.mcp.protocol_compat import VERSION_KEY, ProtocolCompat
+from cockpit.mcp.supervisor import (
+    LEGACY_SECONDS,
+    ServerSupervisor,
+    SupervisorContext,
+    load_greeting_mode,
+    store_greeting_mode,
+)
+from cockpit.mcp.values import ConnectionSettings
 from cockpit.plugin.values import McpServer
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 
 
 @asynccontextmanager
-async def living(one: McpServer, folder: Path, seconds: float = 15.0) -> AsyncIterator[Life]:
+async def living(one: McpServer, folder: Path, seconds: float = 15.0) -> AsyncIterator[ServerSupervisor]:
     state = folder / "state"
-    life = Life(
+    life = ServerSupervisor(
         one,
-        Ground(str(folder), state, Pins(str(folder), state), lambda _: None, lambda _: None, seconds),
+        SupervisorContext(
+            str(folder), state, PinStore(str(folder), state), lambda _: None, lambda _: None, seconds
+        ),
         False,
     )
     life.begin()
@@ -39,7 +46,7 @@ async def living(one: McpServer, folder: Path, seconds: float = 15.0) -> AsyncIt
 
 async def test_a_result_of_the_later_era_without_its_kind_is_a_complete_one(tmp_path: Path) -> None:
     one = server(spec(tmp_path, tool("say", "say:hi"), later=True))
-    connection = Connection(one, Terms(str(tmp_path), tmp_path / "log"), "auto")
+    connection = McpConnection(one, ConnectionSettings(str(tmp_path), tmp_path / "log"), "auto")
     welcome = await connection.open()
     assert (welcome.protocol, welcome.is_later) == (NEW, True)
     assert [named.name for named in (await connection.offer()).tools] == ["say"]
@@ -56,7 +63,7 @@ async def test_a_server_that_is_mute_to_the_later_era_is_greeted_in_the_old_way_
         assert life.row().protocol == OLD
         first = asyncio.get_running_loop().time() - began
     assert first < 9.0  # the SDK alone waits for ten seconds
-    assert mode_of(tmp_path / "state", one) == "legacy"
+    assert load_greeting_mode(tmp_path / "state", one) == "legacy"
     # A server that would not answer at all were it asked again.
     spec(tmp_path, tool("say", "say:hi"), strict=True, starts=str(tmp_path / "starts"))
     async with living(one, tmp_path) as life:
@@ -66,10 +73,10 @@ async def test_a_server_that_is_mute_to_the_later_era_is_greeted_in_the_old_way_
 
 async def test_a_server_that_is_newer_now_is_greeted_in_the_new_way_again(tmp_path: Path) -> None:
     one = server(spec(tmp_path, tool("say", "say:hi"), later=True, refuses=["initialize"]))
-    keep(tmp_path / "state", one, "legacy")
+    store_greeting_mode(tmp_path / "state", one, "legacy")
     async with living(one, tmp_path) as life:
         assert life.row().protocol == NEW
-    assert mode_of(tmp_path / "state", one) == "auto"
+    assert load_greeting_mode(tmp_path / "state", one) == "auto"
 
 
 async def test_a_server_that_hangs_has_one_time_and_no_second(tmp_path: Path) -> None:
@@ -82,20 +89,20 @@ async def test_a_server_that_hangs_has_one_time_and_no_second(tmp_path: Path) ->
 
 def test_what_is_remembered_is_asked_again_after_a_week(tmp_path: Path) -> None:
     one, other = McpServer("a", ("x",)), McpServer("a", ("x", "y"))
-    keep(tmp_path, one, "legacy")
-    assert (mode_of(tmp_path, one), mode_of(tmp_path, other)) == ("legacy", "auto")
+    store_greeting_mode(tmp_path, one, "legacy")
+    assert (load_greeting_mode(tmp_path, one), load_greeting_mode(tmp_path, other)) == ("legacy", "auto")
     (file,) = (tmp_path / "mcp" / "legacy").iterdir()
-    then = file.stat().st_mtime - WEEK - 1
+    then = file.stat().st_mtime - LEGACY_SECONDS - 1
     os.utime(file, (then, then))
-    assert mode_of(tmp_path, one) == "auto"
-    keep(tmp_path, one, "legacy")
-    assert mode_of(tmp_path, one) == "legacy"
+    assert load_greeting_mode(tmp_path, one) == "auto"
+    store_greeting_mode(tmp_path, one, "legacy")
+    assert load_greeting_mode(tmp_path, one) == "legacy"
 
 
 @pytest.mark.parametrize("later", [True, False])
 def test_only_results_of_the_later_era_are_mended(later: bool) -> None:
-    era = Era()
-    meta = {"_meta": {VERSION: NEW}} if later else {}
+    era = ProtocolCompat()
+    meta = {"_meta": {VERSION_KEY: NEW}} if later else {}
     era.sent(JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/list", params=meta))
     mended = era.mended(JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": []}))
     assert isinstance(mended, JSONRPCResponse) and ("resultType" in mended.result) is later
@@ -104,7 +111,7 @@ def test_only_results_of_the_later_era_are_mended(later: bool) -> None:
 
 
 def test_a_late_answer_to_a_question_that_was_given_up_goes_nowhere() -> None:
-    era = Era()
+    era = ProtocolCompat()
     era.sent(JSONRPCRequest(jsonrpc="2.0", id=7, method="server/discover", params={}))
     assert isinstance(era.give_up(7), JSONRPCError)
     assert era.mended(JSONRPCResponse(jsonrpc="2.0", id=7, result={})) is None

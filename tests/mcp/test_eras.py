@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.support.mcp.specs import modern, server, serving, spec, tool, until
 
-from cockpit.mcp.connection import Connection
-from cockpit.mcp.life import Ground, Life
-from cockpit.mcp.pins import Pins
-from cockpit.mcp.values import McpFailed, SamplingReply, SamplingRequest, ServerGone, Terms
+from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.pins import PinStore
+from cockpit.mcp.supervisor import ServerSupervisor, SupervisorContext
+from cockpit.mcp.values import ConnectionSettings, McpFailed, SamplingReply, SamplingRequest, ServerGone
 from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.asking import FormField
+from cockpit.protocol.events import FormField
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 
@@ -33,8 +33,8 @@ class Ada:
 
 
 @asynccontextmanager
-async def talking(one: McpServer, folder: Path, mode: str, heard: list[str]) -> AsyncIterator[Connection]:
-    connection = Connection(one, Terms(str(folder), folder / "log", heard=heard.append), mode)
+async def talking(one: McpServer, folder: Path, mode: str, heard: list[str]) -> AsyncIterator[McpConnection]:
+    connection = McpConnection(one, ConnectionSettings(str(folder), folder / "log", heard=heard.append), mode)
     await connection.open()
     try:
         yield connection
@@ -85,7 +85,7 @@ async def test_an_address_where_nobody_answers_says_so(tmp_path: Path) -> None:
 
 async def test_a_server_that_goes_away_is_noticed_by_the_next_call(tmp_path: Path) -> None:
     async with serving("streamable-http", tmp_path) as one:
-        connection = Connection(one, Terms(str(tmp_path), tmp_path / "log"))
+        connection = McpConnection(one, ConnectionSettings(str(tmp_path), tmp_path / "log"))
         await connection.open()
     with pytest.raises(McpFailed):
         await connection.call("add", {"a": 1, "b": 2})
@@ -95,10 +95,10 @@ async def test_a_server_that_goes_away_is_noticed_by_the_next_call(tmp_path: Pat
 
 async def test_a_server_that_ends_at_the_new_protocol_is_greeted_in_the_old_one(tmp_path: Path) -> None:
     one = server(spec(tmp_path, tool("say", "say:hi"), strict=True))
-    ground = Ground(
-        str(tmp_path), tmp_path, Pins(str(tmp_path), tmp_path), lambda one: None, lambda offer: None
+    ground = SupervisorContext(
+        str(tmp_path), tmp_path, PinStore(str(tmp_path), tmp_path), lambda one: None, lambda offer: None
     )
-    life = Life(one, ground, False)
+    life = ServerSupervisor(one, ground, False)
     try:
         connection = await life.connected()
         assert (await connection.call("say", {})).text == "hi"

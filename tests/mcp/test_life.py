@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from tests.support.mcp.specs import server, spec, tool
 
-from cockpit.mcp.life import Ground, Life
-from cockpit.mcp.pins import Pins
+from cockpit.mcp.pins import PinStore
+from cockpit.mcp.supervisor import ServerSupervisor, SupervisorContext
 from cockpit.mcp.values import ServerGone
 
 
 async def test_whoever_asks_in_the_moment_of_its_end_gets_the_next_start(tmp_path: Path) -> None:
-    ground = Ground(
-        str(tmp_path), tmp_path, Pins(str(tmp_path), tmp_path), lambda server: None, lambda offer: None
+    ground = SupervisorContext(
+        str(tmp_path), tmp_path, PinStore(str(tmp_path), tmp_path), lambda server: None, lambda offer: None
     )
-    life = Life(server(spec(tmp_path, tool("die", "die"), tool("say", "say:hi"))), ground, False)
+    life = ServerSupervisor(server(spec(tmp_path, tool("die", "die"), tool("say", "say:hi"))), ground, False)
     try:
         first = await life.connected()
         with pytest.raises(ServerGone):

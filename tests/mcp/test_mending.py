@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.support.mcp.specs import server, spec, tool
 
-from cockpit.mcp.connection import Connection
-from cockpit.mcp.mending import mended
-from cockpit.mcp.values import Offer, Outcome, Terms
+from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.protocol_compat import repair_result
+from cockpit.mcp.values import ConnectionSettings, McpResult, ServerOffer
 
 OBJECT = {"type": "object"}
 
@@ -17,9 +17,9 @@ def nested(depth: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": nested(depth - 1)}} if depth else dict(OBJECT)
 
 
-async def offered(folder: Path, *tools: Any, **more: Any) -> tuple[Offer, tuple[str, ...]]:
-    terms = Terms(str(folder), folder / "log", call_seconds=0.5)
-    connection = Connection(server(spec(folder, *tools, **more)), terms, "legacy")
+async def offered(folder: Path, *tools: Any, **more: Any) -> tuple[ServerOffer, tuple[str, ...]]:
+    terms = ConnectionSettings(str(folder), folder / "log", call_seconds=0.5)
+    connection = McpConnection(server(spec(folder, *tools, **more)), terms, "legacy")
     await connection.open()
     try:
         return await connection.offer(), connection.refused
@@ -58,9 +58,9 @@ async def test_tools_are_not_lost_to_prompts_that_cannot_be_read(tmp_path: Path,
     assert len(refused) == 1 and refused[0].startswith("its prompts are left out: ")
 
 
-async def called(folder: Path, result: Any, **more: Any) -> Outcome:
+async def called(folder: Path, result: Any, **more: Any) -> McpResult:
     path = spec(folder, tool("give", "give", result=result, **more))
-    connection = Connection(server(path), Terms(str(folder), folder / "log"), "legacy")
+    connection = McpConnection(server(path), ConnectionSettings(str(folder), folder / "log"), "legacy")
     await connection.open()
     try:
         await connection.offer()
@@ -87,13 +87,13 @@ async def test_a_result_that_does_not_fit_is_still_told(tmp_path: Path, result: 
 def test_no_schema_of_a_tools_results_is_kept_that_can_take_for_ever_to_match(endless: Any) -> None:
     schema = {"type": "object", "properties": {"a": endless}}
     row = {"name": "a", "inputSchema": OBJECT}
-    kept = mended("tools/list", {"tools": [{**row, "outputSchema": schema}]}, [])
+    kept = repair_result("tools/list", {"tools": [{**row, "outputSchema": schema}]}, [])
     assert kept == {"tools": [row]}
 
 
 def test_what_fits_is_left_alone() -> None:
     result = {"tools": [{"name": "a", "inputSchema": OBJECT, "outputSchema": OBJECT}], "nextCursor": "x"}
     left: list[str] = []
-    assert mended("tools/list", result, left) == result and left == []
+    assert repair_result("tools/list", result, left) == result and left == []
     asks = {"resultType": "input_required", "inputRequests": {}}
-    assert mended("tools/call", asks, left) is asks
+    assert repair_result("tools/call", asks, left) is asks

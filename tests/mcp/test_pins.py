@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.mcp.pins import Pins, fingerprint
+from cockpit.mcp.pins import PinStore, fingerprint
 from cockpit.mcp.values import ToolDefinition
 from cockpit.plugin.origin import Origin
 from cockpit.plugin.values import McpServer
@@ -17,18 +17,18 @@ TOOL = ToolDefinition("say", "Says hi.", {"type": "object", "properties": {"to":
 
 
 @pytest.fixture
-def pins(tmp_path: Path) -> Pins:
-    return Pins(str(tmp_path), tmp_path / "state")
+def pins(tmp_path: Path) -> PinStore:
+    return PinStore(str(tmp_path), tmp_path / "state")
 
 
-def test_a_server_of_a_project_starts_after_a_yes_and_a_users_own_at_once(pins: Pins) -> None:
+def test_a_server_of_a_project_starts_after_a_yes_and_a_users_own_at_once(pins: PinStore) -> None:
     assert pins.standing(USER).allowed
     assert not pins.standing(PROJECT).allowed
     pins.approve(PROJECT)
     assert pins.standing(PROJECT).allowed
 
 
-def test_servers_that_are_pinned_at_the_same_time_are_all_pinned(pins: Pins) -> None:
+def test_servers_that_are_pinned_at_the_same_time_are_all_pinned(pins: PinStore) -> None:
     servers = [replace(PROJECT, name=f"s{number}") for number in range(24)]
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(pins.approve, servers))
@@ -45,12 +45,12 @@ def test_servers_that_are_pinned_at_the_same_time_are_all_pinned(pins: Pins) -> 
         replace(PROJECT, name="t"),
     ],
 )
-def test_a_yes_is_for_one_command_line_alone(pins: Pins, other: McpServer) -> None:
+def test_a_yes_is_for_one_command_line_alone(pins: PinStore, other: McpServer) -> None:
     pins.approve(PROJECT)
     assert not pins.standing(other).allowed
 
 
-def test_the_yes_ends_when_the_projects_script_changes(pins: Pins, tmp_path: Path) -> None:
+def test_the_yes_ends_when_the_projects_script_changes(pins: PinStore, tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text("print(1)", encoding="utf-8")
     own = replace(PROJECT, command=("python", "server.py"))
@@ -61,18 +61,18 @@ def test_the_yes_ends_when_the_projects_script_changes(pins: Pins, tmp_path: Pat
     assert not standing.allowed and "is different" in standing.reason
 
 
-def test_a_key_may_change_without_a_new_yes(pins: Pins) -> None:
+def test_a_key_may_change_without_a_new_yes(pins: PinStore) -> None:
     pins.approve(replace(PROJECT, environment={"GITHUB_TOKEN": "one"}))
     assert pins.standing(replace(PROJECT, environment={"GITHUB_TOKEN": "two"})).allowed
 
 
-def test_a_users_server_that_became_another_is_asked_about(pins: Pins) -> None:
+def test_a_users_server_that_became_another_is_asked_about(pins: PinStore) -> None:
     pins.checked(USER, (TOOL,))
     standing = pins.standing(replace(USER, command=("npx", "evil")))
     assert not standing.allowed and "it was 'npx -y thing', it is 'npx evil'" in standing.reason
 
 
-def test_a_no_holds_until_the_server_is_another(pins: Pins) -> None:
+def test_a_no_holds_until_the_server_is_another(pins: PinStore) -> None:
     pins.refuse(PROJECT)
     assert pins.standing(PROJECT).is_refused
     assert not pins.standing(replace(PROJECT, command=("other",))).is_refused
@@ -88,7 +88,7 @@ def test_a_no_holds_until_the_server_is_another(pins: Pins) -> None:
     ],
 )
 def test_every_change_of_a_definition_is_seen_and_the_approved_one_stands(
-    pins: Pins, now: ToolDefinition
+    pins: PinStore, now: ToolDefinition
 ) -> None:
     assert pins.checked(USER, (TOOL,)).changed == {}
     checked = pins.checked(USER, (now,))
@@ -100,7 +100,7 @@ def test_every_change_of_a_definition_is_seen_and_the_approved_one_stands(
     assert pins.checked(USER, (now,)).changed == {}
 
 
-def test_a_tool_that_went_away_cannot_come_back_as_another(pins: Pins) -> None:
+def test_a_tool_that_went_away_cannot_come_back_as_another(pins: PinStore) -> None:
     other = replace(TOOL, name="other")
     pins.checked(USER, (TOOL, other))
     pins.checked(USER, (other,))
@@ -108,12 +108,12 @@ def test_a_tool_that_went_away_cannot_come_back_as_another(pins: Pins) -> None:
 
 
 def test_projects_do_not_share_what_was_agreed_to(tmp_path: Path) -> None:
-    one, other = Pins(str(tmp_path / "a"), tmp_path), Pins(str(tmp_path / "b"), tmp_path)
+    one, other = PinStore(str(tmp_path / "a"), tmp_path), PinStore(str(tmp_path / "b"), tmp_path)
     one.approve(PROJECT)
     assert one.standing(PROJECT).allowed and not other.standing(PROJECT).allowed
 
 
-def test_a_file_that_cannot_be_read_means_that_nobody_agreed(pins: Pins, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_means_that_nobody_agreed(pins: PinStore, tmp_path: Path) -> None:
     pins.approve(PROJECT)
     for file in (tmp_path / "state" / "mcp").iterdir():
         file.write_text("{broken", encoding="utf-8")

@@ -149,7 +149,7 @@ def test_settings_say_what_is_offered_and_a_project_cannot(root: Path, home: Pat
 
     (home / "config").mkdir(exist_ok=True)
     (home / "config" / "settings.toml").write_text('[mcp]\nexpose_tools = ["read"]\n')
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     (root / ".cockpit").mkdir()
     (root / ".cockpit" / "settings.toml").write_text('[mcp]\nexpose_tools = ["edit", "shell"]\n')
     assert [line.split("\t")[0] for line in cockpit("mcp-serve", "--list", cwd=root).out.splitlines()] == [

@@ -14,10 +14,10 @@ from mcp.types import CallToolResult, ElicitRequestFormParams, TextContent
 from tests.support.decks import distribution
 from tests.support.serving import ALLOW, ERAS, REJECT, Answer, Era, Person, says, serving
 
-from cockpit.cli.mcp_serve import options_of
-from cockpit.core.options import Options
-from cockpit.core.session import Session
-from cockpit.mcp_serve.served import ORIGIN, Served
+from cockpit.cli.serve import build_mcp_options
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
+from cockpit.mcp_serve.session import ORIGIN, SharedSession
 from cockpit.protocol.events import ApprovalResolved
 
 EDIT = {"path": "a.py", "old": "one", "new": "eins"}
@@ -66,10 +66,10 @@ def text(result: CallToolResult) -> str:
     return result.content[0].text
 
 
-async def resolutions(served: Served) -> list[str]:
+async def resolutions(served: SharedSession) -> list[str]:
     """Who answered what was asked."""
     channel = await served.channel()
-    assert isinstance(channel, Session)
+    assert isinstance(channel, AgentSession)
     return [one.event.by for one in channel.host.log.durable() if isinstance(one.event, ApprovalResolved)]
 
 
@@ -187,7 +187,7 @@ async def test_nothing_of_an_untrusted_folder_is_read_on_its_own(project: Path) 
 
 def test_the_mode_is_never_looser_than_ask() -> None:
     modes = ("full", "auto-edit", "ask", "plan", "deny", "")
-    opened = [options_of(mode, (), ()).mode for mode in modes]
+    opened = [build_mcp_options(mode, (), ()).mode for mode in modes]
     assert opened == ["ask", "ask", "ask", "plan", "deny", "ask"]
 
 
@@ -197,16 +197,16 @@ async def test_the_servers_of_the_person_are_not_started(project: Path, home: Pa
     (home / "config").mkdir(exist_ok=True)
     servers = {"cockpit": {"command": sys.executable, "args": ["-c", "pass"]}}
     (home / "config" / "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
-    options = options_of("ask", (), ())
+    options = build_mcp_options("ask", (), ())
     assert not options.connects
     async with serving(project, options=replace(options, connects=connects)) as (_, served):
         channel = await served.channel()
-        assert isinstance(channel, Session)
+        assert isinstance(channel, AgentSession)
         assert [row.name for row in channel.host.connections.rows()] == (["cockpit"] if connects else [])
 
 
 async def test_a_rule_of_the_person_allows_without_asking(project: Path) -> None:
-    options = Options(origin=ORIGIN, mode="ask", allow=("Edit(a.py)",))
+    options = RunOptions(origin=ORIGIN, mode="ask", allow=("Edit(a.py)",))
     async with serving(project, "auto", ("edit",), options=options) as (client, _):
         assert not (await client.call_tool("edit", dict(EDIT))).is_error
     assert (project / "a.py").read_text() == "eins = 1\n"

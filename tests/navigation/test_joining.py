@@ -1,6 +1,6 @@
 """Rows of several answerers as one list."""
 
-from cockpit.navigation.joining import joined, ranked
+from cockpit.navigation.query_router import merge_rows, rank_symbols
 from cockpit.protocol.code import AnswerSource, SymbolRow
 
 
@@ -9,13 +9,13 @@ def row(name: str, path: str = "a.py", line: int = 1, source: AnswerSource = "ls
 
 
 def test_a_place_stands_there_once_as_the_first_says_it() -> None:
-    both = joined([row("f")], [row("f", source="tree-sitter"), row("f", line=2, source="tree-sitter")])
+    both = merge_rows([row("f")], [row("f", source="tree-sitter"), row("f", line=2, source="tree-sitter")])
     assert [(one.line, one.source) for one in both] == [(1, "lsp"), (2, "tree-sitter")]
 
 
 def test_the_name_itself_comes_first_and_tests_come_last() -> None:
     rows = [row("my_total"), row("total", "tests/test_a.py"), row("total_of"), row("total"), row("other")]
-    found = ranked("total", rows)
+    found = rank_symbols("total", rows)
     assert [(one.name, one.path) for one in found] == [
         ("total", "a.py"),
         ("total", "tests/test_a.py"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.code import TY, opened, ready, shop, with_faults
 
-from cockpit.navigation.naming import must_fit
+from cockpit.navigation.symbol_names import check_new_name
 from cockpit.plugin.navigation import NotPossible, Position
 
 
@@ -30,7 +30,7 @@ from cockpit.plugin.navigation import NotPossible, Position
 )
 def test_what_is_no_name_there_is_refused(file: str, name: str, said: str) -> None:
     with pytest.raises(NotPossible, match=said):
-        must_fit(name, Position(file, 2, 5), ["# A file", "def old():"])
+        check_new_name(name, Position(file, 2, 5), ["# A file", "def old():"])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_no_name_there_is_refused(file: str, name: str, said: str) -> No
     ],
 )
 def test_what_is_a_name_there_passes(file: str, name: str) -> None:
-    must_fit(name, Position(file, 1, 1), ["old"])
+    check_new_name(name, Position(file, 1, 1), ["old"])
 
 
 async def test_a_bad_name_is_refused_before_a_server_starts(root: Path, tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from typing import TypeVar
 import pytest
 from tests.support.code import APP, NO_SERVER, TY, opened, ready, shop, with_faults
 
-from cockpit.navigation.navigator import LiveNavigator
-from cockpit.navigation.open import Opened
+from cockpit.navigation.navigator import LiveNavigator, ManagedNavigator
 from cockpit.plugin.changes import ChangeSet, DeleteFile, WriteFile
 from cockpit.plugin.navigation import NotPossible, PlaceAmbiguous, PlaceUnknown, Position
 from cockpit.protocol.code import SymbolRows
@@ -42,7 +41,7 @@ async def within(seconds: float, asked: Awaitable[T]) -> T:
     return answer
 
 
-async def changes_of(one: Opened, path: str, text: str) -> ChangeSet:
+async def changes_of(one: ManagedNavigator, path: str, text: str) -> ChangeSet:
     return await one.root.workspace.plan((WriteFile(path, text.encode()),))
 
 

@@ -2,32 +2,32 @@
 
 import pytest
 
-from cockpit.navigation.places import Named, Point, first_name, read
+from cockpit.navigation.place_resolver import LinePlace, SymbolPlace, find_first_name, parse_place
 
 
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("src/a.py:3:5", Point("src/a.py", 3, 5)),
-        ("src/a.py:3", Point("src/a.py", 3)),
-        ("`src/a.py:3`", Point("src/a.py", 3)),
-        (r"C:\work\a.py:3:5", Point(r"C:\work\a.py", 3, 5)),
-        ("src/a.py:Cart.total", Named("Cart.total", "src/a.py")),
-        (r"C:\work\a.py:Cart.total", Named("Cart.total", r"C:\work\a.py")),
-        ("src/a.cpp:ns::f", Named("ns.f", "src/a.cpp")),
-        ("Cart.total", Named("Cart.total")),
-        ("Cart::total", Named("Cart.total")),
-        ("Cart#total", Named("Cart.total")),
-        ("total", Named("total")),
-        ("总计", Named("总计")),
+        ("src/a.py:3:5", LinePlace("src/a.py", 3, 5)),
+        ("src/a.py:3", LinePlace("src/a.py", 3)),
+        ("`src/a.py:3`", LinePlace("src/a.py", 3)),
+        (r"C:\work\a.py:3:5", LinePlace(r"C:\work\a.py", 3, 5)),
+        ("src/a.py:Cart.total", SymbolPlace("Cart.total", "src/a.py")),
+        (r"C:\work\a.py:Cart.total", SymbolPlace("Cart.total", r"C:\work\a.py")),
+        ("src/a.cpp:ns::f", SymbolPlace("ns.f", "src/a.cpp")),
+        ("Cart.total", SymbolPlace("Cart.total")),
+        ("Cart::total", SymbolPlace("Cart.total")),
+        ("Cart#total", SymbolPlace("Cart.total")),
+        ("total", SymbolPlace("total")),
+        ("总计", SymbolPlace("总计")),
         ("src/a.py", None),
         (r"C:\work\a.py", None),
         ("a name of words", None),
         ("", None),
     ],
 )
-def test_a_place_is_read_as_it_is_meant(written: str, meant: Point | Named | None) -> None:
-    assert read(written) == meant
+def test_a_place_is_read_as_it_is_meant(written: str, meant: LinePlace | SymbolPlace | None) -> None:
+    assert parse_place(written) == meant
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_a_place_is_read_as_it_is_meant(written: str, meant: Point | Named | Non
     ],
 )
 def test_the_first_name_of_a_line_is_no_keyword(line: str, column: int) -> None:
-    assert first_name(line) == column
+    assert find_first_name(line) == column

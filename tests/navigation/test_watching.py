@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from tests.support.sources import until
 
-from cockpit.navigation import watching
-from cockpit.navigation.watching import is_too_wide, watch
+from cockpit.navigation import file_watcher
+from cockpit.navigation.file_watcher import is_home_or_above, watch_root
 
 
 async def test_everybody_hears_of_a_change_until_they_have_enough(root: Path) -> None:
     one: set[str] = set()
     other: set[str] = set()
-    end_one = watch(str(root), one.update)
-    end_other = watch(str(root), other.update)
-    assert len(watching._watches) == 1
+    end_one = watch_root(str(root), one.update)
+    end_other = watch_root(str(root), other.update)
+    assert len(file_watcher._watchers) == 1
     numbers = itertools.count()
     (root / "node_modules").mkdir()
 
@@ -37,19 +37,19 @@ async def test_everybody_hears_of_a_change_until_they_have_enough(root: Path) ->
     assert not one
     end_other()
     end_other()
-    assert not watching._watches
+    assert not file_watcher._watchers
 
 
 async def test_of_a_wide_tree_only_what_no_rule_names_is_watched(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "MOST_FOLDERS", 5)
+    monkeypatch.setattr(file_watcher, "MAX_FOLDERS", 5)
     for number in range(8):
         (root / "gone" / str(number)).mkdir(parents=True)
     (root / "src" / "deep").mkdir(parents=True)
     (root / ".gitignore").write_text("gone\n")
     heard: set[str] = set()
-    end = watch(str(root), heard.update)
+    end = watch_root(str(root), heard.update)
     numbers = itertools.count()
 
     async def is_heard() -> bool:
@@ -74,5 +74,5 @@ def test_the_home_folder_and_what_holds_it_are_too_wide(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert is_too_wide(str(tmp_path.resolve())) and is_too_wide("/")
-    assert not is_too_wide(str(tmp_path.resolve() / "project"))
+    assert is_home_or_above(str(tmp_path.resolve())) and is_home_or_above("/")
+    assert not is_home_or_above(str(tmp_path.resolve() / "project"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core.options import Options
-from cockpit.protocol.content import Table, plain
+from cockpit.core.session.options import RunOptions
+from cockpit.protocol.content import Table, plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     MessageFinished,
@@ -22,18 +22,11 @@ from cockpit.protocol.events import (
     TurnStarted,
 )
 from cockpit.protocol.messages import AssistantMessage
-from cockpit.protocol.queries import (
-    Complete,
-    Completions,
-    Listing,
-    ListingRows,
-    PluginRows,
-    Plugins,
-)
-from cockpit.tui import themes
+from cockpit.protocol.queries import Complete, Completions, Listing, ListingRows, PluginRows, Plugins
+from cockpit.tui.render import themes
 
-FULL = Options(model="scripted:script", mode="full", someone=False)
-TRUSTED = Options(model="scripted:script", trust=True)
+FULL = RunOptions(model="scripted:script", mode="full", someone=False)
+TRUSTED = RunOptions(model="scripted:script", trust=True)
 
 
 def use(monkeypatch: pytest.MonkeyPatch, home: Path, name: str, settings: str = "") -> None:
@@ -81,7 +74,7 @@ async def test_decider_nothing_is_committed_to_main(
 async def test_model_a_program_answers(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     echo = [sys.executable, "-c", "import sys; print(len(sys.stdin.read().split('User: ')), 'heard')"]
     use(monkeypatch, home, "pipe", f"command = {json.dumps(echo)}")
-    async with driving(project, options=Options(model="pipe:echo")) as driver:
+    async with driving(project, options=RunOptions(model="pipe:echo")) as driver:
         await driver.prompt("hello")
         await driver.prompt("again")
     messages = [one.message for one in driver.all(MessageFinished)]
@@ -123,7 +116,7 @@ async def test_mention_completes_and_puts_the_commit_beside_the_prompt(
     assert isinstance(offered, Completions)
     assert [row.insert for row in offered.rows] == [f"#{name} "]
     (started,) = driver.all(TurnStarted)
-    text = plain(started.content)
+    text = plain_text(started.content)
     assert "Raise the tax" in text and "+TAX = 7" in text
 
 
@@ -134,12 +127,12 @@ async def test_command_asks_for_a_note_on_what_was_done(
     script(project.parent, {"text": "I raised the tax."})
     async with driving(project) as driver:
         await driver.invoke("standup")
-        assert "Nothing since 2.days" in plain((await driver.next(Noticed)).content)
+        assert "Nothing since 2.days" in plain_text((await driver.next(Noticed)).content)
         repository(project)
         (project / "new.py").write_text("", encoding="utf-8")
         await driver.invoke("standup", text="yesterday")
         started = await driver.next(TurnStarted)
-    assert "- Raise the tax" in plain(started.content) and "?? new.py" in plain(started.content)
+    assert "- Raise the tax" in plain_text(started.content) and "?? new.py" in plain_text(started.content)
 
 
 async def test_context_tells_the_commands_of_a_trusted_project_only(
@@ -152,7 +145,7 @@ async def test_context_tells_the_commands_of_a_trusted_project_only(
         trusted = await driver.channel.ask(Listing("context"))
         await driver.prompt("hello")
         rows = await driver.channel.ask(Plugins())
-    async with driving(project, options=Options(model="scripted:script", trust=False)) as driver:
+    async with driving(project, options=RunOptions(model="scripted:script", trust=False)) as driver:
         untrusted = await driver.channel.ask(Listing("context"))
     assert isinstance(trusted, ListingRows) and isinstance(untrusted, ListingRows)
     assert "project-commands" in [row.name for row in trusted.rows]
@@ -179,7 +172,7 @@ async def test_guard_a_person_may_refuse_the_check(
 ) -> None:
     use(monkeypatch, home, "done", 'command = "touch checked"')
     script(project.parent, {"calls": [call("write", path="a.txt", content="a")]}, {"text": "Done."})
-    options = Options(model="scripted:script", mode="auto-edit")
+    options = RunOptions(model="scripted:script", mode="auto-edit")
     async with driving(project, options=options) as driver:
         turn = await driver.begin("write")
         asked = await driver.next(ApprovalRequested)
@@ -273,7 +266,7 @@ async def test_theme_its_colours_reach_the_screen(
     async with driving(project) as driver:
         listed = await driver.channel.ask(Listing("themes"))
     assert isinstance(listed, ListingRows)
-    found, problems = themes.registered([row for row in listed.rows if row.plugin == "theme_solarized"])
+    found, problems = themes.plugin_themes([row for row in listed.rows if row.plugin == "theme_solarized"])
     assert [(one.name, one.dark) for one in found] == [("solarized-dark", True), ("solarized-light", False)]
     assert not problems
 

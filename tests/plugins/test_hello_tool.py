@@ -9,7 +9,7 @@ import pytest
 from tests.support.command import cockpit
 from tests.support.decks import driving, script
 
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import MessageFinished, Noticed, ToolCallFinished, ToolCallStarted
 from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import Listing, ListingRows, PluginRows, Plugins
@@ -86,7 +86,7 @@ async def test_the_model_calls_it_without_asking_anybody(project: Path) -> None:
         shown = await driver.next(Noticed)
     assert [one.title for one in driver.all(ToolCallStarted)] == ["hello Ada", "hello 林"]
     assert [one.result.text for one in driver.all(ToolCallFinished)] == ["Hello, Ada!", "HELLO, 林!"]
-    assert plain(shown.content) == "Ada, 林"
+    assert plain_text(shown.content) == "Ada, 林"
     assert driver.all(MessageFinished)[-1].message.text == "greeted"
 
 

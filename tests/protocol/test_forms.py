@@ -2,8 +2,8 @@
 
 import pytest
 
-from cockpit.protocol.asking import FormField
-from cockpit.protocol.forms import Unfit, value_of, values_of
+from cockpit.protocol.events import FormField
+from cockpit.protocol.forms import FormValueInvalid, parse_value, parse_values
 from cockpit.protocol.messages import Json
 
 SIZES = FormField("size", "Size", "choice", options=("s", "m"), labels=("small", "medium"))
@@ -27,7 +27,7 @@ TAGS = FormField("tags", "Tags", "choices", options=("red", "blue"))
     ],
 )
 def test_what_fits_is_a_value(field: FormField, text: str, value: Json) -> None:
-    assert value_of(field, text) == value
+    assert parse_value(field, text) == value
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_what_fits_is_a_value(field: FormField, text: str, value: Json) -> None:
     ],
 )
 def test_what_does_not_fit_says_what_would(field: FormField, text: str, says: str) -> None:
-    with pytest.raises(Unfit, match=says):
-        value_of(field, text)
+    with pytest.raises(FormValueInvalid, match=says):
+        parse_value(field, text)
 
 
 def test_values_name_the_field_that_does_not_fit_and_leave_out_what_is_empty() -> None:
     fields = (FormField("name", "Name", required=True), FormField("age", "Age", "integer"))
-    assert values_of(fields, {"name": "Ada"}) == {"name": "Ada"}
-    with pytest.raises(Unfit, match="age: write a whole number"):
-        values_of(fields, {"name": "Ada", "age": "1.5"})
+    assert parse_values(fields, {"name": "Ada"}) == {"name": "Ada"}
+    with pytest.raises(FormValueInvalid, match="age: write a whole number"):
+        parse_values(fields, {"name": "Ada", "age": "1.5"})

@@ -9,7 +9,7 @@ from cockpit.errors import DecodeFailed, SessionUnknown
 from cockpit.protocol import ops, queries, wire
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import Envelope, Event, SessionClosed, Unknown, Warned
-from cockpit.protocol.recording import RecordingChannel, RecordingDeck, read
+from cockpit.protocol.recordings import RecordingChannel, RecordingDeck, read_recording
 
 
 def envelope(seq: int, event: Event | None = None) -> Envelope:
@@ -56,11 +56,11 @@ def test_a_transcript_is_read_and_a_torn_tail_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     lines = [wire.dumps(envelope(1)), wire.dumps(envelope(2, Unknown("new", {"a": 1})))]
     path.write_text("\n".join(lines) + '\n{"type": "envel')
-    assert [one.seq for one in read(path)] == [1, 2]
+    assert [one.seq for one in read_recording(path)] == [1, 2]
 
 
 def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("nonsense\n" + wire.dumps(envelope(1)) + "\n")
     with pytest.raises(DecodeFailed, match=r"t\.jsonl, line 1"):
-        read(path)
+        read_recording(path)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import DecodeFailed
-from cockpit.protocol import asking, events, ops, queries, wire
+from cockpit.protocol import events, ops, queries, wire
 from cockpit.protocol.content import Text
 
 JSON = st.recursive(
@@ -33,7 +33,7 @@ def _of(hint: Any) -> st.SearchStrategy[Any]:
     arguments = get_args(hint)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return st.dictionaries(st.text(), JSON, max_size=3)
-    if hint == typing.get_type_hints(asking.FormField)["default"]:
+    if hint == typing.get_type_hints(events.FormField)["default"]:
         return JSON
     if hint is float:
         return st.floats(allow_nan=False)

@@ -13,32 +13,32 @@ from hypothesis import strategies as st
 
 from cockpit.plugin.safety import CommandPart, Verdict
 from cockpit.protocol.messages import ToolCall, ToolResult
-from cockpit.safety import audit as audits
-from cockpit.safety import audit_files
-from cockpit.safety.audit import Audit, AuditFailed
-from cockpit.safety.audit_reading import every, summed, verify
+from cockpit.safety import audit_log
+from cockpit.safety import audit_log as audits
+from cockpit.safety.audit_log import AuditFailed, AuditLog
+from cockpit.safety.audit_report import read_records, summarize, verify_audit
 
 ASK = Verdict("ask", "writes a file", 30, frozenset({"fs.write"}), ("write.file",))
 
 
 def filled(folder: Path, lines: int = 6, session: str = "s1") -> Path:
-    audit = Audit(session, folder)
+    audit = AuditLog(session, folder)
     for number in range(lines // 2):
         call = ToolCall(f"c{number}", "shell", {"command": "make"})
         audit.decided("main", call, ASK, "allow_once", approver="person", latency_ms=1200, seal="ab" * 32)
         audit.finished("main", ToolResult(call.id, "shell", "ok", "done", isolation="bwrap build"))
-    return audit_files.current(folder)
+    return audit_log.current_file(folder)
 
 
 def fault(folder: Path) -> tuple[str, int]:
-    found = verify(folder, {})
+    found = verify_audit(folder, {})
     assert not found.is_whole
     return ("", 0) if found.fault is None else (found.fault.file, found.fault.line)
 
 
 def test_g19_an_untouched_chain_is_whole(tmp_path: Path) -> None:
     filled(tmp_path)
-    found = verify(tmp_path, {})
+    found = verify_audit(tmp_path, {})
     assert found.is_whole and (found.lines, found.files, found.unchained) == (6, 1, 0)
 
 
@@ -52,7 +52,7 @@ def test_g19_every_changed_byte_is_found_and_its_line_named(tmp_path: Path) -> N
             # Without its end a line runs into the next: both are named by the first.
             assert fault(tmp_path) == ("audit.jsonl", line), (at, bit)
     file.write_bytes(raw)
-    assert verify(tmp_path, {}).is_whole
+    assert verify_audit(tmp_path, {}).is_whole
 
 
 def test_g19_every_dropped_swapped_doubled_or_inserted_line_is_found(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_g19_any_other_bytes_in_place_of_some_are_found(
     start = int(data.draw(st.floats(0, 0.999)) * len(raw))
     end = start + data.draw(st.integers(0, 300))
     file.write_bytes(raw[:start] + data.draw(st.binary(max_size=300)) + raw[end:])
-    assert file.read_bytes() == raw or not verify(folder, {}).is_whole
+    assert file.read_bytes() == raw or not verify_audit(folder, {}).is_whole
 
 
 def test_g19_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_g19_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path)
     lines = file.read_bytes().splitlines(keepends=True)
     for kept in range(len(lines)):
         file.write_bytes(b"".join(lines[:kept]))
-        found = verify(tmp_path, {})
+        found = verify_audit(tmp_path, {})
         assert found.fault is None and found.missing == ("the head of session s1",)
 
 
@@ -101,24 +101,24 @@ def test_g19_a_file_that_was_replaced_by_another_whole_one_shows(tmp_path: Path)
     other = filled(tmp_path / "forged", 4)
     head = json.loads(file.read_bytes().splitlines()[-1])["hash"]
     file.write_bytes(other.read_bytes())
-    assert not verify(tmp_path / "real", {}).is_whole
+    assert not verify_audit(tmp_path / "real", {}).is_whole
     # Even with the heads of the state folder replaced too: the transcript holds one more.
     forged = (tmp_path / "forged" / "audit-heads" / "s1").read_bytes()
     (tmp_path / "real" / "audit-heads" / "s1").write_bytes(forged)
-    assert verify(tmp_path / "real", {}).is_whole
-    found = verify(tmp_path / "real", {"the transcript of s1": head})
+    assert verify_audit(tmp_path / "real", {}).is_whole
+    found = verify_audit(tmp_path / "real", {"the transcript of s1": head})
     assert found.missing == ("the transcript of s1",)
 
 
 def test_the_chain_goes_on_over_files_and_a_lost_file_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "ROTATED_AT", 1500)
+    monkeypatch.setattr(audits, "ROTATE_BYTES", 1500)
     filled(tmp_path, 20)
     filled(tmp_path, 6, "s2")
-    files = audit_files.all_files(tmp_path)
+    files = audit_log.list_files(tmp_path)
     assert len(files) > 3 and files[-1].name == "audit.jsonl"
-    found = verify(tmp_path, {})
+    found = verify_audit(tmp_path, {})
     assert found.is_whole and found.lines == 26
     second = files[1].read_bytes()
     files[1].unlink()
@@ -129,10 +129,10 @@ def test_the_chain_goes_on_over_files_and_a_lost_file_shows(
 
 
 def test_lines_of_before_the_chain_are_told_and_no_error(tmp_path: Path) -> None:
-    file = audit_files.current(tmp_path)
+    file = audit_log.current_file(tmp_path)
     file.write_bytes(b'{"what":"decided","tool":"shell"}\n{"what":"finished"}\n')
     filled(tmp_path)
-    found = verify(tmp_path, {})
+    found = verify_audit(tmp_path, {})
     assert found.is_whole and (found.unchained, found.lines) == (2, 7)
     raw = file.read_bytes()
     file.write_bytes(raw.replace(b'"tool":"shell"', b'"tool":"read!"', 1))
@@ -148,27 +148,27 @@ def test_a_line_torn_by_a_crash_is_cut_and_that_is_in_the_chain(tmp_path: Path) 
         out.write(torn)
     assert fault(tmp_path) == ("audit.jsonl", 5)
     filled(tmp_path, 2, "s2")
-    assert verify(tmp_path, {}).is_whole
-    mended = [row for row in every(tmp_path) if row["what"] == "mended"]
+    assert verify_audit(tmp_path, {}).is_whole
+    mended = [row for row in read_records(tmp_path) if row["what"] == "mended"]
     assert [row["sha256"] for row in mended] == [hashlib.sha256(torn).hexdigest()]
 
 
 def test_many_processes_write_one_chain(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from cockpit.safety.audit import Audit\n"
+        "import sys; from pathlib import Path; from cockpit.safety.audit_log import Audit\n"
         "audit = Audit(sys.argv[2], Path(sys.argv[1]))\n"
         "for number in range(60): audit.noted('mode_changed', mode=str(number))\n"
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]
     running = [subprocess.Popen([*argv, f"p{number}"]) for number in range(4)]
     assert [one.wait(60) for one in running] == [0, 0, 0, 0]
-    found = verify(tmp_path, {})
+    found = verify_audit(tmp_path, {})
     assert found.is_whole and found.lines == 240
     # After one of them died in the middle the lock is free.
     subprocess.run(
         [sys.executable, "-c", program.replace("for", "import os\nos._exit(0)\nfor"), str(tmp_path), "x"]
     )
-    Audit("after", tmp_path).noted("mode_changed")
+    AuditLog("after", tmp_path).noted("mode_changed")
 
 
 def test_only_its_owner_may_read_it_and_no_link_is_followed(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_what_cannot_be_written_is_an_error_that_says_what_to_do(tmp_path: Path)
 
 
 def test_a_decision_holds_the_form_that_ran_and_who_said_yes_without_secrets(tmp_path: Path) -> None:
-    audit = Audit("s", tmp_path, lambda text: text.replace("hunter2", "[redacted]"))
+    audit = AuditLog("s", tmp_path, lambda text: text.replace("hunter2", "[redacted]"))
     parts = (CommandPart("curl -u me:hunter2 x", ("curl",), "ask", rules=("net",)),)
     audit.decided(
         "main/review-1",
@@ -209,7 +209,7 @@ def test_a_decision_holds_the_form_that_ran_and_who_said_yes_without_secrets(tmp
         parts=parts,
         hunks={"accepted": 2, "refused": 1},
     )
-    raw = audit_files.current(tmp_path).read_text()
+    raw = audit_log.current_file(tmp_path).read_text()
     assert "hunter2" not in raw
     row = json.loads(raw)
     assert (row["approver"], row["latency_ms"], row["agent"]) == ("person", 12.3, "main/review-1")
@@ -218,12 +218,12 @@ def test_a_decision_holds_the_form_that_ran_and_who_said_yes_without_secrets(tmp
 
 
 def test_the_summary_tells_what_ran_unasked_and_by_which_rule(tmp_path: Path) -> None:
-    audit = Audit("s", tmp_path)
+    audit = AuditLog("s", tmp_path)
     allowed = Verdict("allow", rules=("read.inside",))
     audit.decided("main", ToolCall("1", "read", {}), allowed, "allow", approver="rule")
     audit.decided("main", ToolCall("2", "shell", {}), ASK, "reject_once", approver="person")
     audit.decided("main", ToolCall("3", "shell", {}), ASK, "auto_deny", approver="nobody")
-    summary = summed(every(tmp_path), 0.0)
+    summary = summarize(read_records(tmp_path), 0.0)
     assert summary.decisions == 3 and summary.unasked == {"read: read.inside": 1}
     assert summary.denied == {"shell": 2}
     assert summary.levels == {"allow": 1, "ask": 2} and summary.asked == 1

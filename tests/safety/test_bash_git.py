@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.safety.bash.repository import git_is_plain
+from cockpit.safety.bash.git import is_repository_plain
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground, Line
+from cockpit.safety.policy import load_rules
+from cockpit.safety.values import ExecutionContext, JudgedLine
 
-GROUND = Ground(root="/proj/ws", home="/home/dev")
+GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
 
 
-def judged(text: str, ground: Ground = GROUND) -> Line:
-    return judge_line(text, "bash", ground, load())
+def judged(text: str, ground: ExecutionContext = GROUND) -> JudgedLine:
+    return judge_line(text, "bash", ground, load_rules())
 
 
 def repository(root: Path) -> Path:
@@ -62,7 +62,7 @@ def test_g1_a_hardened_reader_runs_nothing_that_the_repository_names(tmp_path: P
     trap.chmod(0o755)
     for key in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand"):
         subprocess.run(["git", "-C", str(root), "config", key, str(trap)], check=True)
-    ground = Ground(root=str(root.resolve()), home=str(tmp_path))
+    ground = ExecutionContext(root=str(root.resolve()), home=str(tmp_path))
     line = judged("git status; git diff; git log -p", ground)
     assert line.verdict.level == "allow"
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)} | dict(line.environment)
@@ -82,13 +82,16 @@ def test_a_repository_with_drivers_of_its_own_asks(tmp_path: Path) -> None:
         )
     ):
         root = repository(tmp_path / f"r{at}")
-        assert git_is_plain(str(root))
+        assert is_repository_plain(str(root))
         path = root / name
         path.parent.mkdir(exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
-        assert not git_is_plain(str(root)), text
-    assert judged("git diff", Ground("/proj/ws", "/home/dev", git_is_plain=False)).verdict.level == "ask"
+        assert not is_repository_plain(str(root)), text
+    assert (
+        judged("git diff", ExecutionContext("/proj/ws", "/home/dev", git_is_plain=False)).verdict.level
+        == "ask"
+    )
 
 
 def test_ordinary_repositories_are_plain(tmp_path: Path) -> None:
@@ -100,14 +103,14 @@ def test_ordinary_repositories_are_plain(tmp_path: Path) -> None:
         ("pull.rebase", "true"),
     ):
         subprocess.run(["git", "-C", str(root), "config", key, value], check=True)
-    assert git_is_plain(str(root))
-    assert git_is_plain(str(tmp_path / "nothing"))
+    assert is_repository_plain(str(root))
+    assert is_repository_plain(str(tmp_path / "nothing"))
 
 
 def test_a_repository_inside_the_workspace_is_looked_at_by_itself(tmp_path: Path) -> None:
     root = repository(tmp_path / "ws")
     inner = repository(root / "vendor")
-    ground = Ground(root=str(root.resolve()), home=str(tmp_path))
+    ground = ExecutionContext(root=str(root.resolve()), home=str(tmp_path))
     assert judged("cd vendor && git diff", ground).verdict.level == "allow"
     subprocess.run(["git", "-C", str(inner), "config", "filter.x.clean", "./x"], check=True)
     assert judged("cd vendor && git diff", ground).verdict.level == "ask"
@@ -115,8 +118,8 @@ def test_a_repository_inside_the_workspace_is_looked_at_by_itself(tmp_path: Path
 
 
 TREE = "/proj/ws"
-WORKTREE = Ground(root=f"{TREE}/.cockpit/worktrees/x-1", home="/home/dev")
-BELOW = Ground(root=f"{TREE}/.cockpit/worktrees/x-1/src", home="/home/dev")
+WORKTREE = ExecutionContext(root=f"{TREE}/.cockpit/worktrees/x-1", home="/home/dev")
+BELOW = ExecutionContext(root=f"{TREE}/.cockpit/worktrees/x-1/src", home="/home/dev")
 
 
 @pytest.mark.parametrize(
@@ -152,5 +155,5 @@ def test_from_a_worktree_git_changes_nothing_of_the_tree_it_was_made_from(line: 
         (f"git -C {TREE} commit -m x", GROUND),
     ],
 )
-def test_in_the_worktree_git_is_asked_about_as_anywhere(line: str, ground: Ground) -> None:
+def test_in_the_worktree_git_is_asked_about_as_anywhere(line: str, ground: ExecutionContext) -> None:
     assert judged(line, ground).verdict.level != "deny"

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cockpit.safety.bash.verdict import judge_bash
+from cockpit.safety.bash.line_verdict import judge_bash
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import RuleSet, load
-from cockpit.safety.rules.values import Rule
-from cockpit.safety.values import Ground
+from cockpit.safety.policy import RuleSet, load_rules
+from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.values import ExecutionContext
 
 HERE = Path(__file__).parent
-GROUND = Ground(root="/proj/ws", home="/home/dev")
+GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
 RANK = {"allow": 0, "ask": 1, "deny": 2}
 LINES = [
     line
@@ -26,13 +26,15 @@ LINES = [
     if "⏎" not in line
 ]
 # Lines whose text can stand inside others: balanced, in one piece.
-WHOLE = [line for line in LINES if judge_line(line, "bash", GROUND, load()).verdict.rules[:1] != ("syntax",)]
+WHOLE = [
+    line for line in LINES if judge_line(line, "bash", GROUND, load_rules()).verdict.rules[:1] != ("syntax",)
+]
 PLAIN = [line for line in WHOLE if all(sign.isalnum() or sign in " /.-_~" for sign in line)]
 FUZZ = 1_000_000 if os.environ.get("COCKPIT_FUZZ") else 20_000
 
 
 def rank(text: str) -> int:
-    return RANK[judge_bash(text, GROUND, load()).verdict.level]
+    return RANK[judge_bash(text, GROUND, load_rules()).verdict.level]
 
 
 def quoted(text: str) -> str:
@@ -146,7 +148,7 @@ def fuzzed(source: random.Random) -> str:
 
 
 def test_g3_fuzzed_lines_neither_raise_nor_hang() -> None:
-    source, rules = random.Random(20261122), load()
+    source, rules = random.Random(20261122), load_rules()
     for _ in range(FUZZ):
         text = fuzzed(source)
         started = time.process_time()
@@ -155,8 +157,8 @@ def test_g3_fuzzed_lines_neither_raise_nor_hang() -> None:
 
 
 def test_g3_a_fault_of_the_reader_is_an_ask_for_a_person() -> None:
-    class Broken(dict[str, tuple[Rule, ...]]):
-        def get(self, *arguments: object) -> tuple[Rule, ...]:
+    class Broken(dict[str, tuple[CommandRule, ...]]):
+        def get(self, *arguments: object) -> tuple[CommandRule, ...]:
             raise RuntimeError("broken")
 
     verdict = judge_line("cat /x/y", "bash", GROUND, RuleSet(by_program=Broken())).verdict
@@ -174,7 +176,7 @@ def test_g3_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
         "true | " * 3000 + "rm -rf /",
     ):
         started = time.process_time()
-        assert judge_line(text, "bash", GROUND, load()).verdict.level == "deny", text[:40]
+        assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "deny", text[:40]
         assert time.process_time() - started < 5.0, text[:40]
     for text in (
         "(" * 60_000,
@@ -184,10 +186,10 @@ def test_g3_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
         "{" * 60_000,
         "cat " + "/*" * 5000,
     ):
-        assert judge_line(text, "bash", GROUND, load()).verdict.level == "ask"
+        assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "ask"
 
 
 def test_g3_a_line_of_more_commands_than_are_read_is_never_allowed() -> None:
     for joint in ("; ", "\n", " && ", " | "):
         for text in (joint.join(["ls"] * 301), "echo $(" + joint.join(["ls"] * 301) + ")"):
-            assert judge_line(text, "bash", GROUND, load()).verdict.level != "allow", joint
+            assert judge_line(text, "bash", GROUND, load_rules()).verdict.level != "allow", joint

@@ -7,19 +7,19 @@ import pytest
 
 from cockpit.plugin.safety import Level
 from cockpit.safety.engine import judge_argv, judge_line
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground, Line
+from cockpit.safety.policy import load_rules
+from cockpit.safety.values import ExecutionContext, JudgedLine
 
 HERE = Path(__file__).parent
-GROUND = Ground(root="/proj/ws", home="/home/dev")
-HELD = Ground(root="/proj/ws", home="/home/dev", sandbox=True)
+GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
+HELD = ExecutionContext(root="/proj/ws", home="/home/dev", sandbox=True)
 CORPUS = HERE.parents[2] / "shared" / "corpora" / "shell_bash.jsonl"
 NAMES = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
 RANK = ["safe-readonly", "needs-confirm", "must-block"]
 
 
-def judged(text: str, ground: Ground = GROUND) -> Line:
-    return judge_line(text, "bash", ground, load())
+def judged(text: str, ground: ExecutionContext = GROUND) -> JudgedLine:
+    return judge_line(text, "bash", ground, load_rules())
 
 
 def lines(level: str) -> list[str]:
@@ -121,8 +121,8 @@ def test_words_that_are_only_known_later_are_none() -> None:
 
 
 def test_an_argv_is_judged_as_what_it_is_and_not_as_text() -> None:
-    assert judge_argv(("echo", "$(rm -rf /)"), GROUND, load()).verdict.level == "allow"
-    assert judge_argv(("rm", "-rf", "/"), GROUND, load()).verdict.level == "deny"
+    assert judge_argv(("echo", "$(rm -rf /)"), GROUND, load_rules()).verdict.level == "allow"
+    assert judge_argv(("rm", "-rf", "/"), GROUND, load_rules()).verdict.level == "deny"
 
 
 def test_a_link_that_leaves_the_workspace_is_no_safe_read(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_link_that_leaves_the_workspace_is_no_safe_read(tmp_path: Path) -> Non
     outside.write_text("secret")
     (root / "plain.txt").write_text("plain")
     (root / "link.txt").symlink_to(outside)
-    ground = Ground(root=str(root.resolve()), home=str(tmp_path.resolve()))
+    ground = ExecutionContext(root=str(root.resolve()), home=str(tmp_path.resolve()))
     assert judged("cat plain.txt", ground).verdict.level == "allow"
     assert judged("cat link.txt", ground).verdict.level == "ask"
     assert judged("cat *.txt", ground).verdict.level == "ask"
@@ -139,7 +139,7 @@ def test_a_link_that_leaves_the_workspace_is_no_safe_read(tmp_path: Path) -> Non
 
 def test_a_file_whose_name_is_an_option_makes_a_bare_pattern_ask(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
-    ground = Ground(root=str(tmp_path.resolve()), home="/home/dev")
+    ground = ExecutionContext(root=str(tmp_path.resolve()), home="/home/dev")
     assert judged("sort *", ground).verdict.level == "allow"
     (tmp_path / "--output=x").write_text("x")
     assert judged("sort *", ground).verdict.level == "ask"

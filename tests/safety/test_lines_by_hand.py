@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground, Shell
+from cockpit.safety.policy import load_rules
+from cockpit.safety.values import ExecutionContext, Shell
 
 HERE = Path(__file__).parent
 OWN = ("/home/dev/.config/cockpit", "/home/dev/.local/state/cockpit")
-GROUNDS: dict[Shell, Ground] = {
-    "bash": Ground(
+GROUNDS: dict[Shell, ExecutionContext] = {
+    "bash": ExecutionContext(
         "/proj/ws", "/home/dev", own=("/home/dev/.config/cockpit", "/home/dev/.local/state/cockpit")
     ),
-    "powershell": Ground("C:\\proj\\ws", "C:\\Users\\dev", platform="windows"),
+    "powershell": ExecutionContext("C:\\proj\\ws", "C:\\Users\\dev", platform="windows"),
 }
 FITS = {
     "B": {"deny"},
@@ -41,11 +41,11 @@ def _written(line: str) -> str:
 
 @pytest.mark.parametrize(("letter", "line"), list(lines("lines_by_hand.txt")))
 def test_a_bash_line_gets_its_verdict(letter: str, line: str) -> None:
-    verdict = judge_line(line, "bash", GROUNDS["bash"], load()).verdict
+    verdict = judge_line(line, "bash", GROUNDS["bash"], load_rules()).verdict
     assert verdict.level in FITS[letter], (verdict.rules, verdict.reason)
 
 
 @pytest.mark.parametrize(("letter", "line"), list(lines("powershell_by_hand.txt")))
 def test_a_powershell_line_gets_its_verdict(letter: str, line: str) -> None:
-    verdict = judge_line(line, "powershell", GROUNDS["powershell"], load()).verdict
+    verdict = judge_line(line, "powershell", GROUNDS["powershell"], load_rules()).verdict
     assert verdict.level in FITS[letter], (verdict.rules, verdict.reason)

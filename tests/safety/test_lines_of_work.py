@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground
+from cockpit.safety.policy import load_rules
+from cockpit.safety.values import ExecutionContext
 
 HERE = Path(__file__).parent
-GROUND = Ground("/proj/ws", "/home/dev", own=("/home/dev/.config/cockpit", "/home/dev/.local/state/cockpit"))
+GROUND = ExecutionContext(
+    "/proj/ws", "/home/dev", own=("/home/dev/.config/cockpit", "/home/dev/.local/state/cockpit")
+)
 FITS = {"B": {"deny"}, "b": {"ask", "deny"}, "c": {"ask"}, "s": {"allow"}, "t": {"allow", "ask"}}
 
 
@@ -24,7 +26,7 @@ def lines(name: str) -> Iterator[tuple[str, str]]:
 
 def level(letter: str, line: str) -> str:
     ground = replace(GROUND, sandbox=letter.endswith("+"))
-    return judge_line(line, "bash", ground, load()).verdict.level
+    return judge_line(line, "bash", ground, load_rules()).verdict.level
 
 
 @pytest.mark.parametrize(("letter", "line"), list(lines("lines_of_attack.txt")))

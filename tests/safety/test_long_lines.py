@@ -3,10 +3,10 @@
 import pytest
 
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground
+from cockpit.safety.policy import load_rules
+from cockpit.safety.values import ExecutionContext
 
-GROUND = Ground("/proj/ws", "/home/dev")
+GROUND = ExecutionContext("/proj/ws", "/home/dev")
 
 
 @pytest.mark.parametrize("count", [10, 250, 500, 20_000])
@@ -23,9 +23,9 @@ GROUND = Ground("/proj/ws", "/home/dev")
 )
 def test_g3_words_in_between_hide_nothing(head: str, tail: str, count: int) -> None:
     text = f"{head} {'a ' * count}{tail}"
-    assert judge_line(text, "bash", GROUND, load()).verdict.level == "deny"
+    assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "deny"
 
 
 @pytest.mark.parametrize("count", [10, 250, 500, 20_000])
 def test_g4_many_files_of_the_workspace_are_asked_about_and_not_refused(count: int) -> None:
-    assert judge_line(f"rm -rf {'a ' * count}", "bash", GROUND, load()).verdict.level == "ask"
+    assert judge_line(f"rm -rf {'a ' * count}", "bash", GROUND, load_rules()).verdict.level == "ask"

@@ -14,19 +14,19 @@ from tests.safety.powershell_cases import ASKED, REFUSED, UNASKED, lines
 
 from cockpit.plugin.safety import Level
 from cockpit.safety.engine import judge_line
-from cockpit.safety.powershell import judge
-from cockpit.safety.powershell.aliases import ALIASES
-from cockpit.safety.rules import load
-from cockpit.safety.values import Ground
+from cockpit.safety.policy import load_rules
+from cockpit.safety.powershell.cmdlets import ALIASES
+from cockpit.safety.powershell.line_verdict import judge_powershell
+from cockpit.safety.values import ExecutionContext
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "powershell.jsonl"
-GROUND = Ground("/proj/ws", "/home/dev")
+GROUND = ExecutionContext("/proj/ws", "/home/dev")
 RANK = {"allow": 0, "ask": 1, "deny": 2}
 WORDS = {"safe-readonly": 0, "needs-confirm": 1, "must-block": 2}
 
 
 def level(command: str) -> Level:
-    return judge_line(command, "powershell", GROUND, load()).verdict.level
+    return judge_line(command, "powershell", GROUND, load_rules()).verdict.level
 
 
 @pytest.mark.parametrize("command", lines(REFUSED))
@@ -120,10 +120,10 @@ def _noise(number: random.Random) -> str:
 
 def test_g3_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
     number = random.Random(7)
-    rules = load()
+    rules = load_rules()
     for _ in range(4_000):
         text = _noise(number)
-        verdict = judge(text, GROUND, rules).verdict
+        verdict = judge_powershell(text, GROUND, rules).verdict
         assert verdict.level in RANK and 0 <= verdict.risk <= 100
         assert "\0" not in text or verdict.level == "deny"
 
@@ -135,7 +135,7 @@ def test_g3_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
     ids=lambda text: f"{text[:3]!r} {len(text)}",
 )  # fmt: skip
 def test_g3_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
-    assert judge(text, GROUND, load()).verdict.level != "allow"
+    assert judge_powershell(text, GROUND, load_rules()).verdict.level != "allow"
 
 
 @pytest.mark.parametrize(
@@ -154,18 +154,18 @@ def test_g3_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
     ids=lambda text: f"{text[:8]!r} {len(text)}",
 )
 def test_g3_what_is_refused_is_refused_behind_any_number_of_words(text: str) -> None:
-    assert judge(text, GROUND, load()).verdict.level == "deny"
+    assert judge_powershell(text, GROUND, load_rules()).verdict.level == "deny"
 
 
 def test_a_git_reader_is_judged_and_run_in_its_hardened_form() -> None:
-    line = judge_line("git diff HEAD", "powershell", GROUND, load())
+    line = judge_line("git diff HEAD", "powershell", GROUND, load_rules())
     assert line.verdict.level == "allow"
     assert line.script.startswith("git diff --no-ext-diff --no-textconv") and line.script.endswith("HEAD")
     assert dict(line.environment)
 
 
 def test_each_command_is_a_part_with_its_own_verdict() -> None:
-    verdict = judge_line("Get-Date; Remove-Item a | iex", "powershell", GROUND, load()).verdict
+    verdict = judge_line("Get-Date; Remove-Item a | iex", "powershell", GROUND, load_rules()).verdict
     assert [(part.argv[0], part.level) for part in verdict.parts] == [
         ("Get-Date", "allow"),
         ("Remove-Item", "ask"),
@@ -176,7 +176,7 @@ def test_each_command_is_a_part_with_its_own_verdict() -> None:
 
 def test_a_decoded_command_is_shown_in_the_reason() -> None:
     encoded = base64.b64encode("rm C:\\ -r".encode("utf-16-le")).decode()
-    verdict = judge_line(f"powershell -enc {encoded}", "powershell", GROUND, load()).verdict
+    verdict = judge_line(f"powershell -enc {encoded}", "powershell", GROUND, load_rules()).verdict
     assert verdict.level == "deny" and any("rm C:" in part.reason for part in verdict.parts)
 
 
@@ -201,12 +201,12 @@ def test_a_decoded_command_is_shown_in_the_reason() -> None:
     ],
 )
 def test_a_rule_of_words_is_offered_where_bash_would_offer_one(command: str, shape: str) -> None:
-    ground = Ground("C:\\proj\\ws", "C:\\Users\\dev", platform="windows")
-    verdict = judge_line(command, "powershell", ground, load()).verdict
+    ground = ExecutionContext("C:\\proj\\ws", "C:\\Users\\dev", platform="windows")
+    verdict = judge_line(command, "powershell", ground, load_rules()).verdict
     assert verdict.level == "ask" and verdict.may_remember == bool(shape)
     assert not shape or verdict.parts[-1].shape == shape
 
 
 def test_a_part_names_what_it_reads_and_writes() -> None:
-    (part,) = judge_line("Copy-Item a.txt src/b.txt", "powershell", GROUND, load()).verdict.parts
+    (part,) = judge_line("Copy-Item a.txt src/b.txt", "powershell", GROUND, load_rules()).verdict.parts
     assert part.reads == ("/proj/ws/a.txt",) and part.writes == ("/proj/ws/src/b.txt",)

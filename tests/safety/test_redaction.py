@@ -15,10 +15,9 @@ from cockpit.plugin.tools import Done
 from cockpit.protocol.content import Code, Diff, Hunk, Table
 from cockpit.protocol.events import ToolCallFinished, Warned
 from cockpit.protocol.messages import ToolResult
-from cockpit.safety import secrets
-from cockpit.safety.redaction import Redactor, secrets_of
-from cockpit.safety.secrets_stream import Streams
-from cockpit.settings import keys
+from cockpit.safety import secret_patterns
+from cockpit.safety.redaction import RedactedStreams, Redactor, secrets_of
+from cockpit.settings import api_keys
 
 ROOT = Path(__file__).parents[2]
 VALUE = 'cn-4f7Qm2+Zx9/Lw8 Kt3"Vb6'
@@ -99,7 +98,9 @@ def test_ordinary_text_is_left_as_it_is() -> None:
         path = ROOT / name
         if path.is_file() and path.suffix in (".py", ".md", ".toml", ".yaml", ".json", ".txt", ".sh", ""):
             text = path.read_bytes().decode("utf-8", "replace")
-            found += [(name, kind, text[start:end]) for start, end, kind in secrets.spans(text)]
+            found += [
+                (name, kind, text[start:end]) for start, end, kind in secret_patterns.find_secrets(text)
+            ]
     strange = [one for one in found if not one[0].startswith("tests/")]
     assert strange == []
     assert len(found) < 40, found
@@ -131,7 +132,7 @@ def test_g20_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> No
     kind = data.draw(st.sampled_from([*LOOKS, ""]))
     secret = LOOKS.get(kind, VALUE)
     text = f"so it says {secret} and goes on\nwith more words to come."
-    streams = Streams(redactor)
+    streams = RedactedStreams(redactor)
     out, at = "", 0
     while at < len(text):
         step = data.draw(st.integers(1, 30))
@@ -146,7 +147,7 @@ def test_g20_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> No
 
 
 def test_a_stream_without_secrets_comes_out_as_it_went_in() -> None:
-    streams = Streams(Redactor({KEY: VALUE}))
+    streams = RedactedStreams(Redactor({KEY: VALUE}))
     text = CODE * 3
     out = "".join(streams.feed(("m",), text[at : at + 3]) for at in range(0, len(text), 3))
     assert out + streams.end(("m",)) == text
@@ -192,7 +193,7 @@ def test_a_marker_of_ours_is_never_written_into_a_file(redactor: Redactor) -> No
 def test_keys_that_were_typed_or_saved_are_known_from_then_on(redactor: Redactor) -> None:
     key = "kk-7Zq1Vb8Nm2Lp4Rt6"
     assert redactor.text(key) == key
-    keys.save_key("shopmodel", key)
+    api_keys.save_key("shopmodel", key)
     assert redactor.text(f"401: bad key {key}") == "401: bad key [redacted shopmodel key]"
 
 

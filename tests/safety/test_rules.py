@@ -8,12 +8,12 @@ import pytest
 
 from cockpit.errors import SettingsInvalid
 from cockpit.safety.engine import judge_line
-from cockpit.safety.rules import RuleSet, compiled, load
-from cockpit.safety.rules.examples import verify
-from cockpit.safety.rules.reading import read
-from cockpit.safety.values import Ground
+from cockpit.safety.policy import RuleSet, load_rules, verify_examples
+from cockpit.safety.rules import compiled_rules
+from cockpit.safety.rules.yaml_reader import parse_rules
+from cockpit.safety.values import ExecutionContext
 
-GROUND = Ground(root="/proj/ws", home="/home/dev")
+GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
 MINE = """rules:
   - id: mine.tool
     level: allow
@@ -39,16 +39,20 @@ def file(folder: Path, text: str) -> Path:
 
 
 def test_every_example_of_the_built_in_rules_holds() -> None:
-    rules = load()
-    verify(rules, rules.rules)
+    rules = load_rules()
+    verify_examples(rules, rules.rules)
     assert sum(len(rule.match) for rule in rules.rules) > 80
 
 
 def test_the_compiled_rules_are_those_of_the_yaml_files() -> None:
-    again = "run `python -m cockpit.safety.rules.compiled`"
-    found = compiled.read(compiled.sources())
+    again = "run `python -m cockpit.safety.rules.compiled_rules`"
+    found = compiled_rules.load_compiled(compiled_rules.list_sources())
     assert found is not None, again
-    wanted = [one for path in compiled.sources() for one in read(path.read_text(encoding="utf-8"), path.name)]
+    wanted = [
+        one
+        for path in compiled_rules.list_sources()
+        for one in parse_rules(path.read_text(encoding="utf-8"), path.name)
+    ]
     assert [(one.id, one.options, one.match) for one in found] == [
         (one.id, one.options, one.match) for one in wanted
     ]
@@ -58,19 +62,19 @@ def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None
     import subprocess
 
     script = (
-        "import sys; from pathlib import Path; from cockpit.safety.rules import load; load(Path('/none'));"
+        "import sys; from pathlib import Path; from cockpit.safety.policy import load; load(Path('/none'));"
         "assert not {'yaml', 'tree_sitter', 'tree_sitter_bash'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_a_person_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
-    rules = load(user=file(tmp_path, MINE))
+    rules = load_rules(user=file(tmp_path, MINE))
     assert level("mytool -v a.txt", rules) == "allow"
     assert level("mytool --depth=3 a.txt", rules) == "allow"
     assert level("mytool --dep=3 a.txt", rules) == "ask"
     assert level("mytool a.txt > b", rules) == "ask"
-    assert level("mytool a.txt", load()) == "ask"
+    assert level("mytool a.txt", load_rules()) == "ask"
     assert level("mytool ~/.ssh/id_rsa", rules) == "deny"
 
 
@@ -82,7 +86,7 @@ def test_a_person_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
     reason: my tests are harmless
     examples: {match: ["pytest -q tests"], not_match: ["pytest -p evil"]}
 """
-    rules = load(user=file(tmp_path, text))
+    rules = load_rules(user=file(tmp_path, text))
     assert level("pytest -q tests", rules) == "allow"
     assert level("pytest -p evil", rules) == "ask"
 
@@ -94,7 +98,7 @@ def test_no_rule_lifts_what_must_not_run(tmp_path: Path) -> None:
     argv: {program: rm, options_allow: [-rf], positional: [READ_PATH, ANY]}
     reason: x
 """
-    assert level("rm -rf /", load(user=file(tmp_path, text))) == "deny"
+    assert level("rm -rf /", load_rules(user=file(tmp_path, text))) == "deny"
 
 
 def test_a_project_tightens_and_what_would_loosen_is_left_out_and_said(tmp_path: Path) -> None:
@@ -104,21 +108,21 @@ def test_a_project_tightens_and_what_would_loosen_is_left_out_and_said(tmp_path:
   - {id: all.curl, level: allow, argv: {program: curl, positional: [ANY]}, reason: x}
   - {id: no.make2, level: ask, argv: {program: ls}, reason: x}
 """
-    rules = load(project=file(tmp_path, text))
+    rules = load_rules(project=file(tmp_path, text))
     assert level("make", rules) == "deny"
     assert level("cat a", rules) == "ask"
     assert level("ls", rules) == "ask"
     assert level("curl https://x.test", rules) == "ask"
     assert len(rules.left_out) == 1
     assert "all.curl" in rules.left_out[0]
-    assert level("make", load()) == "ask"
+    assert level("make", load_rules()) == "ask"
 
 
 def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("rules:\n  - {id: no.make, level: deny, argv: {program: make}, reason: no}\n")
     theirs = file(tmp_path, "rules:\n  - {id: no.make, level: ask, argv: {program: make}, reason: well}\n")
-    rules = load(user=mine, project=theirs)
+    rules = load_rules(user=mine, project=theirs)
     assert level("make", rules) == "deny"
     assert rules.left_out
 
@@ -162,27 +166,27 @@ def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
 def test_a_bad_file_names_itself_and_the_line(tmp_path: Path, text: str, line: int, word: str) -> None:
     path = file(tmp_path, text)
     with pytest.raises(SettingsInvalid) as fault:
-        load(user=path)
+        load_rules(user=path)
     assert f"{path}:{line}:" in str(fault.value)
     assert word in str(fault.value)
 
 
 def test_a_file_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
-    assert load(tmp_path / "none.yaml", tmp_path / "none2.yaml") == load()
+    assert load_rules(tmp_path / "none.yaml", tmp_path / "none2.yaml") == load_rules()
 
 
 def test_a_file_is_understood_once_and_again_when_its_words_change(tmp_path: Path) -> None:
     path = file(tmp_path, MINE)
-    first = load(user=path)
-    assert load(user=path) is first
+    first = load_rules(user=path)
+    assert load_rules(user=path) is first
     file(tmp_path, MINE.replace("mytool", "other"))
-    assert level("mytool -v a.txt", load(user=path)) == "ask"
+    assert level("mytool -v a.txt", load_rules(user=path)) == "ask"
     path.unlink()
-    assert load(user=path) == load()
+    assert load_rules(user=path) == load_rules()
 
 
 def test_a_pipe_in_the_place_of_a_rule_file_is_a_fault_and_no_wait(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     os.mkfifo(path)
     with pytest.raises(SettingsInvalid, match="no plain file"):
-        load(project=path)
+        load_rules(project=path)

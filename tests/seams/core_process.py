@@ -3,9 +3,9 @@
 import asyncio
 import sys
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
-from cockpit.protocol.remote import LONGEST_LINE, serve
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
+from cockpit.protocol.channel import LONGEST_LINE, serve_deck
 
 
 async def main() -> None:
@@ -14,8 +14,8 @@ async def main() -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout)
     writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-    deck = LocalDeck(Options(model="scripted:script"))
-    await serve(deck, reader, writer)
+    deck = LocalDeck(RunOptions(model="scripted:script"))
+    await serve_deck(deck, reader, writer)
     await deck.close()
 
 

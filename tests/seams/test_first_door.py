@@ -10,6 +10,7 @@ import pytest
 from tests.support.decks import Driver, call, script
 
 from cockpit.errors import SessionUnknown
+from cockpit.protocol.channel import LONGEST_LINE, RemoteDeck
 from cockpit.protocol.events import (
     ApprovalRequested,
     MessageFinished,
@@ -19,7 +20,6 @@ from cockpit.protocol.events import (
 )
 from cockpit.protocol.ops import Close
 from cockpit.protocol.queries import ChangeRows, Changes, Complete, Completions, Settings, SettingsTable
-from cockpit.protocol.remote import LONGEST_LINE, RemoteDeck
 
 CORE = Path(__file__).with_name("core_process.py")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, distribution, driving, script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import MessageFinished, Noticed, PanelChanged, ToolCallFinished, Warned
 from cockpit.protocol.ops import Trust
 from cockpit.protocol.queries import Listing, ListingRows, PluginRows, Plugins
@@ -109,7 +109,7 @@ def register_guards(register, scope):
 """,
     )
     script(scripted.parent, {"calls": [call("read", path="a.txt")]}, {"text": "done"})
-    options = Options(model="scripted:script", someone=False, mode="full")
+    options = RunOptions(model="scripted:script", someone=False, mode="full")
     async with driving(scripted, options=options) as driver:
         await driver.prompt("go")
     assert driver.all(ToolCallFinished)[0].result.outcome == "denied"
@@ -145,7 +145,7 @@ def register_models(register, scope):
     register(Model("ear", stream, models, default="ear"))
 """,
     )
-    async with driving(scripted, options=Options(model="ear:ear")) as driver:
+    async with driving(scripted, options=RunOptions(model="ear:ear")) as driver:
         await driver.prompt("one")
         gate.touch()
         texts = []
@@ -364,11 +364,11 @@ def register_tools(register, scope):
 async def test_two_sessions_of_one_deck_run_their_turns_at_once(scripted: Path) -> None:
     from tests.support.decks import Driver
 
-    from cockpit.core.deck import LocalDeck
+    from cockpit.core.session.deck import LocalDeck
 
     gate = scripted.parent / "gate"
     script(scripted.parent, {"text": "done", "gate": str(gate)})
-    deck = LocalDeck(Options(model="scripted:script"))
+    deck = LocalDeck(RunOptions(model="scripted:script"))
     drivers = [Driver(await deck.open(str(scripted))) for _ in range(2)]
     for driver in drivers:
         await driver.start()

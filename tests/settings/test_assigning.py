@@ -5,8 +5,7 @@ import tomllib
 import pytest
 
 from cockpit.errors import SettingsInvalid
-from cockpit.settings.assigning import assign, path_of, unassign
-from cockpit.settings.files import user_file
+from cockpit.settings.files import assign_setting, parse_key_path, unassign_setting, user_file
 
 
 def table() -> dict[str, object]:
@@ -32,9 +31,9 @@ def table() -> dict[str, object]:
     ],
 )
 def test_a_value_is_written_as_its_key_wants_it(key: str, value: str, written: dict[str, object]) -> None:
-    assign(key, value)
+    assign_setting(key, value)
     assert table() == written
-    assert unassign(key) and not unassign(key)
+    assert unassign_setting(key) and not unassign_setting(key)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,7 @@ def test_a_value_is_written_as_its_key_wants_it(key: str, value: str, written: d
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(key: str, value: str, said: str) -> None:
     with pytest.raises(SettingsInvalid) as refused:
-        assign(key, value)
+        assign_setting(key, value)
     assert said in str(refused.value) and not user_file().exists()
 
 
@@ -61,9 +60,9 @@ def test_comments_order_and_every_way_to_write_a_table_survive() -> None:
     user_file().write_text(
         '# top\nlimits.steps = 3 # mine\nmodels = { default = "a:b" }\n[sandbox] # s\nuse = "auto"\n'
     )
-    assign("limits.money", "2")
-    assign("models.window", "1000")
-    assign("sandbox.use", "required")
+    assign_setting("limits.money", "2")
+    assign_setting("models.window", "1000")
+    assign_setting("sandbox.use", "required")
     text = user_file().read_text(encoding="utf-8")
     assert all(one in text for one in ("# top", "# mine", "# s"))
     assert table() == {
@@ -74,4 +73,4 @@ def test_comments_order_and_every_way_to_write_a_table_survive() -> None:
 
 
 def test_a_key_may_be_written_with_quotes() -> None:
-    assert path_of('projects."/a.b".permissions.ask') == ("projects", "/a.b", "permissions", "ask")
+    assert parse_key_path('projects."/a.b".permissions.ask') == ("projects", "/a.b", "permissions", "ask")

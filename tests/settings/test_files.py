@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cockpit.errors import SettingsInvalid
 from cockpit.settings import files
-from cockpit.settings.atomic import write_atomically
-from cockpit.settings.files import add_user_word, environment, load, set_user_value, user_file
+from cockpit.settings.file_io import write_atomically
+from cockpit.settings.files import add_user_word, load_environment, load_settings, set_user_value, user_file
 from cockpit.settings.schema import MODES
 
 
@@ -36,12 +36,12 @@ def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where this system's managed settings would lie."""
     path = tmp_path / "etc" / "settings.toml"
     path.parent.mkdir()
-    monkeypatch.setattr(files, "MANAGED", {sys.platform: str(path)})
+    monkeypatch.setattr(files, "MANAGED_FILES", {sys.platform: str(path)})
     return path
 
 
 def test_without_any_file_the_defaults_hold(root: Path) -> None:
-    settings = load(str(root), trusted=True)
+    settings = load_settings(str(root), trusted=True)
     assert settings.text("mode") == "ask" and settings.number("limits.steps") == 200
     assert settings.sources == () and settings.left_out == ()
     assert settings.table("permissions") == {"allow": [], "ask": [], "deny": []}
@@ -52,7 +52,7 @@ def test_each_layer_goes_over_the_one_below(root: Path, managed: Path) -> None:
     shared = project(root, "[limits]\nsteps = 40\nseconds = 90\n")
     local = project(root, "[limits]\nseconds = 60\n", "settings.local.toml")
     managed.write_text('[models]\ndefault = "c:d"\n', encoding="utf-8")
-    settings = load(str(root), trusted=True, flags={("limits", "steps"): ("--max-steps", 3)})
+    settings = load_settings(str(root), trusted=True, flags={("limits", "steps"): ("--max-steps", 3)})
     assert settings.text("mode") == "full" and settings.number("limits.seconds") == 60
     assert settings.number("limits.steps") == 3 and settings.number("limits.tokens") == 9
     assert settings.text("models.default") == "c:d"
@@ -62,14 +62,14 @@ def test_each_layer_goes_over_the_one_below(root: Path, managed: Path) -> None:
 def test_lists_of_denials_grow_from_layer_to_layer(root: Path) -> None:
     user('[permissions]\ndeny = ["Read(~/x)"]\nask = ["Bash"]\n')
     project(root, '[permissions]\ndeny = ["Edit", "Read(~/x)"]\n')
-    settings = load(str(root), trusted=True)
+    settings = load_settings(str(root), trusted=True)
     assert settings.words("permissions.deny") == ("Read(~/x)", "Edit")
     assert settings.words("permissions.ask") == ("Bash",)
 
 
 def test_a_folder_that_is_not_trusted_gives_nothing(root: Path) -> None:
     project(root, 'mode = "deny"\nthis is no TOML')
-    settings = load(str(root), trusted=False)
+    settings = load_settings(str(root), trusted=False)
     assert settings.text("mode") == "ask" and settings.sources == ()
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_there_and_cannot_be_read_refuses_instead_of_losing_its_d
     path = user_file() if whose == "user" else root / ".cockpit" / "settings.toml"
     path.mkdir(parents=True)
     with pytest.raises(SettingsInvalid, match="cannot be read") as refused:
-        load(str(root), trusted=True)
+        load_settings(str(root), trusted=True)
     assert str(path) in refused.value.message
 
 
@@ -98,9 +98,9 @@ LOOSE = {
 @pytest.mark.parametrize("key", LOOSE)
 def test_what_would_loosen_is_left_out_of_a_projects_file_and_said(root: Path, key: str) -> None:
     user('[limits]\nmoney = 1.5\nstop_file = "STOP"\n')
-    before = load(str(root), trusted=False).values
+    before = load_settings(str(root), trusted=False).values
     path = project(root, LOOSE[key])
-    settings = load(str(root), trusted=True)
+    settings = load_settings(str(root), trusted=True)
     assert settings.values == before
     (said,) = settings.left_out
     assert str(path) in said and f"`{key}`" in said
@@ -109,7 +109,7 @@ def test_what_would_loosen_is_left_out_of_a_projects_file_and_said(root: Path, k
 def test_what_tightens_is_taken_from_a_projects_file(root: Path) -> None:
     user("[limits]\nmoney = 1.5\n")
     project(root, '[limits]\nmoney = 1\nsteps = 5\nseconds = 60\nstop_file = "STOP"\n')
-    settings = load(str(root), trusted=True)
+    settings = load_settings(str(root), trusted=True)
     assert settings.left_out == ()
     assert settings.table("limits") == {"steps": 5, "money": 1, "seconds": 60, "stop_file": "STOP"}
 
@@ -121,7 +121,7 @@ def test_a_project_sets_no_mode_not_even_a_stricter_one(own: str, theirs: str) -
     with tempfile.TemporaryDirectory() as folder:
         user(f'mode = "{own}"\n')
         project(Path(folder), f'mode = "{theirs}"\n')
-        settings = load(folder, trusted=True)
+        settings = load_settings(folder, trusted=True)
     assert settings.text("mode") == own
     (said,) = settings.left_out
     assert ":1: `mode` left out" in said and str(user_file()) in said
@@ -145,7 +145,7 @@ def test_a_value_of_another_shape_is_refused_with_file_and_key(
 ) -> None:
     path = project(root, text) if is_project else user(text)
     with pytest.raises(SettingsInvalid) as refused:
-        load(str(root), trusted=True)
+        load_settings(str(root), trusted=True)
     assert str(path) in refused.value.message and f"`{key}`" in refused.value.message
 
 
@@ -154,13 +154,13 @@ def test_a_file_that_is_no_toml_is_named_with_what_to_do(root: Path, content: by
     path = user("")
     path.write_bytes(content)
     with pytest.raises(SettingsInvalid) as refused:
-        load(str(root), trusted=False)
+        load_settings(str(root), trusted=False)
     assert str(path) in str(refused.value) and "mend it or move it away" in str(refused.value)
 
 
 def test_a_byte_order_mark_is_no_fault(root: Path) -> None:
     user("").write_bytes(b"\xef\xbb\xbfmode = 'plan'\n")
-    assert load(str(root), trusted=False).text("mode") == "plan"
+    assert load_settings(str(root), trusted=False).text("mode") == "plan"
 
 
 def test_a_value_is_set_without_losing_comments_or_order() -> None:
@@ -228,8 +228,8 @@ def test_the_dotenv_of_a_folder_counts_only_where_it_is_trusted(
 ) -> None:
     (root / ".env").write_text("COCKPIT_T_ONE=theirs\nCOCKPIT_T_TWO=theirs\n", encoding="utf-8")
     monkeypatch.setenv("COCKPIT_T_TWO", "mine")
-    assert "COCKPIT_T_ONE" not in environment(str(root), trusted=False)
-    found = environment(str(root), trusted=True)
+    assert "COCKPIT_T_ONE" not in load_environment(str(root), trusted=False)
+    found = load_environment(str(root), trusted=True)
     assert found["COCKPIT_T_ONE"] == "theirs" and found["COCKPIT_T_TWO"] == "mine"
     assert "COCKPIT_T_ONE" not in os.environ
 
@@ -246,6 +246,6 @@ def test_a_dotenv_is_read_as_people_write_it(root: Path) -> None:
         "\xff",
     ]
     (root / ".env").write_bytes("\n".join(lines).encode("latin-1"))
-    found = environment(str(root), trusted=True)
+    found = load_environment(str(root), trusted=True)
     read = {name: found[name] for name in "ABCDE"}
     assert read == {"A": "1", "B": "two words", "C": "x # y", "D": "plain", "E": ""}

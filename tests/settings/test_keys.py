@@ -10,7 +10,7 @@ import keyring
 import keyring.backend
 import pytest
 
-from cockpit.settings import keys
+from cockpit.settings import api_keys
 
 
 class Wallet(keyring.backend.KeyringBackend):
@@ -59,8 +59,8 @@ def wallet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wallet]:
 
 
 def test_a_key_is_kept_in_a_file_that_only_its_owner_reads(home: Path) -> None:
-    where = keys.save_key("openai", ' "Bearer sk-1"\n')
-    assert keys.find_key("openai") == ("sk-1", where)
+    where = api_keys.save_key("openai", ' "Bearer sk-1"\n')
+    assert api_keys.find_key("openai") == ("sk-1", where)
     assert Path(where) == home / "config" / "keys.json"
     if sys.platform != "win32":
         assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
@@ -68,55 +68,55 @@ def test_a_key_is_kept_in_a_file_that_only_its_owner_reads(home: Path) -> None:
 
 
 def test_keys_of_several_providers_stand_beside_each_other(home: Path) -> None:
-    keys.save_key("openai", "k-1")
-    keys.save_key("groq", "k-2")
-    assert keys.forget_key("openai") is True
-    assert keys.forget_key("openai") is False
-    assert keys.find_key("openai") is None
-    assert keys.find_key("groq") == ("k-2", str(keys.file()))
+    api_keys.save_key("openai", "k-1")
+    api_keys.save_key("groq", "k-2")
+    assert api_keys.forget_key("openai") is True
+    assert api_keys.forget_key("openai") is False
+    assert api_keys.find_key("openai") is None
+    assert api_keys.find_key("groq") == ("k-2", str(api_keys.keys_file()))
 
 
 @pytest.mark.parametrize(
     "text", ["", "  ", '""', "Bearer ", "two words", "two\nlines", "schlüssel", "a\x00b"]
 )
 def test_what_can_be_no_key_is_refused_without_repeating_it(home: Path, text: str) -> None:
-    with pytest.raises(keys.KeyRefused) as caught:
-        keys.save_key("openai", text)
+    with pytest.raises(api_keys.InvalidApiKey) as caught:
+        api_keys.save_key("openai", text)
     assert not text.strip() or text not in str(caught.value)
-    assert not keys.file().exists()
+    assert not api_keys.keys_file().exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"openai": 3}', b"\xff"])
 def test_a_broken_file_counts_as_no_keys(home: Path, content: bytes) -> None:
-    keys.file().parent.mkdir(parents=True)
-    keys.file().write_bytes(content)
-    assert keys.find_key("openai") is None
-    keys.save_key("openai", "k-1")
-    assert keys.find_key("openai") == ("k-1", str(keys.file()))
+    api_keys.keys_file().parent.mkdir(parents=True)
+    api_keys.keys_file().write_bytes(content)
+    assert api_keys.find_key("openai") is None
+    api_keys.save_key("openai", "k-1")
+    assert api_keys.find_key("openai") == ("k-1", str(api_keys.keys_file()))
 
 
 def test_a_keyring_that_works_keeps_the_key_and_the_file_only_its_name(wallet: Wallet) -> None:
-    assert keys.save_key("openai", "k-1") == "keyring"
-    assert json.loads(keys.file().read_text()) == {"openai": {"keyring": True}}
-    assert keys.find_key("openai") == ("k-1", "keyring")
-    assert keys.key_place("openai") == "keyring"
-    assert keys.forget_key("openai") is True
+    assert api_keys.save_key("openai", "k-1") == "keyring"
+    assert json.loads(api_keys.keys_file().read_text()) == {"openai": {"keyring": True}}
+    assert api_keys.find_key("openai") == ("k-1", "keyring")
+    assert api_keys.key_location("openai") == "keyring"
+    assert api_keys.forget_key("openai") is True
     assert wallet.kept == {}
 
 
 def test_a_keyring_that_fails_gives_way_to_the_file(wallet: Wallet) -> None:
     wallet.broken = True
-    where = keys.save_key("openai", "k-1")
-    assert where == str(keys.file())
-    assert keys.find_key("openai") == ("k-1", where)
+    where = api_keys.save_key("openai", "k-1")
+    assert where == str(api_keys.keys_file())
+    assert api_keys.find_key("openai") == ("k-1", where)
 
 
 def test_a_keyring_that_is_locked_later_gives_no_key_and_no_error(wallet: Wallet) -> None:
-    keys.save_key("openai", "k-1")
+    api_keys.save_key("openai", "k-1")
     wallet.broken = True
-    assert keys.find_key("openai") is None
-    assert keys.key_place("openai") == "keyring"
-    assert keys.forget_key("openai") is True
+    assert api_keys.find_key("openai") is None
+    assert api_keys.key_location("openai") == "keyring"
+    assert api_keys.forget_key("openai") is True
 
 
 def test_a_home_of_its_own_leaves_the_keyring_alone(home: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_home_of_its_own_leaves_the_keyring_alone(home: Path) -> None:
     before = keyring.get_keyring()
     keyring.set_keyring(made)
     try:
-        keys.save_key("openai", "k-1")
+        api_keys.save_key("openai", "k-1")
     finally:
         keyring.set_keyring(before)
     assert made.kept == {}

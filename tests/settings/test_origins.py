@@ -7,7 +7,7 @@ import pytest
 
 from cockpit.errors import SettingsInvalid
 from cockpit.settings import files
-from cockpit.settings.files import load, user_file
+from cockpit.settings.files import load_settings, user_file
 
 
 def put(path: Path, text: str) -> Path:
@@ -19,7 +19,7 @@ def put(path: Path, text: str) -> Path:
 @pytest.fixture
 def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "etc" / "settings.toml"
-    monkeypatch.setattr(files, "MANAGED", {sys.platform: str(path)})
+    monkeypatch.setattr(files, "MANAGED_FILES", {sys.platform: str(path)})
     return path
 
 
@@ -30,7 +30,7 @@ def test_each_layer_is_named_with_its_place(
     shared = put(root / ".cockpit" / "settings.toml", "[limits]\n\nmoney = 1\n")
     put(managed, "[approvals]\nseconds = 60\n")
     monkeypatch.setenv("COCKPIT_LIMITS_TOOL_CALLS", "7")
-    settings = load(str(root), True, {("mode",): ("--mode", "plan")})
+    settings = load_settings(str(root), True, {("mode",): ("--mode", "plan")})
     said = {
         "mode": "flag --mode",
         "models.default": f"{own}:2",
@@ -50,7 +50,7 @@ def test_each_layer_is_named_with_its_place(
 def test_a_list_that_grows_names_every_place(root: Path) -> None:
     own = put(user_file(), '[permissions]\nask = ["Bash"]\ndeny = ["A"]\n')
     shared = put(root / ".cockpit" / "settings.toml", '[permissions]\ndeny = ["B"]\n')
-    settings = load(str(root), True)
+    settings = load_settings(str(root), True)
     assert settings.words("permissions.deny") == ("A", "B")
     assert settings.origin("permissions.deny") == f"{own}:3, {shared}:2"
     assert settings.origin("permissions") == f"default, {own}:2, {own}:3, {shared}:2"
@@ -73,7 +73,7 @@ def test_a_variable_goes_over_every_file_but_the_machine_s(
     root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, key: str, value: object
 ) -> None:
     monkeypatch.setenv(variable, text)
-    settings = load(str(root), False)
+    settings = load_settings(str(root), False)
     table: object = settings.values
     for part in key.split("."):
         assert isinstance(table, dict)
@@ -83,7 +83,7 @@ def test_a_variable_goes_over_every_file_but_the_machine_s(
 
 def test_a_variable_of_the_folder_s_own_dotenv_sets_nothing(root: Path) -> None:
     put(root / ".env", "COCKPIT_MODE=full\n")
-    assert load(str(root), True).text("mode") == "ask"
+    assert load_settings(str(root), True).text("mode") == "ask"
 
 
 @pytest.mark.parametrize(("variable", "text"), [("COCKPIT_MODE", "yolo"), ("COCKPIT_LIMITS_STEPS", "many")])
@@ -92,16 +92,16 @@ def test_a_variable_that_means_nothing_is_refused_by_its_name(
 ) -> None:
     monkeypatch.setenv(variable, text)
     with pytest.raises(SettingsInvalid, match=f"environment {variable}: "):
-        load(str(root), False)
+        load_settings(str(root), False)
 
 
 def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, managed: Path) -> None:
     put(managed, 'mode = "ask"\n[limits]\nsteps = 50\nmoney = 1\n[models]\ndefault = "m:x"\n')
     put(user_file(), 'mode = "full"\n[limits]\nmoney = 5\n[models]\ndefault = "a:b"\n')
-    settings = load(str(root), False, {("limits", "steps"): ("--max-steps", 3)})
+    settings = load_settings(str(root), False, {("limits", "steps"): ("--max-steps", 3)})
     assert settings.text("mode") == "ask" and settings.number("limits.money") == 1
     assert settings.number("limits.steps") == 3 and settings.text("models.default") == "m:x"
-    stricter = load(str(root), False, {("mode",): ("--mode", "plan")})
+    stricter = load_settings(str(root), False, {("mode",): ("--mode", "plan")})
     assert stricter.text("mode") == "plan" and stricter.number("limits.steps") == 50
 
 
@@ -120,7 +120,7 @@ def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, 
 def test_a_fault_of_a_file_is_told_with_its_line(root: Path, text: str, line: int) -> None:
     path = put(user_file(), text)
     with pytest.raises(SettingsInvalid) as refused:
-        load(str(root), False)
+        load_settings(str(root), False)
     assert refused.value.message.startswith(f"{path}:{line}: ")
 
 
@@ -145,7 +145,7 @@ call_seconds = 9999
 disabled = ["deploy"]
 """
     path = put(root / ".cockpit" / "settings.toml", text)
-    settings = load(str(root), True)
+    settings = load_settings(str(root), True)
     assert settings.words("mcp.disabled") == ("noisy",) and settings.words("skills.disabled") == ("deploy",)
     assert settings.number("agents.depth") == 1 and settings.words("hooks.disabled") == ()
     assert settings.table("plugins") == {"disabled": []} and settings.text("sandbox.use") == "auto"

@@ -33,7 +33,9 @@ def project(tmp_path: Path, home: Path) -> Path:
 
 def texts(root: Path, trusted: bool, applies: bool) -> set[str]:
     return {
-        f"{one.level} {one.text}" for one in permissions.entries(str(root), trusted) if one.applies == applies
+        f"{one.level} {one.text}"
+        for one in permissions.load_entries(str(root), trusted)
+        if one.applies == applies
     }
 
 
@@ -47,7 +49,7 @@ def test_a_projects_files_tighten_and_only_offer_what_they_would_allow(project: 
 
 
 def test_before_trust_nothing_of_a_project_is_read(project: Path) -> None:
-    assert permissions.entries(str(project), False) == ()
+    assert permissions.load_entries(str(project), False) == ()
 
 
 def test_what_another_agent_was_allowed_at_home_is_offered_too(project: Path, home: Path) -> None:
@@ -55,12 +57,12 @@ def test_what_another_agent_was_allowed_at_home_is_offered_too(project: Path, ho
     lists = {"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch"]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(lists), encoding="utf-8")
     assert texts(project, False, True) == {"deny WebFetch"}
-    assert [one.text for one in permissions.offered(str(project), False)] == ["Bash(ls:*)"]
+    assert [one.text for one in permissions.find_offers(str(project), False)] == ["Bash(ls:*)"]
 
 
 def test_an_offer_is_new_once_and_again_when_it_changes(project: Path) -> None:
     root = str(project)
-    offers = permissions.offered(root, True)
+    offers = permissions.find_offers(root, True)
     assert [permissions.is_new_offer(root, offers) for _ in range(2)] == [True, False]
     assert permissions.is_new_offer(root, offers[:1])
     assert not permissions.is_new_offer(root, ())
@@ -68,12 +70,12 @@ def test_an_offer_is_new_once_and_again_when_it_changes(project: Path) -> None:
 
 def test_what_is_adopted_applies_for_this_folder_alone_and_can_be_taken_back(project: Path) -> None:
     root = str(project)
-    permissions.adopt(root, permissions.offered(root, True))
+    permissions.adopt_offers(root, permissions.find_offers(root, True))
     assert {"allow Bash(npm run *)", "allow Bash(make *)"} <= texts(project, False, True)
-    assert permissions.offered(root, True) == ()
-    assert permissions.entries(str(project.parent), False) == ()
-    assert permissions.remove(root, "Bash(make *)") == (f"projects.{root}.permissions.allow",)
-    assert permissions.remove(root, "Bash(make *)") == ()
+    assert permissions.find_offers(root, True) == ()
+    assert permissions.load_entries(str(project.parent), False) == ()
+    assert permissions.remove_rule(root, "Bash(make *)") == (f"projects.{root}.permissions.allow",)
+    assert permissions.remove_rule(root, "Bash(make *)") == ()
     assert "allow Bash(make *)" not in texts(project, False, True)
 
 
@@ -99,7 +101,7 @@ def test_another_programs_broken_file_is_told_with_its_line_and_the_rest_holds(
     assert texts(project, True, False) == {"allow Bash(make *)"}
     assert "deny Bash(rm *)" in texts(project, True, True)
     ((source, at, remedy),) = [
-        (one.source, one.line, one.remedy) for one in permissions.gathered(str(project), True)[1]
+        (one.source, one.line, one.remedy) for one in permissions.read_entries(str(project), True)[1]
     ]
     assert source == str(path) and at == line and remedy
 
@@ -107,7 +109,7 @@ def test_another_programs_broken_file_is_told_with_its_line_and_the_rest_holds(
 def test_another_programs_file_that_is_no_plain_file_is_told(project: Path) -> None:
     path = project / ".claude" / "settings.local.json"
     path.mkdir()
-    (told,) = permissions.gathered(str(project), True)[1]
+    (told,) = permissions.read_entries(str(project), True)[1]
     assert told.source == str(path) and "cannot be read" in told.reason
 
 
@@ -115,7 +117,7 @@ def test_comments_and_closing_commas_hide_no_denial(project: Path) -> None:
     text = '\ufeff{\r\n// ours\r\n"permissions": {"deny": [\r\n"WebFetch",\r\n],},}'
     (project / ".claude" / "settings.json").write_bytes(text.encode())
     assert "deny WebFetch" in texts(project, True, True)
-    (line,) = [one.line for one in permissions.entries(str(project), True) if one.text == "WebFetch"]
+    (line,) = [one.line for one in permissions.load_entries(str(project), True) if one.text == "WebFetch"]
     assert line == 4
 
 
@@ -123,4 +125,4 @@ def test_our_own_broken_file_is_named() -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text('[permissions]\nallow = "Bash"\n', encoding="utf-8")
     with pytest.raises(SettingsInvalid, match=r"settings\.toml:2: permissions\.allow must be a list"):
-        permissions.entries("/ws", False)
+        permissions.load_entries("/ws", False)

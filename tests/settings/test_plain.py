@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.settings import plain
-from cockpit.settings.files import dotenv
+from cockpit.settings import file_io
+from cockpit.settings.files import read_dotenv
 
 
 def test_a_plain_file_is_read_whatever_its_line_ends(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\xff\n")
-    assert plain.read_text(tmp_path / "a", encoding="utf-8-sig") == "one\ntwo\ufffd\n"
-    assert plain.read_bytes(tmp_path / "a", 13) == (tmp_path / "a").read_bytes()
+    assert file_io.read_text(tmp_path / "a", encoding="utf-8-sig") == "one\ntwo\ufffd\n"
+    assert file_io.read_bytes(tmp_path / "a", 13) == (tmp_path / "a").read_bytes()
 
 
 def test_what_is_larger_than_it_may_be_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "a").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(OSError, match="more than"):
-        plain.read_bytes(tmp_path / "a", 100)
+        file_io.read_bytes(tmp_path / "a", 100)
 
 
 def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
         assert not hasattr(os, "mkfifo")
         return
     os.mkfifo(tmp_path / ".env")
-    assert dotenv(tmp_path / ".env") == {}
+    assert read_dotenv(tmp_path / ".env") == {}
     for path in (tmp_path / ".env", tmp_path, Path("/dev/zero")):
         with pytest.raises(OSError, match=r"plain file|directory"):
-            plain.read_bytes(path)
+            file_io.read_bytes(path)

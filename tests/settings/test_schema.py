@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.settings.files import load, user_file
-from cockpit.settings.layers import LayerTable, misfits, strangers
-from cockpit.settings.schema import DEFAULTS, KEYS, dotted, find
+from cockpit.settings.files import load_settings, user_file
+from cockpit.settings.layers import LayerTable, describe_invalid_values, describe_unknown_keys
+from cockpit.settings.schema import DEFAULTS, KEYS, find_key, format_key
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,15 @@ from cockpit.settings.schema import DEFAULTS, KEYS, dotted, find
     ],
 )
 def test_a_key_without_meaning_is_said(table: dict[str, object], said: str) -> None:
-    sentences = list(strangers(table, LayerTable("user", table, "settings.toml")))
+    sentences = list(describe_unknown_keys(table, LayerTable("user", table, "settings.toml")))
     assert any(said in one for one in sentences) and all("settings.toml" in one for one in sentences)
 
 
 def test_every_default_is_a_known_key_of_its_shape() -> None:
     layer = LayerTable("default", DEFAULTS, "defaults")
-    assert not list(strangers(DEFAULTS, layer)) and not list(misfits(DEFAULTS, layer))
+    assert not list(describe_unknown_keys(DEFAULTS, layer)) and not list(
+        describe_invalid_values(DEFAULTS, layer)
+    )
 
 
 def test_every_value_has_a_line_about_it_and_a_variable_of_its_own() -> None:
@@ -37,14 +39,14 @@ def test_every_value_has_a_line_about_it_and_a_variable_of_its_own() -> None:
 
 
 def test_a_name_of_any_letters_stands_for_a_star() -> None:
-    found = find(("projects", "/a b.c", "permissions", "deny"))
+    found = find_key(("projects", "/a b.c", "permissions", "deny"))
     assert found is not None and found.name == "projects.*.permissions.deny"
-    assert dotted(("projects", "/a b.c", "x")) == 'projects."/a b.c".x'
+    assert format_key(("projects", "/a b.c", "x")) == 'projects."/a b.c".x'
 
 
 @pytest.mark.parametrize("value", [True, -1, 1.5, "3"])
 def test_a_limit_is_a_whole_number_from_0_on(value: object) -> None:
-    key = find(("limits", "steps"))
+    key = find_key(("limits", "steps"))
     assert key is not None and key.misfit(value) and not key.misfit(0)
 
 
@@ -53,13 +55,13 @@ def test_a_plugin_s_own_table_is_its_own_to_know(root: Path) -> None:
     user_file().write_text(
         "[plugins.mine]\nanything = true\n[plugins.mine.deep]\nx = [1]\n", encoding="utf-8"
     )
-    settings = load(str(root), trusted=False)
+    settings = load_settings(str(root), trusted=False)
     assert settings.left_out == () and settings.table("plugins.mine")["anything"] is True
 
 
 def test_a_file_with_a_stranger_is_loaded_and_says_its_line(root: Path) -> None:
     user_file().parent.mkdir(parents=True)
     user_file().write_text('mode = "plan"\n\n[permissoins]\ndeny = ["Bash"]\n', encoding="utf-8")
-    settings = load(str(root), trusted=False)
+    settings = load_settings(str(root), trusted=False)
     assert settings.text("mode") == "plan"
     assert [one for one in settings.left_out if f"{user_file()}:3: `permissoins`" in one]

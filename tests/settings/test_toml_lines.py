@@ -8,7 +8,7 @@ import tomlkit
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cockpit.settings.toml_lines import Step, broken_line, lines
+from cockpit.settings.config_text import TomlStep, find_toml_error_line, find_toml_lines
 
 TEXT = """\
 # a comment with [brackets] and = signs
@@ -78,8 +78,8 @@ tables = [{ p = 1 }, { p = 2 }]
     ],
 )
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_each_way_to_write_a_key(path: tuple[Step, ...], line: int, ends: str) -> None:
-    found = lines(TEXT.replace("\n", ends))
+def test_each_way_to_write_a_key(path: tuple[TomlStep, ...], line: int, ends: str) -> None:
+    found = find_toml_lines(TEXT.replace("\n", ends))
     assert found[path] == line
     assert ("not",) not in found and ("neither",) not in found
 
@@ -97,11 +97,11 @@ values = st.recursive(
 def test_every_path_of_any_file_has_a_line_and_no_other_path_has(table: dict[str, object]) -> None:
     text = tomlkit.dumps(table)
     assume(tomllib.loads(text) == table)
-    assert set(lines(text)) == set(paths(table))
+    assert set(find_toml_lines(text)) == set(paths(table))
 
 
-def paths(value: object, above: tuple[Step, ...] = ()) -> list[tuple[Step, ...]]:
-    inner: list[tuple[Step, object]] = []
+def paths(value: object, above: tuple[TomlStep, ...] = ()) -> list[tuple[TomlStep, ...]]:
+    inner: list[tuple[TomlStep, object]] = []
     if isinstance(value, dict):
         inner = list(value.items())
     elif isinstance(value, list):
@@ -113,4 +113,4 @@ def paths(value: object, above: tuple[Step, ...] = ()) -> list[tuple[Step, ...]]
 def test_the_line_of_what_is_no_toml(text: str, line: int) -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as refused:
         tomllib.loads(text)
-    assert broken_line(refused.value, text) == line
+    assert find_toml_error_line(refused.value, text) == line

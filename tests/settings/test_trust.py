@@ -11,15 +11,15 @@ from cockpit.settings import trust
 
 def test_nobody_was_asked_until_somebody_answered(root: Path) -> None:
     assert trust.is_trusted(str(root)) is None
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     assert trust.is_trusted(str(root)) is True
-    trust.keep(str(root), False)
+    trust.save_trust(str(root), False)
     assert trust.is_trusted(str(root)) is False
 
 
 def test_trust_holds_for_the_folder_and_not_for_those_around_it(root: Path) -> None:
     (root / "inner").mkdir()
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     assert trust.is_trusted(str(root / "inner")) is None
     assert trust.is_trusted(str(root.parent)) is None
 
@@ -27,7 +27,7 @@ def test_trust_holds_for_the_folder_and_not_for_those_around_it(root: Path) -> N
 def test_a_link_is_as_trusted_as_what_it_leads_to(root: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(root, target_is_directory=True)
-    trust.keep(str(link), True)
+    trust.save_trust(str(link), True)
     assert trust.is_trusted(str(root)) is True
     other = tmp_path / "other"
     other.mkdir()
@@ -38,7 +38,7 @@ def test_a_link_is_as_trusted_as_what_it_leads_to(root: Path, tmp_path: Path) ->
 
 
 def test_dots_in_a_path_lead_to_the_same_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trust.keep(f"{root}/../{root.name}/.", True)
+    trust.save_trust(f"{root}/../{root.name}/.", True)
     monkeypatch.chdir(root)
     assert trust.is_trusted(".") is True
 
@@ -49,11 +49,11 @@ def test_a_file_that_cannot_be_read_trusts_nothing(root: Path, content: str) -> 
     path.parent.mkdir(parents=True)
     path.write_bytes(content.replace("PATH", os.path.realpath(root)).encode("latin-1"))
     assert trust.is_trusted(str(root)) is None
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     assert trust.is_trusted(str(root)) is True
 
 
 def test_the_answers_are_for_their_owner_alone(root: Path) -> None:
-    trust.keep(str(root), True)
+    trust.save_trust(str(root), True)
     if os.name == "posix":
         assert (paths.config() / "trust.json").stat().st_mode & 0o777 == 0o600

@@ -13,9 +13,9 @@ from cockpit.protocol import queries
 from cockpit.protocol.content import Diff
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply, SessionRow
-from cockpit.protocol.recording import RecordingChannel, RecordingDeck
-from cockpit.tui.app import Cockpit, Options
-from cockpit.tui.state import State
+from cockpit.protocol.recordings import RecordingChannel, RecordingDeck
+from cockpit.tui.app import Cockpit, CockpitOptions
+from cockpit.tui.state import ScreenState
 
 COMMANDS = (
     ("compact", "summarise the older part of the context", "[what to keep]"),
@@ -75,7 +75,7 @@ class Seat:
     deck: RecordingDeck
 
     @property
-    def state(self) -> State:
+    def state(self) -> ScreenState:
         assert self.app.desk is not None and self.app.desk.link is not None
         return self.app.desk.link.state
 
@@ -162,7 +162,7 @@ def cockpit(
     async def make_deck() -> RecordingDeck:
         return deck
 
-    return Cockpit(make_deck, scene.root, Options(still=True, theme=theme, quiet=quiet)), channel, deck
+    return Cockpit(make_deck, scene.root, CockpitOptions(still=True, theme=theme, quiet=quiet)), channel, deck
 
 
 @asynccontextmanager

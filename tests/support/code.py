@@ -9,8 +9,7 @@ from tests.navigation.lsp.small import small
 
 from cockpit import paths
 from cockpit.builtin.languages.python import PYTHON
-from cockpit.navigation.navigator import LiveNavigator
-from cockpit.navigation.open import Opened, Root
+from cockpit.navigation.navigator import LiveNavigator, ManagedNavigator, NavigatorConfig
 from cockpit.plugin.languages import Language
 from cockpit.workspace.local import LocalWorkspace
 
@@ -58,10 +57,12 @@ def shop(root: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(root: Path, *languages: Language, trusted: bool = True) -> AsyncIterator[Opened]:
+async def opened(root: Path, *languages: Language, trusted: bool = True) -> AsyncIterator[ManagedNavigator]:
     """A root with its navigator; servers and index end with it."""
     workspace = LocalWorkspace(str(root))
-    made = Opened(Root(workspace, languages, trusted, str(paths.state()), str(paths.cache())))
+    made = ManagedNavigator(
+        NavigatorConfig(workspace, languages, trusted, str(paths.state()), str(paths.cache()))
+    )
     try:
         yield made
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.session_view import context_on
 
 from cockpit.navigation.navigator import LiveNavigator
-from cockpit.plugin.context import Context, Running
+from cockpit.plugin.context import Context, RunningCall
 from cockpit.plugin.tools import Done, Tool
 from cockpit.protocol.messages import Json, ToolCall
 from cockpit.workspace.local import LocalWorkspace
@@ -25,5 +25,5 @@ async def previewed_call(tool: Tool, context: Context, /, **arguments: Json) -> 
     preview = await tool.preview(arguments, context)
     progress = context.running().progress
     seal = preview.launch.seal() if preview.launch is not None else ""
-    running = Running(ToolCall("c1", tool.name, arguments), preview, progress, seal)
+    running = RunningCall(ToolCall("c1", tool.name, arguments), preview, progress, seal)
     return preview, await tool.run(arguments, replace(context, call=running))

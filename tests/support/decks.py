@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.channel import Channel
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import Envelope, Event, TurnFinished
@@ -148,10 +148,10 @@ class Driver:
 
 @asynccontextmanager
 async def driving(
-    root: Path, resume: str | None = None, options: Options | None = None
+    root: Path, resume: str | None = None, options: RunOptions | None = None
 ) -> AsyncIterator[Driver]:
     """A session on `root` in a deck of its own."""
-    deck = LocalDeck(options or Options(model="scripted:script"))
+    deck = LocalDeck(options or RunOptions(model="scripted:script"))
     driver = Driver(await deck.open(str(root), resume))
     await driver.start()
     try:

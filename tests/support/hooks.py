@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.support.decks import script
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.messages import Mode
 
 STEPS = 4_000
@@ -69,5 +69,5 @@ def write(file: Path, events: Mapping[str, Any]) -> None:
     file.write_text(json.dumps({"hooks": table}, indent=1), encoding="utf-8")
 
 
-def options(mode: Mode = "ask", trust: bool = True, someone: bool = True) -> Options:
-    return Options(model="scripted:script", trust=trust, mode=mode, someone=someone)
+def options(mode: Mode = "ask", trust: bool = True, someone: bool = True) -> RunOptions:
+    return RunOptions(model="scripted:script", trust=trust, mode=mode, someone=someone)

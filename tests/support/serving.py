@@ -10,11 +10,11 @@ from mcp import Client
 from mcp.client.session import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult
 
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
-from cockpit.mcp_serve.exposing import Exposed
-from cockpit.mcp_serve.served import ORIGIN, Served
-from cockpit.mcp_serve.server import server_of
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
+from cockpit.mcp_serve.exposure import ExposedTools
+from cockpit.mcp_serve.server import make_server
+from cockpit.mcp_serve.session import ORIGIN, SharedSession
 from cockpit.settings import trust
 
 Era = Literal["legacy", "auto"]
@@ -46,15 +46,15 @@ async def serving(
     expose: tuple[str, ...] = ("default",),
     person: Person | None = None,
     trusted: bool = True,
-    options: Options | None = None,
-) -> AsyncIterator[tuple[Client, Served]]:
+    options: RunOptions | None = None,
+) -> AsyncIterator[tuple[Client, SharedSession]]:
     """A client that is connected to `root`, and what serves it."""
     if trusted:
-        trust.keep(str(root), True)
-    deck = LocalDeck(options or Options(origin=ORIGIN, mode="ask", approval_seconds=20.0))
-    served = Served(deck, str(root))
+        trust.save_trust(str(root), True)
+    deck = LocalDeck(options or RunOptions(origin=ORIGIN, mode="ask", approval_seconds=20.0))
+    served = SharedSession(deck, str(root))
     try:
-        server = server_of(served, Exposed(expose))
+        server = make_server(served, ExposedTools(expose))
         async with Client(server, mode=era, elicitation_callback=person, read_timeout_seconds=30) as client:
             yield client, served
     finally:

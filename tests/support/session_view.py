@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.plugin.changes import ChangeSet, Edit
-from cockpit.plugin.context import Applied, Context, NobodyThere, Running
+from cockpit.plugin.context import Applied, Context, RunningCall, UserUnavailable
 from cockpit.plugin.tools import Done, Tool
 from cockpit.plugin.values import Scope, Skill
 from cockpit.protocol.messages import Json, ToolCall, ToolResult
-from cockpit.workspace.files import LocalFiles
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.workspace.local import LocalFiles
+from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.resolver import Resolver
 
 
@@ -83,7 +83,7 @@ class View:
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
         self.asked.append((question, options))
         if not self.answers:
-            raise NobodyThere("nobody is there")
+            raise UserUnavailable("nobody is there")
         return self.answers.pop(0)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
@@ -124,7 +124,7 @@ def context_on(root: Any, settings: Mapping[str, Json] | None = None, **facts: A
     view: Any = View(str(root), **facts)
     nothing: Any = None
     progressed: list[str] = []
-    running = Running(ToolCall("c1", "tool", {}), None, progressed.append)
+    running = RunningCall(ToolCall("c1", "tool", {}), None, progressed.append)
     folder = Folder(str(root))
     return Context(folder, LiveNavigator(folder), view, nothing, nothing, settings or {}, running)
 

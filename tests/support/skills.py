@@ -12,7 +12,7 @@ SPY = """
 import json
 import os
 
-from cockpit.builtin.scripted import Player
+from cockpit.builtin.models.scripted_model import Player
 from cockpit.plugin import hookimpl
 from cockpit.plugin.models import Model, ModelFacts
 from cockpit.protocol import wire

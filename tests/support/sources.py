@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 
-from cockpit.navigation.index.index import TreeIndex
+from cockpit.navigation.index.client import TreeIndex
 from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import Position
 from cockpit.protocol.code import SymbolRow

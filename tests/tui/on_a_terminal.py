@@ -5,7 +5,7 @@ import sys
 from tests.support import scenes
 from tests.support.cockpits import answers
 
-from cockpit.protocol.recording import RecordingChannel, RecordingDeck
+from cockpit.protocol.recordings import RecordingChannel, RecordingDeck
 from cockpit.tui.run import run
 
 

@@ -6,13 +6,12 @@ from tests.support.cockpits import Seat, seat, settled
 from tests.support.scenes import Scene
 
 from cockpit.protocol import events, ops
-from cockpit.protocol.agents import AgentRow
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import AssistantMessage, ToolCall, ToolResult
 from cockpit.protocol.queries import AgentEventRows, AgentEvents, Query, Reply
-from cockpit.protocol.rows import PanelRow
-from cockpit.tui.screens.agent import AgentScreen
+from cockpit.protocol.rows import AgentRow, PanelRow
+from cockpit.tui.screens.subagent import SubagentScreen
 
 TASK, TOLD = "find the rebate", "all 12 pass"
 RUNS = AgentRow("main/explore-1", "explore", TASK, "running", True, "", "search rebate", steps=4, tokens=8100)
@@ -44,9 +43,9 @@ def past(query: Query) -> Reply | None:
     return AgentEventRows(rows, 4)
 
 
-async def opened(s: Seat) -> AgentScreen:
+async def opened(s: Seat) -> SubagentScreen:
     await s.press("f5", "enter")
-    assert isinstance(s.app.screen, AgentScreen)
+    assert isinstance(s.app.screen, SubagentScreen)
     return s.app.screen
 
 
@@ -86,7 +85,7 @@ async def test_it_is_spoken_to_and_stopped_by_name() -> None:
             (ops.Interrupt, "main/explore-1"),
         ]
         await s.press("escape")
-        assert not isinstance(s.app.screen, AgentScreen)
+        assert not isinstance(s.app.screen, SubagentScreen)
 
 
 async def test_one_that_has_ended_says_that_it_can_go_on() -> None:
@@ -100,7 +99,7 @@ async def test_one_that_has_ended_says_that_it_can_go_on() -> None:
 async def test_an_agent_nobody_knows_is_said() -> None:
     async with seat(running()) as s:
         await s.press("f5", "enter")
-        assert not isinstance(s.app.screen, AgentScreen)
+        assert not isinstance(s.app.screen, SubagentScreen)
         assert "cannot be opened" in s.screen
 
 

@@ -8,7 +8,7 @@ from tests.support.scenes import EDIT, TESTS, Scene
 from cockpit.protocol import ops
 from cockpit.protocol.content import Diff
 from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
-from cockpit.workspace.hunks import counts, hunks
+from cockpit.workspace.files.changes import count_lines, diff_hunks
 
 BEFORE = "".join(f"line {n}\n" for n in range(1, 61)).encode()
 AFTER = (
@@ -17,8 +17,8 @@ AFTER = (
 
 
 def three_hunks(path: str = "notes.txt", refused: bool = False) -> ApprovalPart:
-    made = hunks(BEFORE, AFTER, path)
-    diff = Diff(path, made, *counts(made))
+    made = diff_hunks(BEFORE, AFTER, path)
+    diff = Diff(path, made, *count_lines(made))
     rows = tuple(
         HunkRow(f"{path}#{n}", hunk.old_start, True, refused and n == 3) for n, hunk in enumerate(made, 1)
     )
@@ -92,7 +92,7 @@ async def test_a_hunk_put_back_as_it_was_sent_is_not_edited() -> None:
 
 
 async def test_a_hunk_with_control_characters_is_not_edited_in_the_terminal() -> None:
-    made = hunks(b"a\n", b"\x1b]52;c;x\x07\n", "f")
+    made = diff_hunks(b"a\n", b"\x1b]52;c;x\x07\n", "f")
     part = ApprovalPart("f", "f", "", Diff("f", made, 1, 1), hunks=(HunkRow("f#1", 1, True),))
     async with seat(scene(part)) as s:
         await s.press("e")

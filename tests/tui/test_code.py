@@ -13,20 +13,12 @@ from tests.support.told import CART, OUTLINE, PROBLEMS
 from textual.widgets import Input
 
 from cockpit.protocol import events, ops
-from cockpit.protocol.code import (
-    Navigate,
-    ProblemRow,
-    ProblemRows,
-    Problems,
-    SymbolRow,
-    SymbolRows,
-    Symbols,
-)
+from cockpit.protocol.code import Navigate, ProblemRow, ProblemRows, Problems, SymbolRow, SymbolRows, Symbols
 from cockpit.protocol.messages import ToolCall
 from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.rows import PanelRow
-from cockpit.tui.screens.live import Live
-from cockpit.tui.screens.viewer import Source, Viewer
+from cockpit.tui.screens.live_picker import LivePicker
+from cockpit.tui.screens.reader import FileViewer, SourceView
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +43,9 @@ async def until(condition: Callable[[], object], s: Seat, seconds: float = 10.0)
     await settled(s.app, s.pilot)
 
 
-def live(s: Seat) -> Live:
+def live(s: Seat) -> LivePicker:
     screen = s.app.screen
-    assert isinstance(screen, Live)
+    assert isinstance(screen, LivePicker)
     return screen
 
 
@@ -65,7 +57,7 @@ async def test_go_to_symbol_narrows_while_typing_and_enter_looks_without_an_edit
         await until(lambda: "checkout" not in s.screen, s)
         assert "Cart.total" in s.screen and f"{CART}:15" in s.screen and "lsp" in s.screen
         await s.press("enter")
-        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: isinstance(s.app.screen, FileViewer), s)
         await until(lambda: "def total(self) -> Decimal:" in s.screen, s)
         assert "line 15 of" in s.screen
         await s.press("escape")
@@ -171,7 +163,7 @@ async def test_an_index_that_is_whole_before_anybody_told_of_it_is_asked_again_a
 async def test_an_answer_that_stays_incomplete_is_not_asked_for_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cockpit.tui.screens.live.AGAIN", 0.0)
+    monkeypatch.setattr("cockpit.tui.screens.live_picker.RETRY_SECONDS", 0.0)
     asked: list[str] = []
 
     def replies(query: Query) -> Reply | None:
@@ -220,7 +212,7 @@ async def test_the_outline_of_the_file_at_hand_is_a_picker_too() -> None:
         await s.type("check")
         await until(lambda: "rebate" not in s.screen.split("Enter open")[0].split("checkout")[-1], s)
         await s.press("tab")
-        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: isinstance(s.app.screen, FileViewer), s)
         assert "line 24 of" in s.screen
 
 
@@ -235,7 +227,7 @@ async def test_references_start_at_the_symbol_at_hand() -> None:
     async with seat(reading(idle()), replies=replies) as s:
         await s.type("/references")
         await s.press("enter")
-        await until(lambda: isinstance(s.app.screen, Live), s)
+        await until(lambda: isinstance(s.app.screen, LivePicker), s)
         assert live(s).query_one(Input).value == "rebate"
         live(s).query_one(Input).value = "total"
         await until(lambda: "Cart.total " in s.screen, s)
@@ -249,7 +241,7 @@ async def test_renaming_asks_for_the_name_and_submits_a_call() -> None:
     async with seat(idle()) as s:
         await s.type("/rename")
         await s.press("enter")
-        await until(lambda: isinstance(s.app.screen, Live), s)
+        await until(lambda: isinstance(s.app.screen, LivePicker), s)
         await s.type("checkout")
         await until(lambda: "TAX" not in s.screen, s)
         await s.press("enter")
@@ -308,7 +300,7 @@ async def test_the_outline_tab_is_nested_follows_the_file_at_hand_and_opens_plac
         await until(lambda: "│ │ rebate" in s.screen, s)
         assert "▸ │ │ rebate" in s.screen and CART in s.screen
         await s.press("f5", "down", "down", "v")
-        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: isinstance(s.app.screen, FileViewer), s)
         assert "line 11 of" in s.screen
 
 
@@ -387,7 +379,7 @@ async def test_the_viewer_and_the_new_name_fit(size: tuple[int, int]) -> None:
         await s.press("f6")
         await until(lambda: live(s).rows.choices, s)
         await s.press("tab")
-        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: isinstance(s.app.screen, FileViewer), s)
         await until(lambda: 'TAX = Decimal("0.19")' in s.screen, s)
         assert "Esc leave" in s.screen and "set $EDITOR to edit" in s.screen and "line 5 of" in s.screen
         await s.press("escape")
@@ -428,18 +420,18 @@ async def test_a_panels_row_that_names_a_place_opens_it() -> None:
     rows = (PanelRow("cart.py:19 wrong", "error", f"open {CART}:19:20"),)
     async with seat(idle().add(events.PanelChanged("checks", rows))) as s:
         await s.press("f5", "enter")
-        await until(lambda: isinstance(s.app.screen, Viewer), s)
+        await until(lambda: isinstance(s.app.screen, FileViewer), s)
         assert "line 19 of" in s.screen
 
 
 async def test_a_big_file_is_fetched_page_by_page() -> None:
     async with seat(idle()) as s:
         assert s.app.desk is not None
-        from cockpit.tui import going
+        from cockpit.tui.actions import open_location
 
-        s.app.run_worker(going.look(s.app.desk, "big.log", 4000, 1))
+        s.app.run_worker(open_location.open_in_viewer(s.app.desk, "big.log", 4000, 1))
         await until(lambda: "line 4000 " in s.screen, s)
-        source = s.app.screen.query_one(Source)
+        source = s.app.screen.query_one(SourceView)
         assert len(source._lines) <= 1200
         await s.press("home")
         await until(lambda: "line 17" in s.screen, s)

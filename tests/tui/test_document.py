@@ -5,10 +5,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.tui.state.entries import Answered, Entry, Said
-from cockpit.tui.trace.document import Document, Place
-from cockpit.tui.trace.moment import Moment
-from cockpit.tui.trace.search import find
+from cockpit.tui.render.layout import Moment
+from cockpit.tui.state.entries import AnswerEntry, Entry, PromptEntry
+from cockpit.tui.trace.document import LinePosition, TraceDocument, find_text
 
 NOW = Moment()
 
@@ -19,19 +18,19 @@ def paragraphs(count: int, words: int = 12) -> str:
     return "\n\n".join(texts) + "\n\n"
 
 
-def filled(*texts: str, width: int = 60) -> tuple[Document, list[Entry]]:
-    document, entries = Document(width), []
+def filled(*texts: str, width: int = 60) -> tuple[TraceDocument, list[Entry]]:
+    document, entries = TraceDocument(width), []
     for text in texts:
-        entries.append(Answered([text], True))
+        entries.append(AnswerEntry([text], True))
     document.sync(entries, list(range(len(entries))))
     return document, entries
 
 
-def rows(document: Document, y: int, count: int) -> list[str]:
+def rows(document: TraceDocument, y: int, count: int) -> list[str]:
     return [document.line(row).text for row in range(y, y + count)]
 
 
-def whole(document: Document) -> list[str]:
+def whole(document: TraceDocument) -> list[str]:
     document.settle(0, 10**9, NOW)
     return rows(document, 0, document.height)
 
@@ -60,7 +59,7 @@ def test_rows_above_may_change_their_number_but_what_is_seen_stays() -> None:
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=12))
 def test_wherever_one_looks_the_rows_are_those_of_the_whole(percents: list[int]) -> None:
     document, entries = filled(paragraphs(40, 30), "short", paragraphs(20, 9))
-    reference = Document(60)
+    reference = TraceDocument(60)
     reference.sync(entries, [0, 1, 2])
     everything = whole(reference)
     for percent in percents:
@@ -73,8 +72,8 @@ def test_wherever_one_looks_the_rows_are_those_of_the_whole(percents: list[int])
 
 def test_streaming_gives_the_same_rows_as_the_whole_at_once() -> None:
     text = paragraphs(30) + "```python\nx = 1\n```\n\n- a\n- b\n"
-    entry = Answered()
-    document = Document(60)
+    entry = AnswerEntry()
+    document = TraceDocument(60)
     for position in range(0, len(text), 17):
         entry.parts.append(text[position : position + 17])
         document.sync([entry], [0])
@@ -85,8 +84,8 @@ def test_streaming_gives_the_same_rows_as_the_whole_at_once() -> None:
 
 
 def test_only_the_rows_from_the_open_paragraph_on_are_drawn_anew() -> None:
-    entry = Answered([paragraphs(50)])
-    document = Document(60)
+    entry = AnswerEntry([paragraphs(50)])
+    document = TraceDocument(60)
     document.sync([entry], [0])
     document.settle_end(40, NOW)
     entry.parts.append("a new word")
@@ -104,8 +103,8 @@ def test_another_width_lays_out_only_what_is_seen() -> None:
 
 
 def test_a_replaced_answer_is_drawn_from_scratch() -> None:
-    entry = Answered(["one\n\ntwo\n\n"])
-    document = Document(60)
+    entry = AnswerEntry(["one\n\ntwo\n\n"])
+    document = TraceDocument(60)
     document.sync([entry], [0])
     entry.parts, entry.whole, entry.done = ["three"], 1, True
     document.sync([entry], [0])
@@ -115,31 +114,32 @@ def test_a_replaced_answer_is_drawn_from_scratch() -> None:
 def test_a_place_is_found_forwards_and_backwards() -> None:
     document, _ = filled("alpha\n\nneedle one\n\n" + paragraphs(200), "omega needle two")
 
-    def text(place: Place | None) -> str:
+    def text(place: LinePosition | None) -> str:
         return document.line(document.row_of(place)).text.strip() if place else ""
 
-    last = find(document, "needle", None, -1, NOW)
-    first = find(document, "needle", last, -1, NOW)
-    again = find(document, "needle", first, 1, NOW)
+    last = find_text(document, "needle", None, -1, NOW)
+    first = find_text(document, "needle", last, -1, NOW)
+    again = find_text(document, "needle", first, 1, NOW)
     assert [text(one) for one in (last, first, again)] == [
         "omega needle two",
         "needle one",
         "omega needle two",
     ]
     assert (
-        find(document, "needle", again, 1, NOW) is None and find(document, "needle", first, -1, NOW) is None
+        find_text(document, "needle", again, 1, NOW) is None
+        and find_text(document, "needle", first, -1, NOW) is None
     )
 
 
 def test_entries_of_every_kind_have_rows() -> None:
-    document = Document(60)
-    document.sync([Said("hello")], [0])
+    document = TraceDocument(60)
+    document.sync([PromptEntry("hello")], [0])
     assert any("hello" in row for row in whole(document))
 
 
 def test_a_long_prompt_is_folded_until_it_is_opened() -> None:
-    said = Said("\n".join(f"line {number}" for number in range(40)))
-    document = Document(60)
+    said = PromptEntry("\n".join(f"line {number}" for number in range(40)))
+    document = TraceDocument(60)
     document.sync([said], [0])
     assert document.height < 20 and "more lines" in whole(document)[-1]
     said.expanded = True

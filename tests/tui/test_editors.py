@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.tui.editors import argv_of, editor_of
+from cockpit.tui.terminal.editors import configured_editor, editor_command
 
 PLACES: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ("vim", ("vim", "+call cursor(12,5)", "a.py"), True),
@@ -35,18 +35,18 @@ PLACES: tuple[tuple[str, tuple[str, ...], bool], ...] = (
 def test_each_editor_is_told_the_place_in_its_own_words(
     editor: str, argv: tuple[str, ...], in_terminal: bool
 ) -> None:
-    assert argv_of(editor, "a.py", 12, 5) == (argv, in_terminal)
+    assert editor_command(editor, "a.py", 12, 5) == (argv, in_terminal)
 
 
 def test_a_windows_program_is_known_by_its_name() -> None:
-    assert argv_of("code.cmd", "a.py", 1, 1) == (("code.cmd", "--goto", "a.py:1:1"), False)
+    assert editor_command("code.cmd", "a.py", 1, 1) == (("code.cmd", "--goto", "a.py:1:1"), False)
 
 
 def test_a_place_before_the_file_begins_is_its_first() -> None:
-    assert argv_of("vim", "a.py", 0, 0).argv == ("vim", "+call cursor(1,1)", "a.py")
+    assert editor_command("vim", "a.py", 0, 0).argv == ("vim", "+call cursor(1,1)", "a.py")
 
 
 def test_visual_comes_before_editor_and_neither_is_nothing() -> None:
-    assert editor_of({"VISUAL": "code", "EDITOR": "vi"}) == "code"
-    assert editor_of({"VISUAL": " ", "EDITOR": "vi"}) == "vi"
-    assert editor_of({}) == ""
+    assert configured_editor({"VISUAL": "code", "EDITOR": "vi"}) == "code"
+    assert configured_editor({"VISUAL": " ", "EDITOR": "vi"}) == "vi"
+    assert configured_editor({}) == ""

@@ -4,8 +4,8 @@ from tests.support.cockpits import Seat, seat
 from tests.support.scenes import Scene
 
 from cockpit.protocol import events, ops
-from cockpit.protocol.asking import FormField
-from cockpit.tui.screens.form import Form
+from cockpit.protocol.events import FormField
+from cockpit.tui.screens.form import FormDialog
 
 FIELDS = (
     FormField("title", "Title of the issue", required=True),
@@ -31,9 +31,9 @@ def answers(s: Seat) -> list[ops.Answer]:
 
 
 async def opened(s: Seat) -> None:
-    if not isinstance(s.app.screen, Form):
+    if not isinstance(s.app.screen, FormDialog):
         await s.press("f9")
-    assert isinstance(s.app.screen, Form)
+    assert isinstance(s.app.screen, FormDialog)
     s.app.screen._from = 0.0
 
 
@@ -49,7 +49,7 @@ async def test_it_is_filled_in_with_the_keys() -> None:
             "accept",
             {"title": "a bug", "weight": 3, "labels": ["bug", "speed"], "state": "closed", "notify": False},
         )
-        assert not isinstance(s.app.screen, Form)
+        assert not isinstance(s.app.screen, FormDialog)
 
 
 async def test_what_does_not_fit_is_said_at_its_field_and_nothing_is_sent() -> None:
@@ -69,7 +69,7 @@ async def test_it_can_be_left_and_opened_again_from_work() -> None:
         await s.press("escape")
         assert answers(s) == [] and "FORM" in s.screen and "F9" in s.screen
         await s.press("f9")
-        assert isinstance(s.app.screen, Form)
+        assert isinstance(s.app.screen, FormDialog)
 
 
 async def test_one_that_holds_up_a_prompt_lets_it_go_when_it_is_left() -> None:

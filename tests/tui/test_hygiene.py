@@ -15,7 +15,7 @@ from tests.support.command import cockpit
 from tests.support.decks import call, script
 from tests.support.terminals import Terminal
 
-from cockpit.protocol.clean import clean, clean_output, escaped, one_line
+from cockpit.protocol.safe_text import clean, clean_output, escape_json, single_line
 
 ESC, BEL = "\x1b", "\x07"
 HOSTILE = (
@@ -173,7 +173,7 @@ def test_g22_text_and_streams_of_one_prompt_are_harmless_in_a_pipe_too(root: Pat
 
 @given(st.text())
 def test_no_text_is_unsafe_after_the_gate(text: str) -> None:
-    for gate in (clean, clean_output, one_line):
+    for gate in (clean, clean_output, single_line):
         assert not UNSAFE.search(gate(text))
     line = json.dumps({"text": text}, ensure_ascii=False)
-    assert json.loads(escaped(line)) == {"text": text} and not UNSAFE.search(escaped(line))
+    assert json.loads(escape_json(line)) == {"text": text} and not UNSAFE.search(escape_json(line))

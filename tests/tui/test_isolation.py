@@ -4,12 +4,12 @@ import pytest
 from tests.support.scenes import Scene
 
 from cockpit.protocol import events
-from cockpit.tui.bars import Standing, top_line
-from cockpit.tui.state import State, reduce
+from cockpit.tui.render.bars import TopBarStatus, top_line
+from cockpit.tui.state import ScreenState, reduce
 
 
 def said(isolation: str, width: int) -> str:
-    line = top_line(Standing("project", isolation=isolation, mode="ask", model="m"), width)
+    line = top_line(TopBarStatus("project", isolation=isolation, mode="ask", model="m"), width)
     return "".join(text for text, _ in line.right)
 
 
@@ -24,12 +24,12 @@ def test_g9_what_does_not_hold_is_said_on_every_screen(width: int) -> None:
 def test_g9_what_was_probed_stays_until_something_else_is_said() -> None:
     scene = Scene().start().add(events.SessionChanged("m", "ask", True, isolation="partial"))
     scene.add(events.SessionChanged("m", "plan", True))
-    state = State()
+    state = ScreenState()
     for envelope in scene.envelopes:
         reduce(state, envelope)
     assert state.isolation == "partial"
 
 
 def test_the_branch_of_a_worktree_stands_beside_the_project() -> None:
-    line = top_line(Standing("project", path="/home/ada/project", branch="cockpit/rebate-1"), 100)
+    line = top_line(TopBarStatus("project", path="/home/ada/project", branch="cockpit/rebate-1"), 100)
     assert "⎇ cockpit/rebate-1" in "".join(text for text, _ in line.pieces)

@@ -13,10 +13,10 @@ from textual.selection import Selection
 from cockpit.protocol import ops
 from cockpit.protocol.content import Text
 from cockpit.protocol.queries import Query, Reply, SessionRow
-from cockpit.protocol.recording import RecordingChannel, RecordingDeck
+from cockpit.protocol.recordings import RecordingChannel, RecordingDeck
 from cockpit.protocol.rows import ApprovalPart
-from cockpit.tui.actions import ACTIONS
-from cockpit.tui.app import Cockpit, Options
+from cockpit.tui.actions.table import ACTIONS
+from cockpit.tui.app import Cockpit, CockpitOptions
 from cockpit.tui.screens.picker import ChoiceList
 
 
@@ -69,7 +69,7 @@ async def test_a_prompt_typed_before_the_deck_is_ready_waits_and_is_shown() -> N
         await gate.wait()
         return RecordingDeck(channel)
 
-    app = Cockpit(slow_deck, "/tmp", Options(still=True))
+    app = Cockpit(slow_deck, "/tmp", CockpitOptions(still=True))
     async with app.run_test(size=(100, 30)) as pilot:
         s = Seat(app, pilot, channel, RecordingDeck(channel))
         await pilot.press(*"early", "enter")

@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.tui.trace.layout import (
+from cockpit.tui.render.layout import (
     Span,
-    paragraph,
-    pieces_of,
-    shortened,
-    shortened_path,
-    width_of,
+    cell_width,
+    layout_paragraph,
+    shorten,
+    shorten_path,
+    slice_pieces,
     wrap,
 )
 
@@ -49,27 +49,27 @@ def test_mixed_text_breaks_at_spaces_and_between_wide_characters() -> None:
 @given(st.text(alphabet="ab 中，（\n", max_size=80), st.integers(2, 20))
 def test_no_line_is_too_wide_and_no_letter_is_lost(text: str, width: int) -> None:
     found = lines(text, width)
-    assert all(width_of(line.rstrip()) <= width for line in found)
+    assert all(cell_width(line.rstrip()) <= width for line in found)
     assert "".join(found).replace(" ", "") == text.replace(" ", "").replace("\n", "")
 
 
 def test_spans_are_cut_at_line_ends() -> None:
     text = "one two three"
     spans = [Span(4, 13, "x")]
-    assert pieces_of(text, spans, 0, 7, "b") == [("one ", "b"), ("two", "x")]
-    assert pieces_of(text, spans, 8, 13, "b") == [("three", "x")]
+    assert slice_pieces(text, spans, 0, 7, "b") == [("one ", "b"), ("two", "x")]
+    assert slice_pieces(text, spans, 8, 13, "b") == [("three", "x")]
 
 
 def test_a_wrapped_line_knows_what_joined_it_to_the_one_before() -> None:
-    glue = [line.glue for line in paragraph("ab cd\nefghijkl", 5)]
+    glue = [line.glue for line in layout_paragraph("ab cd\nefghijkl", 5)]
     assert glue == [None, None, ""]
-    assert [line.glue for line in paragraph("ab cd", 3)] == [None, " "]
+    assert [line.glue for line in layout_paragraph("ab cd", 3)] == [None, " "]
 
 
 def test_a_text_is_shortened_by_cells() -> None:
-    assert shortened("中文字符", 5) == "中文…"
-    assert shortened("short", 9) == "short"
+    assert shorten("中文字符", 5) == "中文…"
+    assert shorten("short", 9) == "short"
 
 
 def test_a_path_loses_its_beginning() -> None:
-    assert shortened_path("src/very/long/path.py", 10) == "…g/path.py"
+    assert shorten_path("src/very/long/path.py", 10) == "…g/path.py"

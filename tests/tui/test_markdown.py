@@ -4,10 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.scenes import ANSWER
 
-from cockpit.tui.trace.contents import markdown
-from cockpit.tui.trace.inline import inline
-from cockpit.tui.trace.layout import width_of
-from cockpit.tui.trace.markdown import Part, Splitter
+from cockpit.tui.render.blocks import draw_markdown
+from cockpit.tui.render.layout import cell_width
+from cockpit.tui.render.markdown import MarkdownPart, MarkdownSplitter, parse_inline
 
 SOURCE = """# Title
 Hello *world* and **bold**
@@ -39,8 +38,8 @@ end
 """
 
 
-def split(source: str, *sizes: int) -> list[Part]:
-    splitter, position = Splitter(), 0
+def split(source: str, *sizes: int) -> list[MarkdownPart]:
+    splitter, position = MarkdownSplitter(), 0
     for size in sizes:
         splitter.feed(source[position : position + size])
         splitter.peek()
@@ -51,7 +50,7 @@ def split(source: str, *sizes: int) -> list[Part]:
 
 
 def drawn(source: str, width: int = 60) -> list[str]:
-    return [line.text.rstrip() for line in markdown(source, width, 3)]
+    return [line.text.rstrip() for line in draw_markdown(source, width, 3)]
 
 
 def test_every_kind_of_block_is_told_apart() -> None:
@@ -71,11 +70,11 @@ def test_the_parts_do_not_depend_on_how_the_source_arrives(sizes: list[int]) -> 
 def test_no_source_breaks_the_splitter(source: str, sizes: list[int]) -> None:
     assert split(source, *sizes) == split(source)
     for width in (1, 20, 80):
-        markdown(source, width, 3)
+        draw_markdown(source, width, 3)
 
 
 def test_a_peek_changes_nothing() -> None:
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     splitter.feed("para\n- item")
     assert [part.kind for part in splitter.peek()] == ["paragraph", "bullet"]
     assert not splitter.done
@@ -85,7 +84,7 @@ def test_a_peek_changes_nothing() -> None:
 
 
 def test_a_finished_part_is_never_touched_again() -> None:
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     splitter.feed("one\n\ntwo\n\n")
     first = splitter.done[0]
     splitter.feed("three\n\n")
@@ -93,7 +92,7 @@ def test_a_finished_part_is_never_touched_again() -> None:
 
 
 def test_half_a_fence_is_not_drawn() -> None:
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     splitter.feed("text\n\n``")
     assert splitter.peek() == []
 
@@ -110,7 +109,7 @@ def test_a_number_does_not_begin_a_list_inside_a_paragraph() -> None:
 
 
 def test_emphasis_code_and_links() -> None:
-    text, spans = inline("a *b* **c** `d*e` [f](http://g) ~~h~~")
+    text, spans = parse_inline("a *b* **c** `d*e` [f](http://g) ~~h~~")
     assert text == "a b c d*e f (http://g) h"
     assert [text[s.start : s.end] for s in spans] == ["b", "c", "d*e", "f", " (http://g)", "h"]
     assert [s.key for s in spans] == ["body+i", "body+b", "code", "link", "faint", "body+s"]
@@ -118,16 +117,16 @@ def test_emphasis_code_and_links() -> None:
 
 def test_words_with_underscores_and_stars_stay_as_they_are() -> None:
     for source in ("snake_case_name", "2*3*4", "**unclosed", "a * b * c", "_", "f(*args, **kwargs)"):
-        assert inline(source)[0] == source
+        assert parse_inline(source)[0] == source
 
 
 def test_a_place_in_a_file_is_marked() -> None:
-    text, spans = inline("see src/app.py:12 and (lib/x.ts:3:4), not 12:30")
+    text, spans = parse_inline("see src/app.py:12 and (lib/x.ts:3:4), not 12:30")
     assert [text[s.start : s.end] for s in spans] == ["src/app.py:12", "lib/x.ts:3:4"]
 
 
 def test_an_address_ends_before_punctuation() -> None:
-    text, spans = inline("see https://example.org/a(b)。 Then")
+    text, spans = parse_inline("see https://example.org/a(b)。 Then")
     assert [text[s.start : s.end] for s in spans] == ["https://example.org/a(b"]
 
 
@@ -142,13 +141,13 @@ def test_a_task_list_has_boxes() -> None:
 
 def test_a_table_has_even_columns() -> None:
     lines = drawn("| a | bb |\n|:--|--:|\n| long cell | 1 |\n| x | 中文 |")
-    assert len({width_of(line) for line in lines[:1] + lines[2:]}) <= 2
+    assert len({cell_width(line) for line in lines[:1] + lines[2:]}) <= 2
     assert lines[0].strip() == "a         │   bb" and "─┼─" in lines[1]
 
 
 def test_a_table_too_wide_wraps_its_cells() -> None:
     lines = drawn("| a | b |\n|---|---|\n| " + "word " * 20 + "| x |", 40)
-    assert len(lines) > 4 and all(width_of(line) <= 40 for line in lines)
+    assert len(lines) > 4 and all(cell_width(line) <= 40 for line in lines)
 
 
 def test_hard_breaks_and_soft_breaks() -> None:
@@ -157,5 +156,5 @@ def test_hard_breaks_and_soft_breaks() -> None:
 
 def test_nothing_is_wider_than_the_screen() -> None:
     for width in (20, 33, 60, 100):
-        lines = markdown(ANSWER, width, 3)
-        assert all(width_of(line.text) <= width for line in lines)
+        lines = draw_markdown(ANSWER, width, 3)
+        assert all(cell_width(line.text) <= width for line in lines)

@@ -6,7 +6,7 @@ from tests.support.cockpits import Seat, seat
 from tests.support.plans import PLAN, planning, proposed
 
 from cockpit.protocol import ops
-from cockpit.tui.state.entries import Plan
+from cockpit.tui.state.entries import PlanEntry
 
 
 def decisions(s: Seat) -> list[ops.DecidePlan]:
@@ -109,7 +109,7 @@ async def test_the_state_of_a_plan_changes_where_it_stands() -> None:
         await s.press("escape")
         scene.decided("a1").add(replace(PLAN, state="approved", request="", note="go on"))
         await s.play(scene)
-        plans = [entry for entry in s.state.entries if isinstance(entry, Plan)]
+        plans = [entry for entry in s.state.entries if isinstance(entry, PlanEntry)]
         assert [(one.state, one.note) for one in plans] == [("approved", "go on")]
 
 

@@ -7,7 +7,7 @@ from tests.support.scenes import Scene
 from cockpit.protocol.events import PanelChanged
 from cockpit.protocol.queries import Listing, ListingRow, ListingRows, Query, Reply
 from cockpit.protocol.rows import PanelRow
-from cockpit.tui import themes
+from cockpit.tui.render import themes
 
 SAND = {
     "primary": "#aa7733",
@@ -30,7 +30,7 @@ def row(name: str, **colours: str | bool) -> ListingRow:
 
 
 def test_colours_that_textual_has_no_field_for_are_variables() -> None:
-    (theme,), problems = themes.registered((row("sand", **SAND),))
+    (theme,), problems = themes.plugin_themes((row("sand", **SAND),))
     assert (theme.name, theme.primary, theme.dark, theme.variables) == (
         "sand",
         "#aa7733",
@@ -42,7 +42,7 @@ def test_colours_that_textual_has_no_field_for_are_variables() -> None:
 
 def test_a_broken_one_is_named_with_its_plugin_and_the_others_stay() -> None:
     rows = (row("bare", background="#000000"), row("odd", primary="#12"), row("sand", **SAND))
-    found, problems = themes.registered(rows)
+    found, problems = themes.plugin_themes(rows)
     assert [theme.name for theme in found] == ["sand"]
     assert [problem.count("sandy") for problem in problems] == [1, 1]
     assert "bare lacks `primary`" in problems[0] and "no colour" in problems[1]

@@ -4,7 +4,7 @@ from tests.support.cockpits import Seat, seat
 from tests.support.scenes import Scene
 
 from cockpit.protocol import events, ops
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 
 OPTIONS = ("Run them", "Leave them out")
 
@@ -18,7 +18,7 @@ def answers(s: Seat) -> list[str]:
 
 
 def prompts(s: Seat) -> list[str]:
-    return [plain(op.content) for op in s.ops if isinstance(op, ops.Prompt)]
+    return [plain_text(op.content) for op in s.ops if isinstance(op, ops.Prompt)]
 
 
 async def test_a_prompt_is_no_answer_to_a_plugins_question() -> None:

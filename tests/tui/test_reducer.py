@@ -10,31 +10,31 @@ from cockpit.protocol import events
 from cockpit.protocol.content import Markdown, Text
 from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import ToolCall
-from cockpit.tui.state import State, Waiting, reduce
+from cockpit.tui.state import PendingPrompt, ScreenState, reduce
 from cockpit.tui.state.entries import (
-    Answered,
-    Called,
-    Delegated,
-    Ended,
-    Remark,
-    Said,
-    Shown,
-    Thought,
+    AnswerEntry,
+    CallEntry,
+    OutputEntry,
+    PromptEntry,
+    RemarkEntry,
+    SubagentEntry,
+    ThoughtEntry,
+    TurnEndEntry,
 )
 
 
-def after(scene: Scene, state: State | None = None) -> State:
-    state = state or State()
+def after(scene: Scene, state: ScreenState | None = None) -> ScreenState:
+    state = state or ScreenState()
     for envelope in scene.envelopes:
         reduce(state, envelope)
     return state
 
 
-def kinds(state: State) -> list[str]:
+def kinds(state: ScreenState) -> list[str]:
     return [type(entry).__name__ for entry in state.entries]
 
 
-def last(state: State, kind: type) -> object:
+def last(state: ScreenState, kind: type) -> object:
     return next(entry for entry in reversed(state.entries) if isinstance(entry, kind))
 
 
@@ -59,14 +59,14 @@ def test_a_turn_is_a_prompt_an_answer_and_an_end() -> None:
 
 def test_deltas_of_a_message_are_one_answer() -> None:
     state = after(Scene().start().says("hi").step().streams("a", "b", "c"))
-    answer = last(state, Answered)
-    assert isinstance(answer, Answered) and answer.text == "abc" and not answer.done
+    answer = last(state, AnswerEntry)
+    assert isinstance(answer, AnswerEntry) and answer.text == "abc" and not answer.done
 
 
 def test_a_delta_copies_nothing() -> None:
     state = after(Scene().start().says("hi").step().streams("a"))
-    answer = last(state, Answered)
-    assert isinstance(answer, Answered)
+    answer = last(state, AnswerEntry)
+    assert isinstance(answer, AnswerEntry)
     parts = answer.parts
     reduce(state, Envelope(1, 99, 0.0, "s1", "t1", "main", "", events.TextDelta("m1", "b")))
     assert answer.parts is parts and parts == ["a", "b"]
@@ -74,14 +74,14 @@ def test_a_delta_copies_nothing() -> None:
 
 def test_the_whole_message_closes_the_answer_its_deltas_built() -> None:
     state = after(Scene().start().says("hi").step().streams("hel", "lo").answers("hello"))
-    answer = last(state, Answered)
-    assert isinstance(answer, Answered) and answer.done and answer.whole == 0 and answer.parts == ["hello"]
+    answer = last(state, AnswerEntry)
+    assert isinstance(answer, AnswerEntry) and answer.done and answer.whole == 0 and answer.parts == ["hello"]
 
 
 def test_a_whole_message_that_differs_replaces_what_was_streamed() -> None:
     state = after(Scene().start().says("hi").step().streams("secret").answers("[redacted]"))
-    answer = last(state, Answered)
-    assert isinstance(answer, Answered) and answer.text == "[redacted]" and answer.whole == 1
+    answer = last(state, AnswerEntry)
+    assert isinstance(answer, AnswerEntry) and answer.text == "[redacted]" and answer.whole == 1
 
 
 def test_a_message_without_deltas_is_shown_whole() -> None:
@@ -91,8 +91,8 @@ def test_a_message_without_deltas_is_shown_whole() -> None:
 
 def test_thoughts_end_when_the_answer_begins() -> None:
     state = after(Scene().start().says("hi").step().thinks("a", "b").streams("c"))
-    thought = last(state, Thought)
-    assert isinstance(thought, Thought) and thought.done and thought.text == "ab" and thought.seconds > 0
+    thought = last(state, ThoughtEntry)
+    assert isinstance(thought, ThoughtEntry) and thought.done and thought.text == "ab" and thought.seconds > 0
 
 
 def test_an_answer_that_only_calls_leaves_no_empty_entry() -> None:
@@ -101,14 +101,16 @@ def test_an_answer_that_only_calls_leaves_no_empty_entry() -> None:
 
 
 def test_a_steered_word_stands_where_it_was_taken() -> None:
-    state = State(waiting=[Waiting("o9", "also this", "steer")])
+    state = ScreenState(waiting=[PendingPrompt("o9", "also this", "steer")])
     after(Scene().start().says("hi").step().steered("also this"), state)
-    said = last(state, Said)
-    assert isinstance(said, Said) and said.steer and not state.waiting
+    said = last(state, PromptEntry)
+    assert isinstance(said, PromptEntry) and said.steer and not state.waiting
 
 
 def test_a_prompt_waits_until_its_turn_starts() -> None:
-    state = State(waiting=[Waiting("mine", "later", "prompt"), Waiting("next", "last", "follow-up")])
+    state = ScreenState(
+        waiting=[PendingPrompt("mine", "later", "prompt"), PendingPrompt("next", "last", "follow-up")]
+    )
     after(Scene().start().says("later", op="mine"), state)
     assert [one.op for one in state.waiting] == ["next"]
 
@@ -116,23 +118,23 @@ def test_a_prompt_waits_until_its_turn_starts() -> None:
 def test_a_running_call_keeps_the_tail_of_its_output() -> None:
     scene = Scene().start().says("go").step().calls("c1", "shell", "shell make", "execute")
     state = after(scene.prints("c1", "one\ntw").prints("c1", "o\nthree"))
-    call = last(state, Called)
-    assert isinstance(call, Called) and call.tail == ["one", "two", "three"] and "c1" in state.running
+    call = last(state, CallEntry)
+    assert isinstance(call, CallEntry) and call.tail == ["one", "two", "three"] and "c1" in state.running
 
 
 def test_the_tail_of_an_endless_output_is_bounded() -> None:
     scene = Scene().start().says("go").step().calls("c1", "shell", "shell yes", "execute")
     state = after(scene.prints("c1", "y\n" * 5_000))
-    call = last(state, Called)
-    assert isinstance(call, Called) and len(call.tail) <= 400
+    call = last(state, CallEntry)
+    assert isinstance(call, CallEntry) and len(call.tail) <= 400
 
 
 def test_a_finished_call_has_its_result_and_runs_no_more() -> None:
     state = after(
         Scene().start().says("go").step().calls("c1", "read", "read a").gets("c1", "text", seconds=2)
     )
-    call = last(state, Called)
-    assert isinstance(call, Called)
+    call = last(state, CallEntry)
+    assert isinstance(call, CallEntry)
     assert (call.status, call.text, call.seconds, call.tail) == ("ok", "text", 2, [])
     assert not state.running
 
@@ -140,31 +142,31 @@ def test_a_finished_call_has_its_result_and_runs_no_more() -> None:
 def test_each_outcome_is_a_status_of_its_own() -> None:
     for outcome in ("error", "denied", "cancelled", "interrupted", "repeated"):
         scene = Scene().start().says("go").step().calls("c1", "read", "read a")
-        call = last(after(scene.gets("c1", "no", outcome=outcome)), Called)
-        assert isinstance(call, Called) and call.status == outcome
+        call = last(after(scene.gets("c1", "no", outcome=outcome)), CallEntry)
+        assert isinstance(call, CallEntry) and call.status == outcome
 
 
 def test_parallel_calls_finish_in_any_order() -> None:
     scene = Scene().start().says("go").step().calls("c1", "read", "read a").calls("c2", "read", "read b")
     state = after(scene.gets("c2", "two").gets("c1", "one"))
-    assert [entry.text for entry in state.entries if isinstance(entry, Called)] == ["one", "two"]
+    assert [entry.text for entry in state.entries if isinstance(entry, CallEntry)] == ["one", "two"]
 
 
 def test_a_result_of_an_unknown_call_is_shown() -> None:
-    call = last(after(Scene().start().says("go").gets("c9", "late")), Called)
-    assert isinstance(call, Called) and call.text == "late"
+    call = last(after(Scene().start().says("go").gets("c9", "late")), CallEntry)
+    assert isinstance(call, CallEntry) and call.text == "late"
 
 
 def test_an_approval_marks_its_call_as_waiting() -> None:
     state = after(asking())
-    call = last(state, Called)
-    assert isinstance(call, Called) and call.status == "waiting" and list(state.approvals) == ["a1"]
+    call = last(state, CallEntry)
+    assert isinstance(call, CallEntry) and call.status == "waiting" and list(state.approvals) == ["a1"]
 
 
 def test_a_resolved_approval_lets_the_call_go_on() -> None:
     state = after(asking().decided())
-    call = last(state, Called)
-    assert isinstance(call, Called) and call.status == "running" and not state.approvals
+    call = last(state, CallEntry)
+    assert isinstance(call, CallEntry) and call.status == "running" and not state.approvals
 
 
 def test_approvals_queue_in_order() -> None:
@@ -182,18 +184,18 @@ def test_the_end_of_a_turn_leaves_nothing_open() -> None:
     scene = asking().question("which?").calls("c2", "shell", "shell x", "execute").thinks("hm", message="m9")
     state = after(scene.ends("cancelled"))
     assert not state.approvals and not state.questions and not state.running
-    assert all(e.status != "running" for e in state.entries if isinstance(e, Called))
-    assert all(e.done for e in state.entries if isinstance(e, Thought))
+    assert all(e.status != "running" for e in state.entries if isinstance(e, CallEntry))
+    assert all(e.done for e in state.entries if isinstance(e, ThoughtEntry))
 
 
 def test_an_interrupted_turn_says_so() -> None:
-    ended = last(after(Scene().start().says("go").step().ends("cancelled")), Ended)
-    assert isinstance(ended, Ended) and ended.stop_reason == "cancelled" and ended.steps == 1
+    ended = last(after(Scene().start().says("go").step().ends("cancelled")), TurnEndEntry)
+    assert isinstance(ended, TurnEndEntry) and ended.stop_reason == "cancelled" and ended.steps == 1
 
 
 def test_a_limit_is_named() -> None:
-    ended = last(after(Scene().start().says("go").ends("max_turn_requests", limit="money")), Ended)
-    assert isinstance(ended, Ended) and ended.limit == "money"
+    ended = last(after(Scene().start().says("go").ends("max_turn_requests", limit="money")), TurnEndEntry)
+    assert isinstance(ended, TurnEndEntry) and ended.limit == "money"
 
 
 def test_todo_is_replaced_whole() -> None:
@@ -223,24 +225,24 @@ def test_an_unknown_window_has_no_gauge() -> None:
 
 
 def test_a_warning_is_a_line_with_what_to_do() -> None:
-    remark = last(after(Scene().start().warns("no key", "/connect", "models")), Remark)
-    assert isinstance(remark, Remark)
+    remark = last(after(Scene().start().warns("no key", "/connect", "models")), RemarkEntry)
+    assert isinstance(remark, RemarkEntry)
     assert (remark.level, remark.hint, remark.source) == ("warning", "/connect", "models")
 
 
 def test_compaction_says_how_much() -> None:
-    remark = last(after(Scene().start().add(events.ContextCompacted("s", 1, 9000, 1200))), Remark)
-    assert isinstance(remark, Remark) and "9,000 to 1,200" in remark.text
+    remark = last(after(Scene().start().add(events.ContextCompacted("s", 1, 9000, 1200))), RemarkEntry)
+    assert isinstance(remark, RemarkEntry) and "9,000 to 1,200" in remark.text
 
 
 def test_an_event_of_a_newer_version_is_one_line() -> None:
-    remark = last(after(Scene().start().add(events.Unknown("hologram", {}))), Remark)
-    assert isinstance(remark, Remark) and "hologram" in remark.text
+    remark = last(after(Scene().start().add(events.Unknown("hologram", {}))), RemarkEntry)
+    assert isinstance(remark, RemarkEntry) and "hologram" in remark.text
 
 
 def test_what_a_plugin_shows_is_an_entry() -> None:
-    shown = last(after(Scene().start().notices(Markdown("**hi**"), plugin="hello")), Shown)
-    assert isinstance(shown, Shown) and shown.plugin == "hello"
+    shown = last(after(Scene().start().notices(Markdown("**hi**"), plugin="hello")), OutputEntry)
+    assert isinstance(shown, OutputEntry) and shown.plugin == "hello"
 
 
 def test_an_action_is_asked_of_the_frontend_and_not_drawn() -> None:
@@ -249,7 +251,7 @@ def test_an_action_is_asked_of_the_frontend_and_not_drawn() -> None:
 
 
 def test_an_answer_to_a_screen_is_not_drawn() -> None:
-    state = State(captured={"o1"})
+    state = ScreenState(captured={"o1"})
     after(Scene().start().notices(Text("ok"), op="o1", ok=True), state)
     assert state.requests[0].op == "o1" and not kinds(state)
 
@@ -272,8 +274,8 @@ def test_a_subagent_is_one_entry_however_much_it_does() -> None:
         )
     state = after(scene)
     assert kinds(state) == ["Said", "Delegated"]
-    entry = last(state, Delegated)
-    assert isinstance(entry, Delegated) and entry.calls == 50 and entry.activity == "read 49"
+    entry = last(state, SubagentEntry)
+    assert isinstance(entry, SubagentEntry) and entry.calls == 50 and entry.activity == "read 49"
 
 
 def test_an_approval_of_a_subagent_is_the_persons_business() -> None:
@@ -300,14 +302,14 @@ def test_no_text_can_carry_an_escape_sequence() -> None:
     assert "\u202e" not in repr(state.entries).replace("\\u202e", "\u202e")
 
 
-def seen(state: State) -> str:
+def seen(state: ScreenState) -> str:
     """What a person sees of a state, without what only streaming knows."""
     shown = []
     for entry in state.entries:
         match entry:
-            case Thought() | Answered():
+            case ThoughtEntry() | AnswerEntry():
                 shown.append([type(entry).__name__, entry.text, entry.done])
-            case Called():
+            case CallEntry():
                 shown.append(["Called", entry.title, entry.status, entry.text])
             case _:
                 shown.append([repr(entry)])
@@ -318,7 +320,7 @@ def seen(state: State) -> str:
 def test_a_replay_of_durable_events_shows_the_same_screen() -> None:
     for scene in (worked(), asking(), worked().warns("careful").ends("cancelled")):
         durable = Scene()
-        durable.envelopes = [e for e in scene.envelopes if not isinstance(e.event, events.PASSING)]
+        durable.envelopes = [e for e in scene.envelopes if not isinstance(e.event, events.TRANSIENT_EVENTS)]
         assert seen(after(durable)) == seen(after(scene))
 
 
@@ -329,8 +331,8 @@ def test_however_an_answer_is_cut_it_is_the_same_answer(cuts: list[int]) -> None
         pieces.append(rest[:cut])
         rest = rest[cut:]
     state = after(Scene().start().says("go").step().streams(*pieces, rest))
-    answer = last(state, Answered)
-    assert isinstance(answer, Answered) and answer.text == ANSWER
+    answer = last(state, AnswerEntry)
+    assert isinstance(answer, AnswerEntry) and answer.text == ANSWER
 
 
 def test_what_changed_is_named_for_the_next_frame() -> None:

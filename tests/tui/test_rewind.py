@@ -11,7 +11,7 @@ from cockpit.protocol import ops
 from cockpit.protocol.events import Rewound
 from cockpit.protocol.queries import CheckpointRow, CheckpointRows, Checkpoints, Query, Reply
 from cockpit.tui.app import Cockpit
-from cockpit.tui.state.entries import Said
+from cockpit.tui.state.entries import PromptEntry
 
 TURN = CheckpointRow(
     "t1",
@@ -126,11 +126,11 @@ async def test_the_prompt_comes_back_and_what_was_said_is_marked() -> None:
         scene.add(Rewound(op.id, "t1", "both", first.seq, 2, ("notes.md",), prompt="add it"))
         await s.play(scene)
         assert "2 files restored" in s.screen and "yours, kept: notes.md" in s.screen
-        assert all(one.rewound for one in s.state.entries if isinstance(one, Said))
+        assert all(one.rewound for one in s.state.entries if isinstance(one, PromptEntry))
         assert s.app.editor.text == "add it"
         scene.add(Rewound("undo", "t1", "both", first.seq, 2, undoes=op.id))
         await s.play(scene)
-        assert not any(one.rewound for one in s.state.entries if isinstance(one, Said))
+        assert not any(one.rewound for one in s.state.entries if isinstance(one, PromptEntry))
 
 
 def test_the_way_back(snap_compare: Callable[..., bool]) -> None:

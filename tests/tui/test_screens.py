@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from cockpit.protocol import ops
 from cockpit.protocol.messages import Json
-from cockpit.tui import memory
+from cockpit.tui.actions import preferences
 
 
 def idle(trusted: bool = True) -> Scene:
@@ -25,7 +25,7 @@ async def test_an_untrusted_folder_is_asked_about_once() -> None:
         assert "Do you trust /home/ada/shop?" in s.screen
         await s.press("n")
         assert not [op for op in s.ops if isinstance(op, ops.Trust)]
-        assert memory.load().refused
+        assert preferences.load_preferences().refused
         await s.type("hello")
         await s.press("enter")
         assert any(isinstance(op, ops.Prompt) for op in s.ops)
@@ -42,14 +42,14 @@ async def test_a_prompt_that_is_being_typed_trusts_no_folder() -> None:
 
 
 async def test_trusting_is_an_op_and_forgets_a_refusal() -> None:
-    memory.Memory(refused=["/home/ada/shop"]).save()
+    preferences.Preferences(refused=["/home/ada/shop"]).save()
     async with seat(idle(False)) as s:
         await s.type("/trust")
         await s.press("enter")
         assert "Do you trust" in s.screen
         await s.press("y")
         assert [op.trusted for op in s.ops if isinstance(op, ops.Trust)] == [True]
-        assert memory.load().refused == []
+        assert preferences.load_preferences().refused == []
 
 
 async def test_a_trusted_folder_is_not_asked_about() -> None:
@@ -164,10 +164,12 @@ async def test_a_theme_is_seen_while_choosing_and_kept_when_chosen() -> None:
         await s.press("enter", "up")
         assert s.app.theme == "cockpit-day"
         await s.press("escape")
-        assert s.app.theme == "cockpit-night" and memory.load().theme == ""
+        assert s.app.theme == "cockpit-night" and preferences.load_preferences().theme == ""
         await s.type("/theme cockpit-contrast")
         await s.press("enter")
-        assert s.app.theme == "cockpit-contrast" and memory.load().theme == "cockpit-contrast"
+        assert (
+            s.app.theme == "cockpit-contrast" and preferences.load_preferences().theme == "cockpit-contrast"
+        )
 
 
 async def test_a_broken_theme_file_is_reported_and_skipped(home: Path) -> None:

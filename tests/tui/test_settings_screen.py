@@ -7,7 +7,7 @@ from cockpit.protocol import ops, queries
 from cockpit.protocol.content import Text
 from cockpit.protocol.queries import Query, Reply, SettingsTable
 from cockpit.protocol.rows import SettingRow
-from cockpit.tui.screens.ask import Ask
+from cockpit.tui.screens.dialogs import TextDialog
 from cockpit.tui.screens.picker import Picker
 
 FILE = "~/.config/cockpit/settings.toml:3"
@@ -51,7 +51,7 @@ async def test_a_number_is_typed_and_an_empty_line_takes_it_out() -> None:
             await opened(s)
             await s.type("limits")
             await s.press("enter")
-            assert isinstance(s.app.screen, Ask) and "a whole number" in s.screen
+            assert isinstance(s.app.screen, TextDialog) and "a whole number" in s.screen
             await s.press("end", *(typed or ["backspace", "backspace"]), "enter")
             assert invoked(s) == [expected]
             await s.play(scene.notices(Text("kept"), plugin="config", op=s.ops[-1].id, ok=True))
@@ -81,4 +81,4 @@ async def test_a_key_can_be_named_at_once() -> None:
     async with seat(Scene().start(), replies=reply) as s:
         await s.type("/settings models.fallback")
         await s.press("enter")
-        assert isinstance(s.app.screen, Ask) and "asked when the first fails" in s.screen
+        assert isinstance(s.app.screen, TextDialog) and "asked when the first fails" in s.screen

@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 
 from cockpit import paths
-from cockpit.tui import clipboard, figures, keymap, memory, themes
-from cockpit.tui.actions import ACTIONS, BY_NAME, BY_SLASH, hints, key_name, keys_of
-from cockpit.tui.clean import clean, clean_output, one_line
-from cockpit.tui.composer.completion import Token, token_at
-from cockpit.tui.composer.history import MOST, History
-from cockpit.tui.lending import edited
-from cockpit.tui.opening import tries_for
-from cockpit.tui.palette import Palette, colours_of
-from cockpit.tui.screens.matching import score
-from cockpit.tui.showing import SHOWING
+from cockpit.tui.actions import preferences, table
+from cockpit.tui.actions.sessions import suggest_prompts
+from cockpit.tui.actions.table import ACTIONS, BY_NAME, BY_SLASH, hint_keys, key_name, keys_of
+from cockpit.tui.actions.view import VIEW_ACTIONS
+from cockpit.tui.clean import clean, clean_output, single_line
+from cockpit.tui.composer.completion import CompletionToken, token_at
+from cockpit.tui.composer.editor import MAX_HISTORY, PromptHistory
+from cockpit.tui.render import number_format, themes
+from cockpit.tui.render.themes import Palette, theme_colours
+from cockpit.tui.screens.picker import match_score
 from cockpit.tui.state.entries import TAIL_LINES
+from cockpit.tui.terminal import clipboard
+from cockpit.tui.terminal.editors import edit_text
 
 
 def test_cleaning_keeps_text_and_takes_what_acts() -> None:
@@ -33,40 +35,43 @@ def test_output_loses_colours_and_shows_lines_as_they_ended() -> None:
 
 
 def test_one_line_is_one_line() -> None:
-    assert one_line("a\n b\x1b[2J  c") == "a b c"
-    assert len(one_line("x" * 900)) == 400
+    assert single_line("a\n b\x1b[2J  c") == "a b c"
+    assert len(single_line("x" * 900)) == 400
 
 
 def test_each_platform_has_its_clipboard() -> None:
     def everything(name: str) -> str:
         return "/bin/" + name
 
-    assert clipboard.tool("darwin", {}, everything) == ("pbcopy",)
-    assert clipboard.tool("win32", {}, everything) == ("clip.exe",)
-    assert clipboard.tool("linux", {"WAYLAND_DISPLAY": "w"}, everything) == ("wl-copy",)
-    assert clipboard.tool("linux", {"DISPLAY": ":0"}, everything)[0] == "xclip"
-    assert clipboard.tool("linux", {"WSL_DISTRO_NAME": "d"}, everything) == ("clip.exe",)
-    assert clipboard.tool("linux", {}, everything) == ()
+    assert clipboard.find_clipboard_tool("darwin", {}, everything) == ("pbcopy",)
+    assert clipboard.find_clipboard_tool("win32", {}, everything) == ("clip.exe",)
+    assert clipboard.find_clipboard_tool("linux", {"WAYLAND_DISPLAY": "w"}, everything) == ("wl-copy",)
+    assert clipboard.find_clipboard_tool("linux", {"DISPLAY": ":0"}, everything)[0] == "xclip"
+    assert clipboard.find_clipboard_tool("linux", {"WSL_DISTRO_NAME": "d"}, everything) == ("clip.exe",)
+    assert clipboard.find_clipboard_tool("linux", {}, everything) == ()
 
 
 def test_over_ssh_the_terminal_copies() -> None:
-    assert clipboard.tool("linux", {"DISPLAY": ":0", "SSH_CONNECTION": "x"}, lambda name: name) == ()
+    assert (
+        clipboard.find_clipboard_tool("linux", {"DISPLAY": ":0", "SSH_CONNECTION": "x"}, lambda name: name)
+        == ()
+    )
 
 
 def test_what_is_said_about_copying_is_true() -> None:
-    assert "copied" in clipboard.report("it", 3, ("pbcopy",), True, False)
-    unsure = clipboard.report("it", 3, (), False, True)
+    assert "copied" in clipboard.describe_copy("it", 3, ("pbcopy",), True, False)
+    unsure = clipboard.describe_copy("it", 3, (), False, True)
     assert "copied" not in unsure and "OSC 52" in unsure and "set-clipboard" in unsure
 
 
 def test_a_clipboard_that_is_absent_is_no_crash() -> None:
-    assert not clipboard.give(("cockpit-has-no-such-program",), "x")
+    assert not clipboard.copy_with_tool(("cockpit-has-no-such-program",), "x")
 
 
 def test_every_action_is_carried_out_by_somebody() -> None:
-    from cockpit.tui import answering, doing
+    from cockpit.tui.actions import approvals, prompts
 
-    known = {*SHOWING, *doing._DOING, *answering.DECISIONS}
+    known = {*VIEW_ACTIONS, *prompts._PROMPT_ACTIONS, *approvals.DECISIONS}
     own = {"send", "newline", "queue"}  # the Composer's
     assert {action.name for action in ACTIONS} - known == own
 
@@ -82,7 +87,9 @@ def test_no_two_actions_share_a_key_in_one_place() -> None:
 
 def test_hints_change_with_what_happens() -> None:
     def shown(busy: bool = False, approval: tuple[str, ...] = (), place: str = "") -> list[str]:
-        return [label for _, label in hints({}, busy=busy, approval=approval, question=False, place=place)]
+        return [
+            label for _, label in hint_keys({}, busy=busy, approval=approval, question=False, place=place)
+        ]
 
     assert (
         "steer" in shown(busy=True)
@@ -101,7 +108,7 @@ def test_a_person_rebinds_keys(tmp_path: Path) -> None:
     (tmp_path / "keys.toml").write_text(
         'palette = "ctrl+k"\ncopy = ["f2", "Ctrl-Y"]\nredraw = []\nnothing = "x"\n'
     )
-    own, problems = keymap.load(tmp_path)
+    own, problems = table.load_keymap(tmp_path)
     assert keys_of("palette", own) == ("ctrl+k",)
     assert own["copy"] == ("f2", "ctrl+y") and own["redraw"] == ()
     assert len(problems) == 1 and "nothing" in problems[0]
@@ -110,13 +117,13 @@ def test_a_person_rebinds_keys(tmp_path: Path) -> None:
 def test_claudes_keybindings_are_read_as_they_are(tmp_path: Path) -> None:
     text = '{"bindings":[{"context":"Chat","bindings":{"ctrl+e":"chat:externalEditor","ctrl+r":null}}]}'
     (tmp_path / "keybindings.json").write_text(text)
-    own, problems = keymap.load(tmp_path)
+    own, problems = table.load_keymap(tmp_path)
     assert own["editor"] == ("ctrl+g", "ctrl+e") and own["history"] == () and not problems
 
 
 def test_a_broken_keymap_is_named(tmp_path: Path) -> None:
     (tmp_path / "keys.toml").write_text("palette = ")
-    assert "keys.toml" in keymap.load(tmp_path)[1][0]
+    assert "keys.toml" in table.load_keymap(tmp_path)[1][0]
 
 
 def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
@@ -136,7 +143,7 @@ def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
     [("cockpit-night", 4.5, 4.5), ("cockpit-day", 4.5, 4.0), ("cockpit-contrast", 7.0, 7.0)],
 )
 def test_every_text_can_be_read_in_every_theme(name: str, least: float, least_muted: float) -> None:
-    palette = Palette(colours_of(themes.load(themes.packaged() / f"{name}.toml")))
+    palette = Palette(theme_colours(themes.load_theme(themes.packaged_folder() / f"{name}.toml")))
     texts = (
         "body",
         "heading",
@@ -164,7 +171,7 @@ def test_every_text_can_be_read_in_every_theme(name: str, least: float, least_mu
 
 
 def test_three_themes_come_with_cockpit() -> None:
-    found, problems = themes.found()
+    found, problems = themes.find_themes()
     assert {"cockpit-night", "cockpit-day", "cockpit-contrast"} <= {
         theme.name for theme in found
     } and not problems
@@ -183,7 +190,7 @@ def test_a_broken_theme_is_named_and_skipped(text: str, word: str) -> None:
     folder = paths.config() / "themes"
     folder.mkdir(parents=True)
     (folder / "mine.toml").write_text(text)
-    found, problems = themes.found()
+    found, problems = themes.find_themes()
     assert len(found) == 3 and len(problems) == 1
     assert "mine.toml" in problems[0] and word in problems[0]
 
@@ -192,19 +199,19 @@ def test_a_theme_of_a_persons_own_is_found() -> None:
     folder = paths.config() / "themes"
     folder.mkdir(parents=True)
     (folder / "mine.toml").write_text('primary = "#ff0000"\n')
-    assert "mine" in {theme.name for theme in themes.found()[0]}
+    assert "mine" in {theme.name for theme in themes.find_themes()[0]}
 
 
 def test_a_theme_of_few_colours_has_all_the_others() -> None:
     from textual.theme import Theme
 
-    palette = Palette(colours_of(Theme("x", primary="#ff0000")))
+    palette = Palette(theme_colours(Theme("x", primary="#ff0000")))
     for key in ("muted", "faint+b", "body/added-background", "link/panel+u", "nonsense"):
         assert palette[key].color is not None
 
 
 def test_history_walks_back_and_returns_the_draft(tmp_path: Path) -> None:
-    history = History(tmp_path / "h.jsonl")
+    history = PromptHistory(tmp_path / "h.jsonl")
     history.add("one")
     history.add("two\nlines")
     assert history.step(-1, "draft") == "two\nlines"
@@ -216,79 +223,94 @@ def test_history_walks_back_and_returns_the_draft(tmp_path: Path) -> None:
 
 def test_history_is_a_persons_own_and_survives(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "h.jsonl"
-    history = History(path)
+    history = PromptHistory(path)
     history.add("中文")
     history.add("中文")
     history.add("b")
     with path.open("a") as file:
         file.write('"torn')
-    assert History(path).said == ["中文", "b"]
+    assert PromptHistory(path).said == ["中文", "b"]
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_history_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
-    history = History(path)
-    for number in range(2 * MOST + 5):
+    history = PromptHistory(path)
+    for number in range(2 * MAX_HISTORY + 5):
         history.add(str(number))
-    assert len(history.said) <= 2 * MOST and len(path.read_text().splitlines()) <= 2 * MOST
-    assert History(path).said[-1] == str(2 * MOST + 4)
+    assert len(history.said) <= 2 * MAX_HISTORY and len(path.read_text().splitlines()) <= 2 * MAX_HISTORY
+    assert PromptHistory(path).said[-1] == str(2 * MAX_HISTORY + 4)
 
 
 @pytest.mark.parametrize(
     ("text", "token"),
     [
-        ("/mo", Token("/", 0, 3)),
-        ("see @src/a", Token("@", 4, 10)),
-        ("@", Token("@", 0, 1)),
+        ("/mo", CompletionToken("/", 0, 3)),
+        ("see @src/a", CompletionToken("@", 4, 10)),
+        ("@", CompletionToken("@", 0, 1)),
         ("mail a@b", None),
         ("plain", None),
-        ("（@文件", Token("@", 1, 4)),
-        ("/model x", Token("/", 0, 8)),
-        ("why #a1b", Token("#", 4, 8)),
+        ("（@文件", CompletionToken("@", 1, 4)),
+        ("/model x", CompletionToken("/", 0, 8)),
+        ("why #a1b", CompletionToken("#", 4, 8)),
         ("#", None),
         ("# A heading", None),
         ("see x#y", None),
     ],
 )
-def test_what_is_completed(text: str, token: Token | None) -> None:
+def test_what_is_completed(text: str, token: CompletionToken | None) -> None:
     assert token_at(text, len(text)) == token
 
 
 def test_typing_finds_by_beginnings_and_letters() -> None:
-    assert score("theme", "Choose a theme") > score("theme", "The members") > 0
-    assert score("ss", "Start a new session") > 0 and score("zz", "Start") == 0
-    assert score("new ses", "Start a new session") > 0
+    assert match_score("theme", "Choose a theme") > match_score("theme", "The members") > 0
+    assert match_score("ss", "Start a new session") > 0 and match_score("zz", "Start") == 0
+    assert match_score("new ses", "Start a new session") > 0
 
 
 def test_figures_are_short() -> None:
-    assert [figures.tokens(n) for n in (950, 12_345, 250_000, 1_200_000)] == ["950", "12.3k", "250k", "1.2M"]
-    assert [figures.cost(c) for c in (None, 0.0, 0.004, 1.5)] == ["cost ?", "$0.00", "<$0.01", "$1.50"]
-    assert [figures.span(s) for s in (0.31, 12.4, 245, 7_380)] == ["0.3s", "12s", "4m 05s", "2h 03m"]
-    assert [figures.clock(s) for s in (12, 3_723)] == ["00:12", "1:02:03"]
-    assert [figures.ago(s) for s in (5, 300, 7_200, 90_000, 900_000)] == [
+    assert [number_format.format_tokens(n) for n in (950, 12_345, 250_000, 1_200_000)] == [
+        "950",
+        "12.3k",
+        "250k",
+        "1.2M",
+    ]
+    assert [number_format.format_cost(c) for c in (None, 0.0, 0.004, 1.5)] == [
+        "cost ?",
+        "$0.00",
+        "<$0.01",
+        "$1.50",
+    ]
+    assert [number_format.format_duration(s) for s in (0.31, 12.4, 245, 7_380)] == [
+        "0.3s",
+        "12s",
+        "4m 05s",
+        "2h 03m",
+    ]
+    assert [number_format.format_clock(s) for s in (12, 3_723)] == ["00:12", "1:02:03"]
+    assert [number_format.format_age(s) for s in (5, 300, 7_200, 90_000, 900_000)] == [
         "just now", "5 min ago", "2 h ago", "yesterday", "10 days ago",
     ]  # fmt: skip
 
 
 def test_three_things_to_try_fit_the_folder(tmp_path: Path) -> None:
-    assert len(tries_for(tmp_path)) == 3 and "run the tests" not in tries_for(tmp_path)
+    assert len(suggest_prompts(tmp_path)) == 3 and "run the tests" not in suggest_prompts(tmp_path)
     (tmp_path / ".git").mkdir()
     (tmp_path / "pyproject.toml").touch()
-    assert tries_for(tmp_path) == ("explain this project", "run the tests", "what changed?")
+    assert suggest_prompts(tmp_path) == ("explain this project", "run the tests", "what changed?")
 
 
 def test_memory_survives_and_a_broken_one_is_empty() -> None:
-    memory.Memory("cockpit-day", ["/x"]).save()
-    assert memory.load() == memory.Memory("cockpit-day", ["/x"])
+    preferences.Preferences("cockpit-day", ["/x"]).save()
+    assert preferences.load_preferences() == preferences.Preferences("cockpit-day", ["/x"])
     (paths.state() / "tui.json").write_text("{")
-    assert memory.load() == memory.Memory()
+    assert preferences.load_preferences() == preferences.Preferences()
 
 
 def test_an_editor_that_fails_leaves_the_draft() -> None:
-    assert edited("cockpit-has-no-such-editor", "draft")[0] == "draft"
-    assert "set $EDITOR" in edited("cockpit-has-no-such-editor", "draft")[1]
+    assert edit_text("cockpit-has-no-such-editor", "draft")[0] == "draft"
+    assert "set $EDITOR" in edit_text("cockpit-has-no-such-editor", "draft")[1]
 
 
 def test_the_tail_is_long_enough_for_the_screen() -> None:

@@ -11,7 +11,7 @@ from textual import events
 from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
 
-from cockpit.tui.desk import FRAME, Desk
+from cockpit.tui.controller import FRAME_SECONDS, SessionController
 from cockpit.tui.trace.view import TraceView
 
 
@@ -44,7 +44,7 @@ async def test_a_burst_of_deltas_is_a_handful_of_frames(monkeypatch: pytest.Monk
             began = asyncio.get_running_loop().time()
             await s.play(scene.streams(*["word "] * 20_000))
             seconds = asyncio.get_running_loop().time() - began
-        assert 1 <= len(frames) <= seconds / FRAME + 3
+        assert 1 <= len(frames) <= seconds / FRAME_SECONDS + 3
         assert "word word" in s.screen
 
 
@@ -60,7 +60,7 @@ async def test_streaming_lays_out_the_screen_at_most_once(monkeypatch: pytest.Mo
 async def test_nothing_is_drawn_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     async with seat(worked()) as s:
         with (
-            counted(monkeypatch, Desk, "_frame") as frames,
+            counted(monkeypatch, SessionController, "_frame") as frames,
             counted(monkeypatch, Screen, "_compositor_refresh") as paints,
         ):
             await asyncio.sleep(1.2)

@@ -8,7 +8,7 @@ HEAVY = (
     "textual.widgets._markdown", "watchfiles", "tomlkit",
     "cockpit.core", "cockpit.builtin", "cockpit.workspace", "cockpit.plugin",
     "cockpit.protocol.events", "cockpit.protocol.wire",
-    "cockpit.tui.desk", "cockpit.tui.state", "cockpit.tui.screens", "cockpit.tui.link",
+    "cockpit.tui.controller", "cockpit.tui.state", "cockpit.tui.screens", "cockpit.tui.session_link",
 )  # fmt: skip
 
 
@@ -26,6 +26,8 @@ def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
 
 
 def test_the_frontend_knows_nothing_of_the_core() -> None:
-    found = modules_after("import cockpit.tui.desk, cockpit.tui.screens.connect, cockpit.tui.screens.reader")
+    found = modules_after(
+        "import cockpit.tui.controller, cockpit.tui.screens.settings, cockpit.tui.screens.reader"
+    )
     rooms = ("cockpit.core", "cockpit.builtin", "cockpit.workspace", "cockpit.navigation", "cockpit.headless")
     assert not [name for name in found if name.startswith(rooms)]

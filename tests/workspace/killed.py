@@ -10,12 +10,12 @@ from pathlib import Path
 from tests.workspace.scripts import SCRIPTS, grown, targets
 from tests.workspace.trees import tree
 
-from cockpit.workspace.calls import Calls
-from cockpit.workspace.recovery import recover
-from cockpit.workspace.transaction import Transaction
+from cockpit.workspace.files.disk_operations import DiskOperations
+from cockpit.workspace.files.journal import recover_transactions
+from cockpit.workspace.files.transaction import Transaction
 
 
-def killer(number: int) -> Calls:
+def killer(number: int) -> DiskOperations:
     """Calls that kill this process ahead of the one with this number."""
     left = number
 
@@ -25,7 +25,7 @@ def killer(number: int) -> Calls:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return Calls(before)
+    return DiskOperations(before)
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
                 continue
             if not os.WIFSIGNALED(status):
                 break
-            recover(str(journals))
+            recover_transactions(str(journals))
             now = tree(root)
             state = "after" if now == after else "before" if now == before else "torn"
             left = len(list(journals.glob("*"))) if journals.exists() else 0

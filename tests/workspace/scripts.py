@@ -4,8 +4,8 @@ from pathlib import Path
 
 from tests.workspace.trees import grow
 
-from cockpit.workspace.changes import digest
-from cockpit.workspace.transaction import Target
+from cockpit.workspace.files.changes import digest
+from cockpit.workspace.files.transaction import WriteTarget
 
 OLD = b"old\n" * 10
 SCRIPTS = ("modify", "create", "delete", "move", "mode", "deep", "empty", "replace", "all")
@@ -17,20 +17,20 @@ def grown(root: Path) -> None:
     (root / "mode").chmod(0o644)
 
 
-def targets(root: Path, script: str) -> tuple[Target, ...]:
+def targets(root: Path, script: str) -> tuple[WriteTarget, ...]:
     old = digest(OLD)
 
     def at(name: str) -> str:
         return str(root / name)
 
     found = {
-        "modify": (Target(at("modify"), old, b"new\n", 0o600),),
-        "create": (Target(at("made"), "", b"new\n", 0o755),),
-        "delete": (Target(at("delete"), old, None, 0o644),),
-        "move": (Target(at("move"), old, None, 0o644), Target(at("sub/moved"), "", OLD, 0o644)),
-        "mode": (Target(at("mode"), old, OLD, 0o755),),
-        "deep": (Target(at("a/b/c/d"), "", b"", 0o644),),
-        "empty": (Target(at("empty"), digest(b""), b"full\n", 0o644),),
-        "replace": (Target(at("other"), old, b"", 0o644),),
+        "modify": (WriteTarget(at("modify"), old, b"new\n", 0o600),),
+        "create": (WriteTarget(at("made"), "", b"new\n", 0o755),),
+        "delete": (WriteTarget(at("delete"), old, None, 0o644),),
+        "move": (WriteTarget(at("move"), old, None, 0o644), WriteTarget(at("sub/moved"), "", OLD, 0o644)),
+        "mode": (WriteTarget(at("mode"), old, OLD, 0o755),),
+        "deep": (WriteTarget(at("a/b/c/d"), "", b"", 0o644),),
+        "empty": (WriteTarget(at("empty"), digest(b""), b"full\n", 0o644),),
+        "replace": (WriteTarget(at("other"), old, b"", 0o644),),
     }
     return tuple(one for each in found.values() for one in each) if script == "all" else found[script]

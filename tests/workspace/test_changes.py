@@ -13,11 +13,10 @@ from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
 from cockpit.plugin.context import ChangeRefused, PathRefused, Workspace
-from cockpit.workspace.changes import digest
-from cockpit.workspace.hunks import counts, hunks, rebuilt
+from cockpit.workspace.files.changes import apply_hunks, count_lines, diff_hunks, digest
 from cockpit.workspace.local import LocalWorkspace
 from cockpit.workspace.memory import MemoryWorkspace
-from cockpit.workspace.processes import ProcessFailed
+from cockpit.workspace.processes.local_processes import ProcessFailed
 
 FILES: dict[str, bytes | str] = {"a.txt": "one\ntwo\n", "sub/b.txt": "b\n", "c.bin": b"\0\1"}
 
@@ -40,7 +39,7 @@ async def test_a_plan_writes_nothing_and_says_what_it_would_do(workspace: Worksp
     before = await contents(workspace)
     edits = (WriteFile("a.txt", b"one\nTWO\n"), WriteFile("new/d.txt", b"d"), DeleteFile("sub/b.txt"))
     changes = await workspace.plan(edits, "main/review", "c7")
-    assert [(one.path, one.change, counts(one.hunks)) for one in changes.files] == [
+    assert [(one.path, one.change, count_lines(one.hunks)) for one in changes.files] == [
         ("a.txt", "modified", (1, 1)),
         ("new/d.txt", "created", (1, 0)),
         ("sub/b.txt", "deleted", (0, 1)),
@@ -232,14 +231,16 @@ CONTENT = st.builds(lambda lines, end: b"\n".join(lines) + end, LINES, st.sample
 @given(CONTENT, CONTENT)
 @settings(max_examples=300)
 def test_all_hunks_give_the_new_text_and_none_the_old(before: bytes, after: bytes) -> None:
-    made = hunks(before, after)
-    assert rebuilt(before, after, made, {one.id for one in made}) == after
-    assert rebuilt(before, after, made, ()) == before
+    made = diff_hunks(before, after)
+    assert apply_hunks(before, after, made, {one.id for one in made}) == after
+    assert apply_hunks(before, after, made, ()) == before
 
 
 def test_one_hunk_of_two_can_be_taken() -> None:
     before = b"".join(b"%d\n" % number for number in range(40))
     after = before.replace(b"\n3\n", b"\nthree\n").replace(b"\n30\n", b"\nthirty\n")
-    first, second = hunks(before, after)
-    assert rebuilt(before, after, (first, second), {second.id}) == before.replace(b"\n30\n", b"\nthirty\n")
+    first, second = diff_hunks(before, after)
+    assert apply_hunks(before, after, (first, second), {second.id}) == before.replace(
+        b"\n30\n", b"\nthirty\n"
+    )
     assert (first.old_start, first.old_lines, first.new_start, first.new_lines) == (1, 7, 1, 7)

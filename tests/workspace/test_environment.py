@@ -2,12 +2,12 @@
 
 import os
 
-from cockpit.workspace.environment import held_in, scrubbed
+from cockpit.workspace.environment import sandbox_environment, scrub_environment
 
 
 def test_a_relative_entry_of_the_search_path_is_left_out() -> None:
     given = os.pathsep.join([".", "/usr/bin", "", "bin", "/bin"])
-    assert scrubbed({"PATH": given})["PATH"] == os.pathsep.join(["/usr/bin", "/bin"])
+    assert scrub_environment({"PATH": given})["PATH"] == os.pathsep.join(["/usr/bin", "/bin"])
 
 
 def test_g20_a_key_is_known_by_its_value_under_any_name() -> None:
@@ -18,16 +18,16 @@ def test_g20_a_key_is_known_by_its_value_under_any_name() -> None:
         "PEM": "-----BEGIN RSA PRIVATE KEY-----",
     }
     plain = {"SKIN": "sk-dark", "URL": "https://host.example:80/a@b", "LANG": "C"}
-    kept = scrubbed({**keys, **plain})
+    kept = scrub_environment({**keys, **plain})
     assert plain.items() <= kept.items() and not keys.keys() & kept.keys()
 
 
 def test_g20_a_proxy_with_a_password_stays_outside_of_a_sandbox() -> None:
     proxy = {"HTTPS_PROXY": "http://me:secret@proxy.example:3128", "HTTP_PROXY": "http://proxy.example:3128"}
-    kept = scrubbed(proxy)
+    kept = scrub_environment(proxy)
     assert proxy.items() <= kept.items()
     doors = {"SSH_AUTH_SOCK": "/x", "XDG_RUNTIME_DIR": "/run/user/0", "DISPLAY": ":0"}
-    inside = held_in({**kept, **doors}, {"GIVEN": "1"}, "/home/ada")
+    inside = sandbox_environment({**kept, **doors}, {"GIVEN": "1"}, "/home/ada")
     assert "HTTPS_PROXY" not in inside and not doors.keys() & inside.keys()
     assert (inside["HTTP_PROXY"], inside["GIVEN"]) == (proxy["HTTP_PROXY"], "1")
     assert (inside["HOME"], inside["USER"], inside["TMPDIR"]) == ("/home/ada", "ada", "/tmp")
@@ -37,7 +37,7 @@ def test_a_child_is_not_led_to_another_repository_by_gits_variables() -> None:
     led = dict.fromkeys(
         ("GIT_DIR", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS", "GIT_EXEC_PATH"), "x"
     )
-    kept = scrubbed(
+    kept = scrub_environment(
         {**led, "GIT_AUTHOR_NAME": "Ada", "GIT_SSH_COMMAND": "ssh -i k"}, {"GIT_CONFIG_COUNT": "1"}
     )
     assert not set(led) & set(kept)

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.trees import grow
 
-from cockpit.workspace.ignores import is_ignored
-from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.walking import walk_files
+from cockpit.workspace.files.ignore_rules import is_ignored
+from cockpit.workspace.local import LocalWorkspace, walk_files
 
 
 def paths(root: Path, start: str = ".", hidden: bool = False) -> list[str]:

@@ -13,9 +13,9 @@ from tests.workspace.trees import grow, tree
 
 from cockpit.errors import CockpitError
 from cockpit.protocol.content import Diff
-from cockpit.workspace.hunks import hunks, unified
+from cockpit.workspace.files.changes import diff_hunks, format_unified_diff
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.patches import planning
+from cockpit.workspace.patches import planner
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = tomllib.loads((HERE / "recordings" / "patches.toml").read_text())["case"]
@@ -25,14 +25,14 @@ SHARED = HERE.parents[2] / "shared" / "corpora"
 async def patch(root: Path, text: str) -> tuple[str, ...]:
     """Put the patch on the tree; its notes."""
     workspace = LocalWorkspace(str(root))
-    files = planning.parsed(text)
+    files = planner.parse_patch(text)
     present: dict[str, bytes | None] = {}
-    for path in planning.sources(files):
+    for path in planner.source_paths(files):
         try:
             present[path] = await workspace.files.read(path)
         except FileNotFoundError:
             present[path] = None
-    planned = planning.planned(files, present)
+    planned = planner.plan_patch(files, present)
     await workspace.apply(await workspace.plan(planned.edits))
     return planned.notes
 
@@ -62,9 +62,9 @@ async def test_recorded_patches(case: dict[str, Any], tmp_path: Path) -> None:
     [(b"\xff\xfe\n", "not UTF-8"), (b"a\0b\n", "binary"), (b"x" * (5 * 1024 * 1024 + 1), "5 MiB")],
 )
 def test_files_that_are_no_text_are_refused_by_name(content: bytes, reason: str) -> None:
-    files = planning.parsed("*** Begin Patch\n*** Update File: a.dat\n@@\n-x\n+y\n*** End Patch")
+    files = planner.parse_patch("*** Begin Patch\n*** Update File: a.dat\n@@\n-x\n+y\n*** End Patch")
     with pytest.raises(CockpitError, match=rf"a\.dat.*{reason}"):
-        planning.planned(files, {"a.dat": content})
+        planner.plan_patch(files, {"a.dat": content})
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c\r", "", "-- x", "++ y", "\u2028", "\x0c", "é"]), max_size=25)
@@ -74,12 +74,12 @@ TEXT = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_fr
 @given(TEXT, TEXT)
 @settings(max_examples=400)
 def test_a_diff_of_two_texts_makes_one_of_the_other(before: str, after: str) -> None:
-    made = hunks(before.encode(), after.encode(), "f")
+    made = diff_hunks(before.encode(), after.encode(), "f")
     if not made:
         assert before == after
         return
-    text = unified(Diff("f", made, 0, 0))
-    (edit,) = planning.planned(planning.parsed(text), {"f": before.encode()}).edits
+    text = format_unified_diff(Diff("f", made, 0, 0))
+    (edit,) = planner.plan_patch(planner.parse_patch(text), {"f": before.encode()}).edits
     assert getattr(edit, "content", None) == after.encode()
 
 
@@ -92,7 +92,7 @@ def test_any_text_is_parsed_or_refused_with_words(text: str) -> None:
         f"--- a/a\n+++ b/a\n{text}",
     ):
         try:
-            planning.planned(planning.parsed(form), {"a": b"a\nb\n"})
+            planner.plan_patch(planner.parse_patch(form), {"a": b"a\nb\n"})
         except CockpitError as error:
             assert error.message
 

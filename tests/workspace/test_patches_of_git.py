@@ -9,7 +9,7 @@ import pytest
 from tests.workspace.trees import grow
 
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.patches.on_workspace import planned
+from cockpit.workspace.patches.planner import plan_workspace_patch
 
 NAMES = (
     "a.txt",
@@ -127,6 +127,6 @@ async def test_g14_what_git_diffs_is_made_again_to_the_byte(tmp_path: Path, seed
         grow(root, {name: raw})
         (root / name).chmod(0o755 if runs else 0o644)
     workspace = LocalWorkspace(str(root))
-    _, changes = await planned(workspace, text)
+    _, changes = await plan_workspace_patch(workspace, text)
     await workspace.apply(changes)
     assert files(root) == after, text

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.workspace import Ended
-from cockpit.workspace import environment, groups, shells
-from cockpit.workspace.git import filters_off, git, reading
-from cockpit.workspace.output import Output
-from cockpit.workspace.processes import LocalProcesses, ProcessFailed
+from cockpit.plugin.workspace import ProcessResult
+from cockpit.workspace import environment
+from cockpit.workspace.processes import process_tree, shells
+from cockpit.workspace.processes.child_process import ProcessOutput
+from cockpit.workspace.processes.local_processes import LocalProcesses, ProcessFailed
+from cockpit.workspace.safe_git import filter_options, run_git, safe_git_argv
 
 DEADLINE = 20.0
 STEPS = 4000
@@ -128,7 +129,7 @@ async def test_a_job_is_written_to_read_from_a_cursor_and_cancelled(processes: L
 
 @pytest.mark.parametrize("head", [100, 6])
 def test_a_reader_cannot_have_a_word_of_the_output_in_two_halves(head: int) -> None:
-    output = Output(head=head, tail=100)
+    output = ProcessOutput(head=head, tail=100)
     output.feed(b"key sk-abc")
     assert output.since(7) == ("sk-abc", 10)
     output.feed(b"def\n>>> ")
@@ -215,8 +216,8 @@ def test_names_that_hold_keys_are_known() -> None:
         "TOKENIZERS_PARALLELISM",
         "AUTHOR",
     ]
-    assert [name for name in secret if not environment.is_secret(name)] == []
-    assert [name for name in plain if environment.is_secret(name)] == []
+    assert [name for name in secret if not environment.is_secret_variable(name)] == []
+    assert [name for name in plain if environment.is_secret_variable(name)] == []
 
 
 def test_shells_are_chosen_by_what_there_is() -> None:
@@ -230,9 +231,9 @@ def test_shells_are_chosen_by_what_there_is() -> None:
 
 
 def test_groups_are_made_and_ended_in_each_platforms_way() -> None:
-    assert groups.spawn_options("linux") == {"start_new_session": True}
-    assert groups.spawn_options("win32") == {"creationflags": 0x08000200}
-    assert groups.windows_kill(7) == ("taskkill", "/T", "/F", "/PID", "7")
+    assert process_tree.spawn_options("linux") == {"start_new_session": True}
+    assert process_tree.spawn_options("win32") == {"creationflags": 0x08000200}
+    assert process_tree.windows_kill_argv(7) == ("taskkill", "/T", "/F", "/PID", "7")
 
 
 @pytest.mark.parametrize(
@@ -266,8 +267,8 @@ def test_groups_are_made_and_ended_in_each_platforms_way() -> None:
     ],
 )
 def test_a_plain_command_has_words_and_a_shape(command: str, argv: tuple[str, ...], shape: str) -> None:
-    assert shells.plain_argv(command) == argv
-    assert shells.shape(argv) == shape
+    assert shells.parse_plain_command(command) == argv
+    assert shells.command_pattern(argv) == shape
 
 
 @pytest.mark.parametrize(
@@ -308,11 +309,11 @@ def test_a_plain_command_has_words_and_a_shape(command: str, argv: tuple[str, ..
     ],
 )
 def test_what_a_shell_would_act_on_is_not_plain(command: str) -> None:
-    assert shells.plain_argv(command) == ()
+    assert shells.parse_plain_command(command) == ()
 
 
 def test_output_keeps_head_and_tail_and_its_positions() -> None:
-    output = Output(head=10, tail=10)
+    output = ProcessOutput(head=10, tail=10)
     for number in range(10):
         output.feed(f"{number}abcd".encode())
     text, end = output.since(0)
@@ -323,7 +324,7 @@ def test_output_keeps_head_and_tail_and_its_positions() -> None:
 
 
 def test_output_joins_signs_that_were_cut_in_two() -> None:
-    output = Output()
+    output = ProcessOutput()
     assert [output.feed(bytes([byte])) for byte in "é中".encode()] == ["", "é", "", "", "中"]
     assert output.feed(b"\xe4", final=True) == "\ufffd"
 
@@ -351,9 +352,9 @@ async def test_git_reads_a_hostile_repository_without_running_anything(
         ("blame", "a.txt"),
         ("grep", "b"),
     ):
-        ended = await git(processes, str(tmp_path), *arguments)
+        ended = await run_git(processes, str(tmp_path), *arguments)
         assert ended.code == 0, ended.output
-    assert "+b" in (await git(processes, str(tmp_path), "diff")).output
+    assert "+b" in (await run_git(processes, str(tmp_path), "diff")).output
     assert not trap.exists()
 
 
@@ -369,26 +370,26 @@ async def test_git_does_not_go_into_a_submodule(processes: LocalProcesses, tmp_p
     made = await processes.run(processes.shell(setup))
     assert made.code == 0, made.output
     for arguments in (("status",), ("diff",)):
-        assert (await git(processes, str(tmp_path), *arguments)).code == 0
+        assert (await run_git(processes, str(tmp_path), *arguments)).code == 0
     assert not trap.exists()
 
 
 async def test_the_filters_of_the_person_stay_on_and_the_repositorys_go() -> None:
     listed = "global\0filter.lfs.clean\nlfs\0local\0filter.a.b.clean\nx\ny\0worktree\0filter.w.process\nz\0"
 
-    async def run(argv: tuple[str, ...]) -> Ended:
-        return Ended(0, listed, 0.0)
+    async def run(argv: tuple[str, ...]) -> ProcessResult:
+        return ProcessResult(0, listed, 0.0)
 
-    off = await filters_off(run, "/x", "status")
+    off = await filter_options(run, "/x", "status")
     assert [one for one in off if one.endswith("clean=")] == ["filter.a.b.clean=", "filter.w.clean="]
-    assert await filters_off(run, "/x", "log") == ()
+    assert await filter_options(run, "/x", "log") == ()
     listed = "local\0filter.a=b.clean\nx\0"
     with pytest.raises(CockpitError, match=r"a=b"):
-        await filters_off(run, "/x", "status")
+        await filter_options(run, "/x", "status")
 
 
 def test_git_takes_no_lock_and_asks_nothing() -> None:
-    argv = reading("/x", "diff", "--staged")
+    argv = safe_git_argv("/x", "diff", "--staged")
     assert argv[:4] == ("git", "-C", "/x", "--no-pager")
     diff = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--staged")
     assert argv[-5:] == diff

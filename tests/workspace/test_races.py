@@ -16,8 +16,8 @@ import pytest
 
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import ChangeRefused, PathRefused
-from cockpit.workspace import beneath, openat2
-from cockpit.workspace.calls import Calls
+from cockpit.workspace.files import safe_open
+from cockpit.workspace.files.disk_operations import DiskOperations
 from cockpit.workspace.local import LocalWorkspace
 
 OUTSIDE = b"outside, never to be seen or changed\n"
@@ -124,7 +124,7 @@ def test_g7_no_read_follows_a_link_that_was_put_there_meanwhile(
     with flipping(swap(root, outside)):
         for _ in range(TIMES):
             try:
-                seen.add(beneath.read_file(path))
+                seen.add(safe_open.read_file(path))
             except (OSError, PathRefused):
                 continue
     assert OUTSIDE not in seen
@@ -156,7 +156,7 @@ async def test_g7_no_write_follows_a_link_that_was_put_there_ahead_of_any_file_c
             flip()
             hit[call] += 1
 
-    workspace = LocalWorkspace(str(root), str(tmp_path / "state"), Calls(before))
+    workspace = LocalWorkspace(str(root), str(tmp_path / "state"), DiskOperations(before))
     name = "dir/file.txt" if swap is swapped_folder else "file.txt"
     wrote = 0
     for number in range(WRITES):
@@ -191,14 +191,16 @@ def test_openat2_and_the_walk_refuse_the_same_links(tmp_path: Path, outside: Pat
     (tmp_path / "link").symlink_to(outside)
     path = str(tmp_path / "link" / "file.txt")
     with pytest.raises(PathRefused):
-        beneath.read_file(path)
+        safe_open.read_file(path)
     with pytest.raises(PathRefused):
-        beneath.open_folder(str(tmp_path / "link"), lambda name, flags, at: os.open(name, flags, dir_fd=at))
-    if openat2.syscall() is None:
-        assert openat2.opened(path, beneath.FILE) is None, "without the call the caller is told to walk"
+        safe_open.open_folder(str(tmp_path / "link"), lambda name, flags, at: os.open(name, flags, dir_fd=at))
+    if safe_open.load_openat2() is None:
+        assert safe_open.open_without_symlinks(path, safe_open.FILE_FLAGS) is None, (
+            "without the call the caller is told to walk"
+        )
     else:
         with pytest.raises(OSError) as refused:
-            openat2.opened(path, beneath.FILE)
+            safe_open.open_without_symlinks(path, safe_open.FILE_FLAGS)
         assert refused.value.errno == errno.ELOOP
 
 
@@ -206,7 +208,7 @@ def test_a_read_leaves_no_descriptor_open(tmp_path: Path, outside: Path) -> None
     folder = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
     before = len(os.listdir(folder))
     for _ in range(50):
-        assert beneath.read_file(str(outside / "file.txt")) == OUTSIDE
+        assert safe_open.read_file(str(outside / "file.txt")) == OUTSIDE
         with pytest.raises(IsADirectoryError):
-            beneath.read_file(str(outside))
+            safe_open.read_file(str(outside))
     assert len(os.listdir(folder)) == before

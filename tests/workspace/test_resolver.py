@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from cockpit.plugin.context import PathRefused
-from cockpit.workspace.lettered import judge_windows
-from cockpit.workspace.resolver import Level, Resolver
+from cockpit.workspace.resolver import PathLevel, Resolver, judge_windows_path
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "paths.jsonl"
-WORDS: dict[Level, str] = {"allow": "allow", "ask": "confirm", "deny": "deny"}
+WORDS: dict[PathLevel, str] = {"allow": "allow", "ask": "confirm", "deny": "deny"}
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def root(tmp_path: Path, home: Path) -> Path:
     return root
 
 
-def levels(root: Path, path: str) -> tuple[Level, Level]:
+def levels(root: Path, path: str) -> tuple[PathLevel, PathLevel]:
     resolver = Resolver(os.path.realpath(root), str(root))
     return resolver.judge(path, "read").level, resolver.judge(path, "write").level
 
@@ -247,11 +246,11 @@ WINDOWS = [
 
 @pytest.mark.parametrize(("path", "read", "write"), WINDOWS)
 def test_windows_paths_are_judged_by_their_letters_on_any_platform(
-    path: str, read: Level, write: Level
+    path: str, read: PathLevel, write: PathLevel
 ) -> None:
     root, home = r"C:\proj\ws", r"C:\Users\dev"
-    assert judge_windows(path, "read", root, home).level == read
-    assert judge_windows(path, "write", root, home).level == write
+    assert judge_windows_path(path, "read", root, home).level == read
+    assert judge_windows_path(path, "write", root, home).level == write
 
 
 def shared_cases() -> list[dict[str, Any]]:
@@ -285,7 +284,7 @@ def test_shared_cases_where_they_are_at_hand(tmp_path: Path, home: Path) -> None
         path_text = filled(case["path"])
         for access in ("read", "write"):
             if case["os"] == "windows":
-                level = judge_windows(path_text, access, r"C:\proj\ws", r"C:\Users\dev").level
+                level = judge_windows_path(path_text, access, r"C:\proj\ws", r"C:\Users\dev").level
             else:
                 level = Resolver(os.path.realpath(root), str(root)).judge(path_text, access).level
             accepted: list[str] = case[f"{access}_accept"]

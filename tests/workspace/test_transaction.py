@@ -7,10 +7,10 @@ import pytest
 from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.context import ChangeRefused
-from cockpit.workspace.calls import Calls
-from cockpit.workspace.changes import digest
-from cockpit.workspace.recovery import recover
-from cockpit.workspace.transaction import Target, Transaction
+from cockpit.workspace.files.changes import digest
+from cockpit.workspace.files.disk_operations import DiskOperations
+from cockpit.workspace.files.journal import recover_transactions
+from cockpit.workspace.files.transaction import Transaction, WriteTarget
 
 MOST_CALLS = 400
 
@@ -33,15 +33,15 @@ def failing_at(
     return before
 
 
-def start(root: Path) -> tuple[Target, ...]:
+def start(root: Path) -> tuple[WriteTarget, ...]:
     grow(root, {"kept.txt": "1\n", "gone.txt": b"\xff\x00", "deep/from.txt": "moved\n", "empty.txt": ""})
     (root / "kept.txt").chmod(0o755)
     return (
-        Target(str(root / "kept.txt"), digest(b"1\n"), b"2\n", 0o755),
-        Target(str(root / "gone.txt"), digest(b"\xff\x00"), None, 0o644),
-        Target(str(root / "deep/from.txt"), digest(b"moved\n"), None, 0o644),
-        Target(str(root / "new/below/to.txt"), "", b"moved\n", 0o600),
-        Target(str(root / "empty.txt"), digest(b""), b"", 0o600),
+        WriteTarget(str(root / "kept.txt"), digest(b"1\n"), b"2\n", 0o755),
+        WriteTarget(str(root / "gone.txt"), digest(b"\xff\x00"), None, 0o644),
+        WriteTarget(str(root / "deep/from.txt"), digest(b"moved\n"), None, 0o644),
+        WriteTarget(str(root / "new/below/to.txt"), "", b"moved\n", 0o600),
+        WriteTarget(str(root / "empty.txt"), digest(b""), b"", 0o600),
     )
 
 
@@ -52,7 +52,7 @@ def relative(request: pytest.FixtureRequest) -> bool:
 
 def test_everything_is_written_with_its_mode(tmp_path: Path, relative: bool) -> None:
     root = tmp_path / "root"
-    Transaction(start(root), str(tmp_path / "journals"), Calls(relative=relative)).run()
+    Transaction(start(root), str(tmp_path / "journals"), DiskOperations(relative=relative)).run()
     assert tree(root) == {
         "deep/": (None, 0),
         "new/": (None, 0),
@@ -76,7 +76,7 @@ def test_one_failing_call_leaves_the_tree_exactly_before_or_exactly_after(
         before = tree(root)
         fail = failing_at(number, lambda: OSError(28, "No space left on device"))
         try:
-            Transaction(targets, str(journals), Calls(fail, relative)).run()
+            Transaction(targets, str(journals), DiskOperations(fail, relative)).run()
         except ChangeRefused:
             refused += 1
             assert tree(root) == before, f"call {number}"
@@ -99,11 +99,13 @@ def test_after_a_crash_at_any_call_recovery_makes_the_tree_before_or_after(
         targets = start(root)
         before = tree(root)
         try:
-            Transaction(targets, str(journals), Calls(failing_at(number, Died, True), relative)).run()
+            Transaction(
+                targets, str(journals), DiskOperations(failing_at(number, Died, True), relative)
+            ).run()
             break
         except Died:
             pass
-        recover(str(journals))
+        recover_transactions(str(journals))
         now = tree(root)
         assert now in (before, after), f"call {number}"
         outcomes.append("after" if now == after else "before")
@@ -113,7 +115,7 @@ def test_after_a_crash_at_any_call_recovery_makes_the_tree_before_or_after(
 
 
 def outcome_of(base: Path, relative: bool) -> dict[str, tuple[bytes | None, int]]:
-    Transaction(start(base / "root"), "", Calls(relative=relative)).run()
+    Transaction(start(base / "root"), "", DiskOperations(relative=relative)).run()
     return tree(base / "root")
 
 
@@ -132,11 +134,11 @@ def test_a_crash_in_the_middle_of_recovery_is_recovered_too(tmp_path: Path) -> N
                 raise Died
 
         with pytest.raises(Died):
-            Transaction(targets, str(journals), Calls(die_at_second_rename)).run()
+            Transaction(targets, str(journals), DiskOperations(die_at_second_rename)).run()
         try:
-            recover(str(journals), Calls(failing_at(number, Died, True)))
+            recover_transactions(str(journals), DiskOperations(failing_at(number, Died, True)))
         except Died:
-            recover(str(journals))
+            recover_transactions(str(journals))
         assert tree(root) in (before, after)
         assert list(journals.glob("*")) == []
 
@@ -155,7 +157,9 @@ def test_a_file_that_changed_since_refuses_the_whole_set(tmp_path: Path) -> None
 def test_a_file_that_somebody_saves_during_the_write_keeps_their_bytes(tmp_path: Path, call: str) -> None:
     root = tmp_path / "root"
     grow(root, {"a.txt": "old", "b.txt": "old"})
-    targets = tuple(Target(str(root / name), digest(b"old"), b"new", 0o644) for name in ("a.txt", "b.txt"))
+    targets = tuple(
+        WriteTarget(str(root / name), digest(b"old"), b"new", 0o644) for name in ("a.txt", "b.txt")
+    )
     seen: list[str] = []
 
     def save_once(name: str) -> None:
@@ -164,7 +168,7 @@ def test_a_file_that_somebody_saves_during_the_write_keeps_their_bytes(tmp_path:
             (root / "b.txt").write_text("theirs")
 
     try:
-        Transaction(targets, "", Calls(save_once)).run()
+        Transaction(targets, "", DiskOperations(save_once)).run()
     except ChangeRefused:
         assert tree(root) == {"a.txt": (b"old", 0o644), "b.txt": (b"theirs", 0o644)}
     else:
@@ -180,7 +184,9 @@ def test_a_file_that_appears_where_one_is_created_is_not_overwritten(tmp_path: P
             (root / "new.txt").write_text("theirs")
 
     with pytest.raises(ChangeRefused, match="has changed"):
-        Transaction((Target(str(root / "new.txt"), "", b"ours", 0o644),), "", Calls(appear)).run()
+        Transaction(
+            (WriteTarget(str(root / "new.txt"), "", b"ours", 0o644),), "", DiskOperations(appear)
+        ).run()
     assert (root / "new.txt").read_text() == "theirs"
 
 
@@ -192,7 +198,7 @@ def test_without_hard_links_backups_are_copies_and_nothing_else_is_different(tmp
             raise OSError(1, "Operation not permitted")
 
     root = tmp_path / "root"
-    Transaction(start(root), str(tmp_path / "journals"), Calls(no_links)).run()
+    Transaction(start(root), str(tmp_path / "journals"), DiskOperations(no_links)).run()
     assert tree(root) == after
 
 
@@ -202,16 +208,18 @@ def test_recovery_leaves_a_running_transaction_alone(tmp_path: Path) -> None:
 
     def recover_meanwhile(name: str) -> None:
         if name == "rename":
-            seen.append(len(recover(str(journals))))
+            seen.append(len(recover_transactions(str(journals))))
 
-    Transaction(start(root), str(journals), Calls(recover_meanwhile)).run()
+    Transaction(start(root), str(journals), DiskOperations(recover_meanwhile)).run()
     assert seen and set(seen) == {0}
 
 
 def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> None:
     root, journals = tmp_path / "root", tmp_path / "journals"
     grow(root, {"a.txt": "old", "b.txt": "old"})
-    targets = tuple(Target(str(root / name), digest(b"old"), b"new", 0o644) for name in ("a.txt", "b.txt"))
+    targets = tuple(
+        WriteTarget(str(root / name), digest(b"old"), b"new", 0o644) for name in ("a.txt", "b.txt")
+    )
     renames: list[str] = []
 
     def die_after_first_rename(name: str) -> None:
@@ -221,9 +229,9 @@ def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> N
             renames.append(name)
 
     with pytest.raises(Died):
-        Transaction(targets, str(journals), Calls(die_after_first_rename)).run()
+        Transaction(targets, str(journals), DiskOperations(die_after_first_rename)).run()
     (root / "b.txt").write_text("theirs")
-    recovered = recover(str(journals))
+    recovered = recover_transactions(str(journals))
     assert str(recovered[0]).endswith(f"left as they are: {root / 'b.txt'}")
     assert recovered[0].conflicts == (str(root / "b.txt"),)
     assert tree(root) == {"a.txt": (b"old", 0o644), "b.txt": (b"theirs", 0o644)}
@@ -231,5 +239,5 @@ def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> N
 
 def test_a_journal_torn_while_it_was_written_is_cleared(tmp_path: Path) -> None:
     grow(tmp_path, {"journals/x.journal": b'{"entries": [{"pa'})
-    assert recover(str(tmp_path / "journals")) == ()
+    assert recover_transactions(str(tmp_path / "journals")) == ()
     assert list((tmp_path / "journals").iterdir()) == []

@@ -18,11 +18,11 @@ from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import ChangeRefused
-from cockpit.workspace.calls import Calls
-from cockpit.workspace.changes import digest
+from cockpit.workspace.files.changes import digest
+from cockpit.workspace.files.disk_operations import DiskOperations
+from cockpit.workspace.files.journal import recover_transactions
+from cockpit.workspace.files.transaction import Transaction, WriteTarget
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.recovery import recover
-from cockpit.workspace.transaction import Target, Transaction
 
 HERE = Path(__file__).parents[2]
 RUN = (sys.executable, "-m", "tests.workspace.killed")
@@ -55,15 +55,17 @@ def test_g13_the_nth_call_fails_and_the_tree_is_before_or_after(
         grown(root)
         before = tree(root)
         try:
-            Transaction(targets(root, script), str(journals), Calls(failing(number, code, for_ever))).run()
+            Transaction(
+                targets(root, script), str(journals), DiskOperations(failing(number, code, for_ever))
+            ).run()
         except ChangeRefused:
             refused += 1
-            recover(str(journals))
+            recover_transactions(str(journals))
             assert tree(root) in (before, after), f"call {number}"
             assert for_ever or tree(root) == before, f"call {number}"
         else:
             whole += 1
-            recover(str(journals))
+            recover_transactions(str(journals))
             assert tree(root) == after, f"call {number}"
         assert not list(journals.glob("*")), f"call {number}"
         if whole > 12:
@@ -106,7 +108,7 @@ def test_g13_a_full_disk_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
         code = 1
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
-            big = Target(str(root / "big"), "", b"x" * 100_000, 0o644)
+            big = WriteTarget(str(root / "big"), "", b"x" * 100_000, 0o644)
             Transaction((*targets(root, "all"), big), str(tmp_path / "journals")).run()
         except ChangeRefused as error:
             code = 0 if "nothing was written" in str(error) else 2
@@ -141,7 +143,7 @@ def test_g15_what_somebody_does_at_any_call_is_never_overwritten(tmp_path: Path,
                 os.replace(root.parent / "saved", theirs)
 
         try:
-            Transaction(targets(root, "all"), "", Calls(act)).run()
+            Transaction(targets(root, "all"), "", DiskOperations(act)).run()
         except ChangeRefused:
             now = theirs.read_bytes() if theirs.exists() else b""
             expected = b"" if how == "removed" else b"theirs\n"
@@ -197,8 +199,8 @@ def test_two_processes_on_one_tree_never_mix_their_writes(tmp_path: Path) -> Non
     grow(root, dict.fromkeys("abcd", "0\n"))
     code = """
 import sys
-from cockpit.workspace.changes import digest
-from cockpit.workspace.transaction import Target, Transaction
+from cockpit.workspace.files.changes import digest
+from cockpit.workspace.files.transaction import Target, Transaction
 from cockpit.plugin.context import ChangeRefused
 root, me, done = sys.argv[1], sys.argv[2], 0
 while done < 40:

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import TurnStarted
 from cockpit.trial import Trial
 
@@ -22,4 +22,4 @@ def test_commits_become_a_prompt_and_nothing_becomes_none(tmp_path: Path) -> Non
     git(trial.root, "config", "user.email", "ada@example.org")
     git(trial.root, "commit", "--quiet", "--allow-empty", "-m", "Mend the total")
     (started,) = [one for one in trial.prompt("/standup") if isinstance(one, TurnStarted)]
-    assert "- Mend the total" in plain(started.content)
+    assert "- Mend the total" in plain_text(started.content)

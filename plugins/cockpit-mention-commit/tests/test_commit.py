@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import MessageFinished, TurnStarted
 from cockpit.trial import Trial
 
@@ -25,5 +25,5 @@ def test_the_model_reads_the_commit_that_a_prompt_names(tmp_path: Path) -> None:
     name = git(trial.root, "rev-parse", "--short", "HEAD")
     events = trial.prompt(f"why #{name}? and what of #todo?")
     (started,) = [one for one in events if isinstance(one, TurnStarted)]
-    assert "Raise the tax" in plain(started.content) and "+TAX = 7" in plain(started.content)
+    assert "Raise the tax" in plain_text(started.content) and "+TAX = 7" in plain_text(started.content)
     assert [one for one in events if isinstance(one, MessageFinished)]

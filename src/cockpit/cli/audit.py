@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.safety import audit_files, audit_reading
-from cockpit.safety.audit_chain import records
+from cockpit.safety import audit_log, audit_report
+from cockpit.safety.audit_chain import parse_records
 
-SPAN = re.compile(r"(\d+)([smhdw])")
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-ANCHOR = b'{"record":"audit"'
-LOOKED = 0.5
+SPAN_PATTERN = re.compile(r"(\d+)([smhdw])")
+SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+ANCHOR_PREFIX = b'{"record":"audit"'
+POLL_SECONDS = 0.5
 
 
 def main(argv: Sequence[str]) -> int:
@@ -35,15 +35,15 @@ def main(argv: Sequence[str]) -> int:
         case "verify":
             return _verify(given.json)
         case "tail":
-            return _tail(given.n, given.follow, given.json)
+            return _print_tail(given.n, given.follow, given.json)
         case "summary":
-            return _summary(_since(given.since), given.json)
+            return _print_summary(_parse_since(given.since), given.json)
         case other:
             raise AssertionError(other)
 
 
 def _verify(as_json: bool) -> int:
-    found = audit_reading.verify(paths.state(), _anchors())
+    found = audit_report.verify_audit(paths.state(), _read_anchors())
     fault = found.fault
     if as_json:
         told: dict[str, object] = {
@@ -66,29 +66,29 @@ def _verify(as_json: bool) -> int:
     return 0 if found.is_whole else 1
 
 
-def _anchors() -> dict[str, str]:
+def _read_anchors() -> dict[str, str]:
     """The newest hash that each transcript holds."""
     found: dict[str, str] = {}
     for path in (paths.state() / "sessions").glob("*/*.jsonl"):
         with path.open("rb") as file:
-            noted = [line for line in file if line.startswith(ANCHOR)]
-        for record in records(noted[-1]) if noted else ():
+            noted = [line for line in file if line.startswith(ANCHOR_PREFIX)]
+        for record in parse_records(noted[-1]) if noted else ():
             found[f"the hash in the transcript of {path.stem}"] = str(record.get("hash", ""))
     return found
 
 
-def _tail(number: int, follow: bool, as_json: bool) -> int:
-    rows = list(audit_reading.every(paths.state()))
+def _print_tail(number: int, follow: bool, as_json: bool) -> int:
+    rows = list(audit_report.read_records(paths.state()))
     for row in rows[len(rows) - max(0, number) :] if number else ():
-        print(json.dumps(row, ensure_ascii=False) if as_json else _line(row))
-    for row in _coming() if follow else ():
-        print(json.dumps(row, ensure_ascii=False) if as_json else _line(row))
+        print(json.dumps(row, ensure_ascii=False) if as_json else _format_record(row))
+    for row in _follow_log() if follow else ():
+        print(json.dumps(row, ensure_ascii=False) if as_json else _format_record(row))
     return 0
 
 
-def _coming() -> Iterator[Mapping[str, object]]:
+def _follow_log() -> Iterator[Mapping[str, object]]:
     """Lines as they are written, until the person has seen enough."""
-    path, at, inode = audit_files.current(paths.state()), -1, 0
+    path, at, inode = audit_log.current_file(paths.state()), -1, 0
     while True:
         try:
             facts = path.stat()
@@ -104,11 +104,11 @@ def _coming() -> Iterator[Mapping[str, object]]:
         whole = raw.rpartition(b"\n")[0]
         if whole:
             at += len(whole) + 1
-            yield from records(whole)
-        time.sleep(LOOKED)
+            yield from parse_records(whole)
+        time.sleep(POLL_SECONDS)
 
 
-def _line(row: Mapping[str, object]) -> str:
+def _format_record(row: Mapping[str, object]) -> str:
     when = row.get("time")
     stamp = time.strftime("%m-%d %H:%M:%S", time.localtime(when)) if isinstance(when, int | float) else "-"
     words = [stamp, str(row.get("session", "")), str(row.get("agent", "")), str(row.get("what", ""))]
@@ -119,19 +119,19 @@ def _line(row: Mapping[str, object]) -> str:
     return " ".join("  ".join(word for word in words if word).split("\n"))
 
 
-def _since(text: str) -> float:
+def _parse_since(text: str) -> float:
     if not text:
         return 0.0
-    if found := SPAN.fullmatch(text):
-        return time.time() - int(found[1]) * SECONDS[found[2]]
+    if found := SPAN_PATTERN.fullmatch(text):
+        return time.time() - int(found[1]) * SECONDS_PER_UNIT[found[2]]
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except ValueError as error:
         raise CockpitError(f"{text!r} is no time", "write 30m, 12h, 7d, or a day as 2026-11-20") from error
 
 
-def _summary(since: float, as_json: bool) -> int:
-    summary = audit_reading.summed(audit_reading.every(paths.state()), since)
+def _print_summary(since: float, as_json: bool) -> int:
+    summary = audit_report.summarize(audit_report.read_records(paths.state()), since)
     if as_json:
         print(json.dumps(summary.as_json(), ensure_ascii=False))
         return 0
@@ -143,11 +143,11 @@ def _summary(since: float, as_json: bool) -> int:
         ("denied", summary.denied),
         ("ran unasked", summary.unasked),
     ):
-        _table(title, counted)
+        _print_counts(title, counted)
     return 0
 
 
-def _table(title: str, counted: Counter[str]) -> None:
+def _print_counts(title: str, counted: Counter[str]) -> None:
     if counted:
         print(f"\n{title}")
     for name, number in counted.most_common():

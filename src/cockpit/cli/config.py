@@ -6,33 +6,37 @@ import contextlib
 import json
 from collections.abc import Sequence
 
-from cockpit.cli.catalogs import folder_of, is_trusted
-from cockpit.cli.lines import said
-from cockpit.core.setting_rows import setting_rows
+from cockpit.cli.command import escape_text, is_trusted, resolve_folder
+from cockpit.core.queries.queries import setting_rows
 from cockpit.errors import CockpitError, SettingsInvalid
-from cockpit.formats.imports.secrets import hidden
+from cockpit.formats.imports.secrets import mask_secret
 from cockpit.protocol.rows import SettingRow
 from cockpit.settings import files
-from cockpit.settings.assigning import assign, path_of, unassign
-from cockpit.settings.layers import Settings, misfits, strangers, value_at
-from cockpit.settings.schema import dotted, find, is_under
+from cockpit.settings.files import assign_setting, parse_key_path, unassign_setting
+from cockpit.settings.layers import (
+    EffectiveSettings,
+    describe_invalid_values,
+    describe_unknown_keys,
+    get_value,
+)
+from cockpit.settings.schema import find_key, format_key, is_key_under
 
 
 def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(list(argv))
     match given.what:
         case "get":
-            return _get(given)
+            return _print_value(given)
         case "set":
-            return _set(given.key, given.value, given.cwd)
+            return _set_value(given.key, given.value, given.cwd)
         case "unset":
-            return _unset(given.key)
+            return _unset_value(given.key)
         case "path":
-            return _path(given)
+            return _print_files(given)
         case "check":
-            return _check(given)
+            return _check_files(given)
         case _:
-            return _show(given)
+            return _print_settings(given)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,41 +67,44 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _where(given: argparse.Namespace) -> tuple[str, bool]:
-    root = folder_of(given.cwd)
+def _resolve_project(given: argparse.Namespace) -> tuple[str, bool]:
+    root = resolve_folder(given.cwd)
     return root, bool(given.trust) or is_trusted(root)
 
 
-def _show(given: argparse.Namespace) -> int:
-    root, trusted = _where(given)
-    settings = files.load(root, trusted)
-    rows = [one for one in setting_rows(settings) if is_under(one.key, given.key)]
+def _print_settings(given: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(given)
+    settings = files.load_settings(root, trusted)
+    rows = [one for one in setting_rows(settings) if is_key_under(one.key, given.key)]
     if given.key and not rows:
-        path_of(given.key.rstrip("."))
+        parse_key_path(given.key.rstrip("."))
     rows = rows if given.all else [one for one in rows if one.value is not None]
     if given.json:
         print(
             json.dumps(
-                [_row(one) for one in rows] + _others(settings, given.key), ensure_ascii=False, indent=1
+                [_encode_setting(one) for one in rows] + _encode_unlisted(settings, given.key),
+                ensure_ascii=False,
+                indent=1,
             )
         )
         return 0
-    lines = [(one.key, _written(one.value), one.origin) for one in rows]
+    lines = [(one.key, _format_value(one.value), one.origin) for one in rows]
     lines += [
-        (str(one["key"]), _written(one["value"]), str(one["origin"])) for one in _others(settings, given.key)
+        (str(one["key"]), _format_value(one["value"]), str(one["origin"]))
+        for one in _encode_unlisted(settings, given.key)
     ]
     width = max((len(key) for key, *_ in lines), default=0)
     for key, value, origin in lines:
         text = f"{key:{width}}  {value:24}  {origin}" if given.origin else f"{key:{width}}  {value}"
-        print(said(text.rstrip()))
+        print(escape_text(text.rstrip()))
     for one in settings.left_out:
-        print(said(f"! {one}"))
+        print(escape_text(f"! {one}"))
     if not trusted:
         print("this folder is not trusted: its own settings were not read (--trust reads them)")
     return 0
 
 
-def _row(row: SettingRow) -> dict[str, object]:
+def _encode_setting(row: SettingRow) -> dict[str, object]:
     return {
         "key": row.key,
         "value": row.value,
@@ -110,58 +117,58 @@ def _row(row: SettingRow) -> dict[str, object]:
     }
 
 
-def _others(settings: Settings, prefix: str) -> list[dict[str, object]]:
+def _encode_unlisted(settings: EffectiveSettings, prefix: str) -> list[dict[str, object]]:
     """What stands in tables whose keys are somebody else's: plugins' own, rules of single folders."""
-    paths = [path for path in settings.origins if find(path) is None or path[0] == "projects"]
-    named = [(dotted(path), value_at(settings.values, path), settings.origin(path)) for path in paths]
+    paths = [path for path in settings.origins if find_key(path) is None or path[0] == "projects"]
+    named = [(format_key(path), get_value(settings.values, path), settings.origin(path)) for path in paths]
     return [
-        {"key": key, "value": _shown(key, value), "origin": at}
+        {"key": key, "value": _mask_secrets(key, value), "origin": at}
         for key, value, at in named
-        if is_under(key, prefix)
+        if is_key_under(key, prefix)
     ]
 
 
-def _shown(key: str, value: object) -> object:
+def _mask_secrets(key: str, value: object) -> object:
     """`value` without what is secret in it: listings are read over shoulders and pasted into issues."""
     if isinstance(value, dict):
-        return {name: _shown(f"{key}.{name}", one) for name, one in value.items()}
-    return hidden(key.rpartition(".")[2].strip('"'), value) if isinstance(value, str) else value
+        return {name: _mask_secrets(f"{key}.{name}", one) for name, one in value.items()}
+    return mask_secret(key.rpartition(".")[2].strip('"'), value) if isinstance(value, str) else value
 
 
-def _get(given: argparse.Namespace) -> int:
-    root, trusted = _where(given)
-    path = path_of(given.key)
-    settings = files.load(root, trusted)
-    value, origin = _shown(dotted(path), value_at(settings.values, path)), settings.origin(path)
+def _print_value(given: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(given)
+    path = parse_key_path(given.key)
+    settings = files.load_settings(root, trusted)
+    value, origin = _mask_secrets(format_key(path), get_value(settings.values, path)), settings.origin(path)
     if given.json:
-        told = {"key": dotted(path), "value": value, "origin": origin}
+        told = {"key": format_key(path), "value": value, "origin": origin}
         print(json.dumps(told, ensure_ascii=False, default=str))
     elif value is not None:
-        print(said(f"{_written(value)}  {origin}" if given.origin else _written(value)))
+        print(escape_text(f"{_format_value(value)}  {origin}" if given.origin else _format_value(value)))
     # As `git config --get`: nothing is set.
     return 0 if value is not None else 1
 
 
-def _set(key: str, words: list[str], cwd: str) -> int:
+def _set_value(key: str, words: list[str], cwd: str) -> int:
     value = words[0] if len(words) == 1 else json.dumps(words, ensure_ascii=False)
-    path = assign(key, value)
-    print(said(f"{dotted(path)} = {value}  ({files.user_file()})"))
-    root = folder_of(cwd)
-    for place in files.load(root, is_trusted(root)).where(path):
+    path = assign_setting(key, value)
+    print(escape_text(f"{format_key(path)} = {value}  ({files.user_file()})"))
+    root = resolve_folder(cwd)
+    for place in files.load_settings(root, is_trusted(root)).where(path):
         if place.layer in ("project", "environment", "managed"):
-            print(said(f"but here {place} has the last word"))
+            print(escape_text(f"but here {place} has the last word"))
     return 0
 
 
-def _unset(key: str) -> int:
-    if not unassign(key):
+def _unset_value(key: str) -> int:
+    if not unassign_setting(key):
         raise CockpitError(f"{key} does not stand in {files.user_file()}", "cockpit config show --origin")
-    print(said(f"{key} is taken out of {files.user_file()}"))
+    print(escape_text(f"{key} is taken out of {files.user_file()}"))
     return 0
 
 
-def _path(given: argparse.Namespace) -> int:
-    root, trusted = _where(given)
+def _print_files(given: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(given)
     rows = [("user", files.user_file(), True)]
     rows += [("project", path, trusted) for path in files.project_files(root)]
     managed = files.managed_file()
@@ -175,39 +182,39 @@ def _path(given: argparse.Namespace) -> int:
         return 0
     for one in told:
         state = "" if one["exists"] else "not there" if one["read"] else "not read: the folder is not trusted"
-        print(said(f"{one['layer']:8}  {one['file']}  {state}".rstrip()))
+        print(escape_text(f"{one['layer']:8}  {one['file']}  {state}".rstrip()))
     return 0
 
 
-def _check(given: argparse.Namespace) -> int:
-    root, trusted = _where(given)
-    faults = _faults(root, trusted)
+def _check_files(given: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(given)
+    faults = _find_faults(root, trusted)
     if given.json:
         print(json.dumps(faults, ensure_ascii=False, indent=1))
     else:
         for one in faults:
-            print(said(one))
+            print(escape_text(one))
         if not faults:
             print("every settings file here is in order")
     return 1 if faults else 0
 
 
-def _faults(root: str, trusted: bool) -> list[str]:
+def _find_faults(root: str, trusted: bool) -> list[str]:
     """Every fault of every file, not only the first."""
     broken: list[SettingsInvalid] = []
     found: list[str] = []
-    for layer in files.layers(root, trusted, {}, broken):
-        found += misfits(layer.table, layer)
+    for layer in files.read_layers(root, trusted, {}, broken):
+        found += describe_invalid_values(layer.table, layer)
         if layer.layer not in ("environment", "flags"):
-            found += strangers(layer.table, layer)
+            found += describe_unknown_keys(layer.table, layer)
     found += [str(one) for one in broken]
     # What cannot be read is told already; what a project may not say is judged once every file can.
     with contextlib.suppress(SettingsInvalid):
-        found += files.load(root, trusted).left_out
+        found += files.load_settings(root, trusted).left_out
     return list(dict.fromkeys(found))
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(str(one) for one in value) or "none"
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)

@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cockpit.builtin.hooks import hooks_of
-from cockpit.builtin.hooks.agreeing import agree, agreed, line_of, pin, revoke
-from cockpit.builtin.hooks.fitting import is_meant
-from cockpit.builtin.hooks.telling import Scene, call_of, told
-from cockpit.cli import listing
-from cockpit.cli.catalogs import catalog_of, folder_of, is_trusted
-from cockpit.cli.lines import said
-from cockpit.core.catalog import scope_of
+from cockpit.builtin.files.hooks import load_hooks
+from cockpit.builtin.files.hooks.approvals import (
+    approve_hooks,
+    describe_hook,
+    fingerprint_hook,
+    load_approved,
+    revoke_approvals,
+)
+from cockpit.builtin.files.hooks.events import SessionFacts, build_payload, is_selected, translate_call
+from cockpit.cli import definition_list
+from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.core.plugins.catalog import plugin_scope
 from cockpit.errors import CockpitError
-from cockpit.formats.hook_events import EVENTS, Event, event_of, strange
-from cockpit.formats.hooks import Hook
+from cockpit.formats.hooks import EVENTS, Hook, HookEvent, explain_unknown_event, find_event
 from cockpit.plugin.safety import Guarded
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Scope
@@ -29,11 +32,11 @@ from cockpit.protocol.messages import Json, ToolCall
 from cockpit.settings import files
 
 if TYPE_CHECKING:
-    from cockpit.formats.hook_answers import Answer
+    from cockpit.formats.hook_protocol import HookAnswer
 
-UNSEEN = ("prompt", "agent", "mcp_tool")
+SESSION_ONLY_KINDS = ("prompt", "agent", "mcp_tool")
 # What the matcher of an event usually sees, where `--match` does not say it.
-USUAL: Mapping[str, Json] = {
+DEFAULT_MATCH: Mapping[str, Json] = {
     "source": "startup",
     "kind": "permission_prompt",
     "trigger": "manual",
@@ -48,16 +51,16 @@ def main(argv: Sequence[str]) -> int:
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
         words.insert(0, "list")
     if words[0] == "list":
-        return listing.main("hooks", words[1:])
+        return definition_list.run_list("hooks", words[1:])
     given = _parser().parse_args(words)
-    root = folder_of(given.cwd)
+    root = resolve_folder(given.cwd)
     match given.what:
         case "run":
-            return _run(given, root)
+            return _try_event(given, root)
         case "approve":
-            return _approve(root, given.yes, given.trust)
+            return _approve_hooks(root, given.yes, given.trust)
         case _:
-            count = revoke(root)
+            count = revoke_approvals(root)
             print(f"{count} hooks need a yes again" if count else "nothing was agreed to here")
             return 0
 
@@ -92,48 +95,48 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _scope(root: str, trusted: bool) -> Scope:
-    settings = files.load(root, trusted)
-    return scope_of("hooks", root, settings, files.environment(root, trusted), trusted)
+def _load_scope(root: str, trusted: bool) -> Scope:
+    settings = files.load_settings(root, trusted)
+    return plugin_scope("hooks", root, settings, files.load_environment(root, trusted), trusted)
 
 
-def _approve(root: str, yes: bool, trusted: bool) -> int:
+def _approve_hooks(root: str, yes: bool, trusted: bool) -> int:
     """A person's yes for the hooks of this folder's files, each as it is now."""
     if not trusted and not is_trusted(root):
         raise CockpitError(f"{root} is not trusted: its files are not read", "`--trust` reads them")
-    hooks = [one for one in hooks_of(_scope(root, True)).hooks if one.file.layer == "project"]
-    known = agreed(root)
-    fresh = {pin(one, root): one for one in hooks if pin(one, root) not in known}
+    hooks = [one for one in load_hooks(_load_scope(root, True)).hooks if one.file.layer == "project"]
+    known = load_approved(root)
+    fresh = {fingerprint_hook(one, root): one for one in hooks if fingerprint_hook(one, root) not in known}
     if not fresh:
         print(f"{len(hooks)} hooks of this folder's files, nothing to agree to")
         return 0
     for hook in fresh.values():
-        print(said(line_of(hook, Path(root))))
-    if not yes and not _is_yes(
+        print(escape_text(describe_hook(hook, Path(root))))
+    if not yes and not _confirm(
         f"Run {len(fresh)} of them with your rights whenever their event comes? [y/N] "
     ):
         print("they do not run")
         return 1
-    agree(root, fresh)
+    approve_hooks(root, fresh)
     print("they run from now on; one that changes is asked about again")
     return 0
 
 
-def _is_yes(question: str) -> bool:
+def _confirm(question: str) -> bool:
     if not sys.stdin.isatty():
         raise CockpitError("nobody is there to answer", "`--yes` says it on the command line")
     return input(question).strip().lower() in ("y", "yes")
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class HookTrial:
     """One hook at an event: whether it is meant, why it would not run, and its answer if it ran."""
 
     hook: Hook
     name: str
     fits: bool
     left_out: str = ""
-    answer: "Answer | None" = None
+    answer: "HookAnswer | None" = None
     seconds: float = 0.0
     also: Mapping[str, Json] = field(default_factory=dict)
 
@@ -154,26 +157,28 @@ class Tried:
         }
 
 
-def _run(given: argparse.Namespace, root: str) -> int:
-    event = event_of(given.event)
+def _try_event(given: argparse.Namespace, root: str) -> int:
+    event = find_event(given.event)
     if event is None:
-        raise CockpitError(*strange(given.event))
+        raise CockpitError(*explain_unknown_event(given.event))
     trusted = given.trust or is_trusted(root)
-    scope = _scope(root, trusted)
-    tools = catalog_of(root, trusted).all(Tool)
-    scene = Scene("dry-run", root, "ask", trusted, tools, "main" if event.looks_at != "role" else "main/x-1")
-    guarded = _guarded(event, given, tools)
-    hooks = [one for one in hooks_of(scope).hooks if one.event.name == event.name]
-    tried = asyncio.run(_try_all(hooks, guarded, scene, scope, given.really))
+    scope = _load_scope(root, trusted)
+    tools = load_catalog(root, trusted).all(Tool)
+    scene = SessionFacts(
+        "dry-run", root, "ask", trusted, tools, "main" if event.looks_at != "role" else "main/x-1"
+    )
+    guarded = _build_guarded(event, given, tools)
+    hooks = [one for one in load_hooks(scope).hooks if one.event.name == event.name]
+    tried = asyncio.run(_try_hooks(hooks, guarded, scene, scope, given.really))
     if given.json:
         print(json.dumps([one.json() for one in tried], ensure_ascii=False, indent=1))
         return 0
-    for line in _lines(event, tried, trusted):
-        print(said(line))
+    for line in _format_trials(event, tried, trusted):
+        print(escape_text(line))
     return 0
 
 
-def _guarded(event: Event, given: argparse.Namespace, tools: tuple[Tool, ...]) -> Guarded:
+def _build_guarded(event: HookEvent, given: argparse.Namespace, tools: tuple[Tool, ...]) -> Guarded:
     """What would pass: a call at a tool's event, else a text and the fact that the matcher looks at."""
     if event.looks_at == "tool":
         try:
@@ -182,10 +187,10 @@ def _guarded(event: Event, given: argparse.Namespace, tools: tuple[Tool, ...]) -
             raise CockpitError(f"--input is no JSON: {error}", 'write \'{"command": "ls"}\'') from error
         if not isinstance(arguments, dict):
             raise CockpitError("--input is no table", 'write \'{"command": "ls"}\'')
-        name = _tool(given.tool or "Bash", tools)
+        name = _resolve_tool_name(given.tool or "Bash", tools)
         call = ToolCall("dry-run", name, cast("Mapping[str, Json]", arguments))
         return Guarded(event.point, given.text, call, name)
-    seen = given.match or USUAL.get(event.looks_at, "")
+    seen = given.match or DEFAULT_MATCH.get(event.looks_at, "")
     if event.looks_at == "reason" and seen == "prompt_input_exit":
         seen = "closed"  # as our own events say it
     role = str(seen) if event.looks_at == "role" else ""
@@ -193,7 +198,7 @@ def _guarded(event: Event, given: argparse.Namespace, tools: tuple[Tool, ...]) -
     return Guarded(event.point, given.text, role=role, facts=facts)
 
 
-def _tool(name: str, tools: tuple[Tool, ...]) -> str:
+def _resolve_tool_name(name: str, tools: tuple[Tool, ...]) -> str:
     """Our name of a tool, whatever others call it."""
     for tool in tools:
         if name == tool.name or any(alias.name == name for alias in tool.aliases):
@@ -201,53 +206,55 @@ def _tool(name: str, tools: tuple[Tool, ...]) -> str:
     return name
 
 
-async def _try_all(
-    hooks: Sequence[Hook], guarded: Guarded, scene: Scene, scope: Scope, really: bool
-) -> list[Tried]:
-    return [await _try(hook, guarded, scene, scope, really) for hook in hooks]
+async def _try_hooks(
+    hooks: Sequence[Hook], guarded: Guarded, scene: SessionFacts, scope: Scope, really: bool
+) -> list[HookTrial]:
+    return [await _try_hook(hook, guarded, scene, scope, really) for hook in hooks]
 
 
-async def _try(hook: Hook, guarded: Guarded, scene: Scene, scope: Scope, really: bool) -> Tried:
-    call = call_of(hook, guarded, scene)
+async def _try_hook(
+    hook: Hook, guarded: Guarded, scene: SessionFacts, scope: Scope, really: bool
+) -> HookTrial:
+    call = translate_call(hook, guarded, scene)
     name = hook.name(scene.root)
-    if not await is_meant(hook, guarded, scene, call):
-        return Tried(hook, name, False)
-    left_out = _left_out(hook, scene)
+    if not await is_selected(hook, guarded, scene, call):
+        return HookTrial(hook, name, False)
+    left_out = _find_blocker(hook, scene)
     if left_out or not really:
-        return Tried(hook, name, True, left_out)
-    if hook.kind in UNSEEN:
-        return Tried(hook, name, True, "it needs a session; it is not run here")
+        return HookTrial(hook, name, True, left_out)
+    if hook.kind in SESSION_ONLY_KINDS:
+        return HookTrial(hook, name, True, "it needs a session; it is not run here")
     started = time.perf_counter()
-    answer = await _answer(hook, told(hook, guarded, scene, call), scene, scope)
-    return Tried(hook, name, True, "", answer, time.perf_counter() - started)
+    answer = await _run_hook(hook, build_payload(hook, guarded, scene, call), scene, scope)
+    return HookTrial(hook, name, True, "", answer, time.perf_counter() - started)
 
 
-async def _answer(hook: Hook, given: Mapping[str, Json], scene: Scene, scope: Scope) -> "Answer":
-    from cockpit.builtin.hooks import posting, running
-    from cockpit.formats.hook_answers import Answer
-    from cockpit.workspace.processes import LocalProcesses
+async def _run_hook(hook: Hook, given: Mapping[str, Json], scene: SessionFacts, scope: Scope) -> "HookAnswer":
+    from cockpit.builtin.files.hooks import runner
+    from cockpit.formats.hook_protocol import HookAnswer
+    from cockpit.workspace.processes.local_processes import LocalProcesses
 
     if hook.kind == "http":
-        return await posting.post(hook, given, scope.environment)
+        return await runner.run_http_hook(hook, given, scope.environment)
     if hook.kind == "block":
-        return Answer("deny", hook.action_text("reason") or "a hook forbids it")
+        return HookAnswer("deny", hook.action_text("reason") or "a hook forbids it")
     processes = LocalProcesses(scene.root)
     try:
-        return await running.command(hook, given, scene, processes)
+        return await runner.run_command_hook(hook, given, scene, processes)
     finally:
         await processes.close()
 
 
-def _left_out(hook: Hook, scene: Scene) -> str:
+def _find_blocker(hook: Hook, scene: SessionFacts) -> str:
     """Why it would not run now without a word of the person's."""
     if not scene.trusted and hook.kind == "command":
         return "this folder is not trusted"
-    if hook.file.layer == "project" and pin(hook, scene.root) not in agreed(scene.root):
+    if hook.file.layer == "project" and fingerprint_hook(hook, scene.root) not in load_approved(scene.root):
         return "it needs your yes first: cockpit hooks approve"
     return ""
 
 
-def _lines(event: Event, tried: Sequence[Tried], trusted: bool) -> list[str]:
+def _format_trials(event: HookEvent, tried: Sequence[HookTrial], trusted: bool) -> list[str]:
     lines: list[str] = []
     for one in tried:
         state = "fits" if one.fits else "does not fit"

@@ -4,31 +4,31 @@ import sys
 from collections.abc import Callable, Sequence
 
 COMMANDS = {
-    "agents": "cockpit.cli.agents",
-    "audit": "cockpit.cli.audit",
-    "commands": "cockpit.cli.commands",
-    "config": "cockpit.cli.config",
-    "connect": "cockpit.cli.connect",
-    "doctor": "cockpit.cli.doctor",
-    "hooks": "cockpit.cli.hooks",
-    "import": "cockpit.cli.importing",
-    "instructions": "cockpit.cli.instructions",
-    "lsp": "cockpit.cli.lsp",
-    "mcp": "cockpit.cli.mcp",
-    "mcp-serve": "cockpit.cli.mcp_serve",
-    "models": "cockpit.cli.models",
-    "nav": "cockpit.cli.nav",
-    "patch": "cockpit.cli.patch",
-    "permissions": "cockpit.cli.permissions",
-    "plugins": "cockpit.cli.plugins",
-    "policy": "cockpit.cli.policy",
-    "replay": "cockpit.cli.replay",
-    "rewind": "cockpit.cli.checkpoints",
-    "roles": "cockpit.cli.roles",
-    "serve": "cockpit.cli.serve",
-    "sessions": "cockpit.cli.sessions",
-    "skills": "cockpit.cli.skills",
-    "worktrees": "cockpit.cli.worktrees",
+    "agents": "cockpit.cli.sessions:run_agents",
+    "audit": "cockpit.cli.audit:main",
+    "commands": "cockpit.cli.definition_details:run_commands",
+    "config": "cockpit.cli.config:main",
+    "connect": "cockpit.cli.models:run_connect",
+    "doctor": "cockpit.cli.doctor:main",
+    "hooks": "cockpit.cli.hooks:main",
+    "import": "cockpit.cli.import_settings:main",
+    "instructions": "cockpit.cli.definition_details:run_instructions",
+    "lsp": "cockpit.cli.nav.language_servers:main",
+    "mcp": "cockpit.cli.mcp.main:main",
+    "mcp-serve": "cockpit.cli.serve:run_mcp_serve",
+    "models": "cockpit.cli.models:run_models",
+    "nav": "cockpit.cli.nav.main:main",
+    "patch": "cockpit.cli.patch:main",
+    "permissions": "cockpit.cli.permissions:main",
+    "plugins": "cockpit.cli.plugins.main:main",
+    "policy": "cockpit.cli.policy:main",
+    "replay": "cockpit.cli.sessions:run_replay",
+    "rewind": "cockpit.cli.rewind:main",
+    "roles": "cockpit.cli.definition_details:run_roles",
+    "serve": "cockpit.cli.serve:run_serve",
+    "sessions": "cockpit.cli.sessions:run_sessions",
+    "skills": "cockpit.cli.skills:main",
+    "worktrees": "cockpit.cli.worktrees:main",
 }
 
 
@@ -59,21 +59,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"cockpit {__version__}")
         return 0
-    _spare_the_collector()
-    from cockpit.cli.printing import harmless_streams
+    _raise_gc_threshold()
+    from cockpit.cli.command import sanitize_streams
 
-    harmless_streams()
-    _leave_the_folder_out_of_path()
+    sanitize_streams()
+    _remove_relative_path_entries()
     if arguments and arguments[0] in COMMANDS:
         from importlib import import_module
 
-        module = import_module(COMMANDS[arguments.pop(0)])
-    else:
-        from cockpit.cli import run as module
-    return _guarded(module.main, arguments)
+        module, _, function = COMMANDS[arguments.pop(0)].partition(":")
+        return _run_command(getattr(import_module(module), function), arguments)
+    from cockpit.cli import run
+
+    return _run_command(run.main, arguments)
 
 
-def _leave_the_folder_out_of_path() -> None:
+def _remove_relative_path_entries() -> None:
     """With `.` in PATH the folder would say which `git` is run, by us and by whatever we start."""
     import os
     from pathlib import Path
@@ -84,7 +85,7 @@ def _leave_the_folder_out_of_path() -> None:
         os.environ["PATH"] = os.pathsep.join(kept) or os.defpath
 
 
-def _spare_the_collector() -> None:
+def _raise_gc_threshold() -> None:
     """Imports make a few hundred thousand objects that live to the end: at the usual threshold of 700
     the collector walks them again and again, a tenth of the time of one prompt (bench/headless)."""
     import gc
@@ -92,7 +93,7 @@ def _spare_the_collector() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _guarded(command: Callable[[list[str]], int], arguments: list[str]) -> int:
+def _run_command(command: Callable[[list[str]], int], arguments: list[str]) -> int:
     from cockpit.errors import CockpitError
 
     try:

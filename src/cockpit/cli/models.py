@@ -1,30 +1,109 @@
-"""`cockpit models [--json] [--all]`: the providers, whether each can be asked now, and their models."""
+"""`cockpit connect [PRESET]`: pick a provider, give a key, see that it works, keep it.
+
+`cockpit models [--json] [--all]`: the providers, whether each can be asked now, and their models.
+"""
 
 import argparse
 import asyncio
+import getpass
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cockpit.cli.catalogs import catalog_of
+from cockpit.builtin.commands.connect import presets, save_connection, try_connection
+from cockpit.builtin.models.openai_chat.presets import ProviderEntry
+from cockpit.cli.command import load_catalog
 from cockpit.plugin.models import Model, ModelFailed
+from cockpit.settings import files, trust
 
-SECONDS = 15.0
+
+def run_connect(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="cockpit connect", description="Attach a model.")
+    parser.add_argument(
+        "preset", nargs="?", help="openai, deepseek, ollama, ...; left out: choose from a list"
+    )
+    parser.add_argument("--base-url", default="", help="another address of the same API")
+    parser.add_argument("--model", default="", help="which of its models is the default")
+    parser.add_argument("--key-stdin", action="store_true", help="read the key from stdin, for scripts")
+    given = parser.parse_args(list(argv))
+    root = str(Path.cwd())
+    trusted = trust.is_trusted(root) is True
+    environment = files.load_environment(root, trusted)
+    rows = presets(environment, files.load_settings(root, trusted).table("plugins.openai_chat"))
+    row = _choose_preset(rows, given.preset)
+    if row is None:
+        return 2
+    key = _read_key(row, given.key_stdin)
+    return asyncio.run(_connect_provider(row, key, given.base_url, given.model, environment))
 
 
-def main(argv: Sequence[str]) -> int:
+def _choose_preset(rows: tuple[ProviderEntry, ...], name: str | None) -> ProviderEntry | None:
+    """The row called `name`, or the one a person chooses by number or name."""
+    if name is None:
+        if not sys.stdin.isatty():
+            print("cockpit connect: name a preset", *(row.name for row in rows), sep="\n  ", file=sys.stderr)
+            return None
+        for number, row in enumerate(rows, start=1):
+            print(f"{number:3}  {row.name:12} {row.label:28} {row.key_from or row.ready or 'ready'}")
+        name = input("Which one? ").strip()
+    for number, row in enumerate(rows, start=1):
+        if name in (row.name, str(number)):
+            return row
+    print(
+        f"cockpit connect: there is no preset {name!r}: {', '.join(row.name for row in rows)}",
+        file=sys.stderr,
+    )
+    return None
+
+
+def _read_key(row: ProviderEntry, from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().strip()
+    if row.local or not sys.stdin.isatty():
+        return ""
+    where = f" (keys are made at {row.keys_at})" if row.keys_at else ""
+    known = f"; Enter keeps the one from {row.key_from}" if row.key_from else ""
+    return getpass.getpass(f"Key for {row.label or row.name}{where}{known}: ").strip()
+
+
+async def _connect_provider(
+    row: ProviderEntry, key: str, base_url: str, model: str, environment: Mapping[str, str]
+) -> int:
+    print(f"Asking {base_url or row.base_url} ...")
+    attempt = await try_connection(row.name, key, base_url, environment, model)
+    if not attempt.ok:
+        print(
+            f"cockpit connect: {attempt.message}" + (f"; {attempt.hint}" if attempt.hint else ""),
+            file=sys.stderr,
+        )
+        return 1
+    where = save_connection(attempt, key, environment, model)
+    shown = ", ".join(attempt.models[:8]) + (", ..." if len(attempt.models) > 8 else "")
+    print(f"It answers. {len(attempt.models)} models: {shown}")
+    print(
+        f"Default is now {attempt.provider}:{model or attempt.default}"
+        + (f"; key kept in {where}" if where else "")
+    )
+    return 0
+
+
+QUERY_SECONDS = 15.0
+
+
+def run_models(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit models", description="Who can be asked.")
     parser.add_argument("provider", nargs="?", help="list this provider's models, from its server")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(list(argv))
-    catalog = catalog_of(str(Path.cwd()))
+    catalog = load_catalog(str(Path.cwd()))
     models = [one for one in catalog.all(Model) if given.provider in (None, one.name)]
     if not models:
         names = ", ".join(one.name for one in catalog.all(Model))
         print(f"there is no provider {given.provider}; providers: {names}")
         return 2
-    rows = asyncio.run(_rows(models, ask=given.provider is not None))
+    rows = asyncio.run(_query_providers(models, ask=given.provider is not None))
     if given.json:
         print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
         return 0
@@ -36,7 +115,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProviderRow:
     """A provider: `state` is `ready` or what is missing."""
 
     name: str
@@ -45,17 +124,17 @@ class Row:
     models: tuple[str, ...]
 
 
-async def _rows(models: list[Model], ask: bool) -> list[Row]:
-    rows: list[Row] = []
+async def _query_providers(models: list[Model], ask: bool) -> list[ProviderRow]:
+    rows: list[ProviderRow] = []
     for model in models:
         missing = model.ready()
         found: tuple[str, ...] = ()
         if ask and not missing:
             try:
-                async with asyncio.timeout(SECONDS):
+                async with asyncio.timeout(QUERY_SECONDS):
                     found = await model.models()
             except (ModelFailed, TimeoutError) as error:
-                missing = str(error) or f"no answer within {SECONDS:g} s"
+                missing = str(error) or f"no answer within {QUERY_SECONDS:g} s"
         state = missing or ("local: looked for when it is asked" if model.local and not ask else "ready")
-        rows.append(Row(model.name, model.default, state, found))
+        rows.append(ProviderRow(model.name, model.default, state, found))
     return rows

@@ -13,10 +13,9 @@ from cockpit import paths
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, FileChange
 from cockpit.protocol.messages import Json
-from cockpit.workspace.changes import diff_of
-from cockpit.workspace.hunks import unified
+from cockpit.workspace.files.changes import format_unified_diff, make_diff
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.patches.on_workspace import Wanted, planned
+from cockpit.workspace.patches.planner import WorkspacePatch, plan_workspace_patch
 from cockpit.workspace.patches.values import PatchRefused
 
 APPLIED, REFUSED, USAGE = 0, 1, 2
@@ -43,33 +42,33 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{given.file} cannot be read: {error.strerror or error}")
     # Bytes that are no UTF-8 pass through: a new file may hold them.
     text = raw.decode("utf-8", "surrogateescape")
-    return asyncio.run(_patch(str(root), text, given.dry_run, given.json))
+    return asyncio.run(_apply_patch(str(root), text, given.dry_run, given.json))
 
 
-async def _patch(root: str, text: str, dry: bool, as_json: bool) -> int:
+async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
     workspace = LocalWorkspace(root, str(paths.state()))
     try:
         for recovered in await workspace.recover():
             print(f"cockpit: {recovered}", file=sys.stderr)
-        asked, changes = await planned(workspace, text)
+        asked, changes = await plan_workspace_patch(workspace, text)
         if not dry:
             await workspace.apply(changes)
     except CockpitError as error:
-        _refuse(error, as_json)
+        _print_refusal(error, as_json)
         return REFUSED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _refuse(CockpitError(f"{where}{error.strerror or error}; nothing was written"), as_json)
+        _print_refusal(CockpitError(f"{where}{error.strerror or error}; nothing was written"), as_json)
         return REFUSED
     finally:
         await workspace.close()
-    _tell(asked, changes, dry, as_json)
+    _print_result(asked, changes, dry, as_json)
     return APPLIED
 
 
-def _refuse(error: CockpitError, as_json: bool) -> None:
+def _print_refusal(error: CockpitError, as_json: bool) -> None:
     if not as_json:
-        print(f"cockpit: refused, nothing was written: {_shown(str(error))}", file=sys.stderr)
+        print(f"cockpit: refused, nothing was written: {_escape_text(str(error))}", file=sys.stderr)
         return
     told: dict[str, Json] = {"applied": False, "reason": error.message, "hint": error.hint}
     if isinstance(error, PatchRefused):
@@ -77,26 +76,26 @@ def _refuse(error: CockpitError, as_json: bool) -> None:
     print(json.dumps(told))
 
 
-def _tell(asked: Wanted, changes: ChangeSet, dry: bool, as_json: bool) -> None:
+def _print_result(asked: WorkspacePatch, changes: ChangeSet, dry: bool, as_json: bool) -> None:
     if as_json:
-        files: list[Json] = [_row(change, asked) for change in changes.files]
+        files: list[Json] = [_encode_change(change, asked) for change in changes.files]
         notes: list[Json] = list(asked.patch.notes)
         print(json.dumps({"applied": not dry, "dry_run": dry, "files": files, "notes": notes}))
         return
     for change in changes.files:
-        diff = diff_of(change)
-        moved = f"{_shown(change.moved_from)} -> " if change.moved_from else ""
-        print(f"{change.change:8} {moved}{_shown(change.path)}  +{diff.added} -{diff.removed}")
+        diff = make_diff(change)
+        moved = f"{_escape_text(change.moved_from)} -> " if change.moved_from else ""
+        print(f"{change.change:8} {moved}{_escape_text(change.path)}  +{diff.added} -{diff.removed}")
         if dry and diff.hunks:
-            print(_shown(unified(diff)), end="")
+            print(_escape_text(format_unified_diff(diff)), end="")
     for note in asked.patch.notes:
-        print(f"note: {_shown(note)}")
+        print(f"note: {_escape_text(note)}")
     if dry:
         print("nothing was written")
 
 
-def _row(change: FileChange, asked: Wanted) -> Json:
-    diff = diff_of(change)
+def _encode_change(change: FileChange, asked: WorkspacePatch) -> Json:
+    diff = make_diff(change)
     placed = asked.patch.placed.get(change.path, ())
     hunks: list[Json] = [
         {
@@ -119,7 +118,7 @@ def _row(change: FileChange, asked: Wanted) -> Json:
     }
 
 
-def _shown(text: str) -> str:
+def _escape_text(text: str) -> str:
     """`text` without anything that drives a terminal, newlines and tabs apart."""
     kept = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
     return os.fsencode("".join(kept)).decode("utf-8", "replace")

@@ -6,33 +6,32 @@ import json
 import sys
 from collections.abc import Sequence
 
-from cockpit.cli import listing
-from cockpit.cli.catalogs import catalog_of, folder_of, is_trusted
-from cockpit.cli.lines import said
-from cockpit.core.assembly import rules_of
-from cockpit.core.rules import Asked, Covered, covering
+from cockpit.cli import definition_list
+from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.core.permission.rules import CallFacts, RuleMatch, match_rules
+from cockpit.core.session.assembly import load_rules
 from cockpit.errors import CockpitError
 from cockpit.plugin.tools import CommandLine, Preview, Tool
 from cockpit.settings import permissions
-from cockpit.settings.permissions import LEVELS, Entry
+from cockpit.settings.permissions import RULE_LEVELS, PermissionEntry
 
-VERDICTS: dict[str, str] = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
-SAYS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
+VERDICT_WORDS: dict[str, str] = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
+LEVEL_VERBS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 
 def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(list(argv))
-    root = folder_of(getattr(given, "cwd", ""))
+    root = resolve_folder(getattr(given, "cwd", ""))
     trusted = getattr(given, "trust", False) or is_trusted(root)
     match given.what:
         case "explain":
-            return _explain(given, root, trusted)
+            return _explain_call(given, root, trusted)
         case "remove":
-            return _remove(given.rule, root)
+            return _remove_rule(given.rule, root)
         case "adopt":
-            return _adopt(given.rules, root, trusted)
+            return _adopt_rules(given.rules, root, trusted)
         case _:
-            return _list(given.json, root, trusted)
+            return _list_rules(given.json, root, trusted)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,32 +56,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _list(as_json: bool, root: str, trusted: bool) -> int:
-    told = listing.permission_rows(root, trusted)
+def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
+    told = definition_list.list_permissions(root, trusted)
     if as_json:
-        out = [row.json() | (_row(one) if one is not None else {}) for row, one in told]
+        out = [row.json() | (_encode_rule(one) if one is not None else {}) for row, one in told]
         print(json.dumps(out, ensure_ascii=False))
         return 0
     rows = [one for _, one in told if one is not None]
     if not told:
         print("no rules: what the policy asks about is asked. An answer of `always` makes one.")
-    for level in LEVELS:
+    for level in RULE_LEVELS:
         for one in (row for row in rows if row.level == level and row.applies):
-            print(said(f"{level:5}  {one.text:40}  {one.where}"))
+            print(escape_text(f"{level:5}  {one.text:40}  {one.where}"))
     allowed = {row.text for row in rows if row.applies and row.level == "allow"}
     offers = [row for row in rows if not row.applies and row.text not in allowed]
     if offers:
         print("\noffered, not applied (cockpit permissions adopt):")
         for one in offers:
-            print(said(f"       {one.text:40}  {one.where}"))
+            print(escape_text(f"       {one.text:40}  {one.where}"))
     for fault in (fault for row, one in told if one is None for fault in row.refused):
-        print(said(f"refused {listing.fault_text(fault, root)}"))
+        print(escape_text(f"refused {definition_list.format_fault(fault, root)}"))
     if not trusted:
-        print(listing.UNTRUSTED)
+        print(definition_list.UNTRUSTED_NOTE)
     return 0
 
 
-def _row(one: Entry) -> dict[str, object]:
+def _encode_rule(one: PermissionEntry) -> dict[str, object]:
     return {
         "level": one.level,
         "rule": one.text,
@@ -92,22 +91,22 @@ def _row(one: Entry) -> dict[str, object]:
     }
 
 
-def _explain(given: argparse.Namespace, root: str, trusted: bool) -> int:
-    catalog = catalog_of(root, trusted)
+def _explain_call(given: argparse.Namespace, root: str, trusted: bool) -> int:
+    catalog = load_catalog(root, trusted)
     tool = catalog.get(Tool, given.tool)
     if tool is None:
         raise CockpitError(f"there is no tool called {given.tool}", "cockpit plugins lists them")
-    says, asked = _asked(tool, str(given.call), root, trusted)
-    covered = covering(rules_of(root, trusted), asked)
+    says, asked = _judge_call(tool, str(given.call), root, trusted)
+    covered = match_rules(load_rules(root, trusted), asked)
     if given.json:
-        print(json.dumps(says | _told(covered), ensure_ascii=False))
+        print(json.dumps(says | _encode_covering(covered), ensure_ascii=False))
         return 0
     print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'nothing speaks against it'}")
     if not covered:
         print("rules    none fits")
         return 0
     for rule in covered.by:
-        print(f"rule     {rule} {SAYS[rule.level]} it ({rule.source})")
+        print(f"rule     {rule} {LEVEL_VERBS[rule.level]} it ({rule.source})")
     for rule in covered.shadowed:
         print(f"shadows  {rule.level} {rule} ({rule.source})")
     if says["verdict"] == "must-block" and covered.level == "allow":
@@ -115,26 +114,26 @@ def _explain(given: argparse.Namespace, root: str, trusted: bool) -> int:
     return 0
 
 
-def _asked(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[str, object], Asked]:
+def _judge_call(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[str, object], CallFacts]:
     """What the policy says of the call, and the call as rules see it."""
     if tool.kind == "execute":
-        from cockpit.builtin.judging import judged_line
+        from cockpit.builtin.policy import judge_command_line
 
         line = CommandLine(call, "powershell" if sys.platform == "win32" else "bash", root)
-        verdict = judged_line(line, root, trusted, False).verdict
-        word = VERDICTS[verdict.level]
+        verdict = judge_command_line(line, root, trusted, False).verdict
+        word = VERDICT_WORDS[verdict.level]
         says: dict[str, object] = {"verdict": word, "risk": verdict.risk, "reason": verdict.reason}
-        return says, Asked(tool, Preview(call, line=line), root, verdict.parts)
+        return says, CallFacts(tool, Preview(call, line=line), root, verdict.parts)
     from cockpit.workspace.resolver import Resolver
 
     looks = tool.kind in ("read", "search")
     found = Resolver(root).judge(call, "read" if looks else "write")
     level = "ask" if found.level == "allow" and not looks else found.level
-    says = {"verdict": VERDICTS[level], "risk": 0 if looks else 20, "reason": found.reason}
-    return says, Asked(tool, Preview(call, paths=(found.real,)), root)
+    says = {"verdict": VERDICT_WORDS[level], "risk": 0 if looks else 20, "reason": found.reason}
+    return says, CallFacts(tool, Preview(call, paths=(found.real,)), root)
 
 
-def _told(covered: Covered | None) -> dict[str, object]:
+def _encode_covering(covered: RuleMatch | None) -> dict[str, object]:
     if covered is None:
         return {"rules": "none", "by": [], "shadows": []}
     by = [{"rule": str(rule), "source": rule.source} for rule in covered.by]
@@ -142,8 +141,8 @@ def _told(covered: Covered | None) -> dict[str, object]:
     return {"rules": covered.level, "by": by, "shadows": shadows}
 
 
-def _remove(rule: str, root: str) -> int:
-    gone = permissions.remove(root, rule)
+def _remove_rule(rule: str, root: str) -> int:
+    gone = permissions.remove_rule(root, rule)
     if not gone:
         raise CockpitError(
             f"{rule} stands in none of your lists", "cockpit permissions list shows where it stands"
@@ -152,15 +151,15 @@ def _remove(rule: str, root: str) -> int:
     return 0
 
 
-def _adopt(wanted: list[str], root: str, trusted: bool) -> int:
-    offers = permissions.offered(root, trusted)
+def _adopt_rules(wanted: list[str], root: str, trusted: bool) -> int:
+    offers = permissions.find_offers(root, trusted)
     chosen = tuple(one for one in offers if not wanted or one.text in wanted)
     if strange := [text for text in wanted if text not in {one.text for one in offers}]:
         raise CockpitError(f"{strange[0]} is not offered here", "cockpit permissions list shows what is")
     if not chosen:
         print("nothing is offered here")
         return 0
-    permissions.adopt(root, chosen)
+    permissions.adopt_offers(root, chosen)
     for one in chosen:
         print(f"allow  {one.text}  (from {one.source})")
     return 0

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from cockpit.cli.lines import rows, said
+from cockpit.cli.command import escape_text, read_json_lines
 from cockpit.errors import SettingsInvalid
-from cockpit.safety.values import Ground, Platform, Shell
+from cockpit.safety.values import ExecutionContext, Platform, Shell
 
 if TYPE_CHECKING:
-    from cockpit.safety.rules import RuleSet
-    from cockpit.safety.values import Line
+    from cockpit.safety.policy import RuleSet
+    from cockpit.safety.values import JudgedLine
 
-WORDS = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
-ACCESS = {"allow": "allow", "ask": "confirm", "deny": "deny"}
+VERDICT_WORDS = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
+ACCESS_WORDS = {"allow": "allow", "ask": "confirm", "deny": "deny"}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,13 +32,13 @@ def main(argv: Sequence[str]) -> int:
     try:
         match given.what:
             case "check":
-                return _check(given)
+                return _check_commands(given)
             case "paths":
-                return _paths(given)
+                return _check_paths(given)
             case "rules":
-                return _rules(given)
+                return _print_rules(given)
             case _:
-                return _explain(given)
+                return _explain_command(given)
     except SettingsInvalid as error:
         print(f"cockpit: {error}", file=sys.stderr)
         return 2
@@ -71,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _ground(given: argparse.Namespace) -> Ground:
-    from cockpit.safety.ground import ground_of
+def _build_ground(given: argparse.Namespace) -> ExecutionContext:
+    from cockpit.safety.policy import build_context
 
     platform: Platform = getattr(given, "os", "windows" if os.name == "nt" else "posix")
     lexical = platform == "windows" and os.name != "nt"
@@ -80,110 +80,114 @@ def _ground(given: argparse.Namespace) -> Ground:
     home = given.home or str(Path.home())
     home = home if lexical and ":" in home else os.path.realpath(home)
     if not lexical:
-        return ground_of(root, held=bool(getattr(given, "sandbox", False)), home=home)
-    return Ground(root, home, sandbox=bool(getattr(given, "sandbox", False)), platform=platform)
+        return build_context(root, held=bool(getattr(given, "sandbox", False)), home=home)
+    return ExecutionContext(root, home, sandbox=bool(getattr(given, "sandbox", False)), platform=platform)
 
 
-def _rule_set(root: str) -> "RuleSet":
+def _load_rules(root: str) -> "RuleSet":
     """The rules in force in `root`: the project's own only where the person trusts it."""
-    from cockpit.safety.ground import rules_in_force
+    from cockpit.safety.policy import load_active_rules
     from cockpit.settings import trust
 
-    return rules_in_force(root, trust.is_trusted(root) is True)
+    return load_active_rules(root, trust.is_trusted(root) is True)
 
 
-def _judged(text: str, given: argparse.Namespace, ground: Ground, rules: "RuleSet") -> "Line":
+def _judge_line(
+    text: str, given: argparse.Namespace, ground: ExecutionContext, rules: "RuleSet"
+) -> "JudgedLine":
     from cockpit.safety.engine import judge_line
 
     shell: Shell = given.shell
     return judge_line(text, shell, ground, rules)
 
 
-def _check(given: argparse.Namespace) -> int:
+def _check_commands(given: argparse.Namespace) -> int:
     if given.jsonl == (given.command is not None):
         print("cockpit policy check: give a command, or --jsonl and lines on stdin", file=sys.stderr)
         return 2
-    ground = _ground(given)
-    rules = _rule_set(ground.root)
+    ground = _build_ground(given)
+    rules = _load_rules(ground.root)
     if given.command is not None:
-        line = _judged(given.command, given, ground, rules)
+        line = _judge_line(given.command, given, ground, rules)
         if given.json:
-            _print(_row(line))
+            _print_json(_encode_line(line))
         else:
-            print(_human(line))
+            print(_format_line(line))
         return 0
     bad = 0
-    for row in rows(sys.stdin, "command"):
+    for row in read_json_lines(sys.stdin, "command"):
         if row.fault:
             bad += 1
             print(f"cockpit policy check: line {row.number}: {row.fault}", file=sys.stderr)
             continue
-        _print({"id": row.id, **_row(_judged(row.text, given, ground, rules))})
+        _print_json({"id": row.id, **_encode_line(_judge_line(row.text, given, ground, rules))})
     return 2 if bad else 0
 
 
-def _paths(given: argparse.Namespace) -> int:
+def _check_paths(given: argparse.Namespace) -> int:
     if given.jsonl == bool(given.path):
         print("cockpit policy paths: give paths, or --jsonl and lines on stdin", file=sys.stderr)
         return 2
-    from cockpit.safety.paths import classify
+    from cockpit.safety.path_classifier import classify_path
 
-    ground = _ground(given)
+    ground = _build_ground(given)
     for path in given.path:
-        read, write = (classify(path, access, ground) for access in ("read", "write"))
+        read, write = (classify_path(path, access, ground) for access in ("read", "write"))
         why = write.reason or read.reason
-        print(f"{said(path)}: read {ACCESS[read.level]}, write {ACCESS[write.level]}")
+        print(f"{escape_text(path)}: read {ACCESS_WORDS[read.level]}, write {ACCESS_WORDS[write.level]}")
         if why:
-            print(f"  {said(why)}")
+            print(f"  {escape_text(why)}")
     bad = 0
-    for row in rows(sys.stdin, "path") if given.jsonl else ():
+    for row in read_json_lines(sys.stdin, "path") if given.jsonl else ():
         if row.fault:
             bad += 1
             print(f"cockpit policy paths: line {row.number}: {row.fault}", file=sys.stderr)
             continue
-        read, write = (classify(row.text, access, ground) for access in ("read", "write"))
-        _print({"id": row.id, "read": ACCESS[read.level], "write": ACCESS[write.level]})
+        read, write = (classify_path(row.text, access, ground) for access in ("read", "write"))
+        _print_json({"id": row.id, "read": ACCESS_WORDS[read.level], "write": ACCESS_WORDS[write.level]})
     return 2 if bad else 0
 
 
-def _rules(given: argparse.Namespace) -> int:
-    rules = _rule_set(_ground(given).root)
+def _print_rules(given: argparse.Namespace) -> int:
+    rules = _load_rules(_build_ground(given).root)
     if given.json:
-        _print([{"id": one.id, "level": WORDS[one.level], "source": one.source} for one in rules.rules])
+        _print_json(
+            [{"id": one.id, "level": VERDICT_WORDS[one.level], "source": one.source} for one in rules.rules]
+        )
         return 0
     width = max((len(one.id) for one in rules.rules), default=0)
     for one in rules.rules:
-        print(f"{one.id:{width}}  {WORDS[one.level]:13}  {one.source}")
+        print(f"{one.id:{width}}  {VERDICT_WORDS[one.level]:13}  {one.source}")
     for left in rules.left_out:
         print(f"! {left}")
     return 0
 
 
-def _explain(given: argparse.Namespace) -> int:
-    ground = _ground(given)
-    line = _judged(given.command, given, ground, _rule_set(ground.root))
-    print(_human(line))
+def _explain_command(given: argparse.Namespace) -> int:
+    ground = _build_ground(given)
+    line = _judge_line(given.command, given, ground, _load_rules(ground.root))
+    print(_format_line(line))
     for number, part in enumerate(line.verdict.parts, 1):
         words = " ".join("?" if word is None else repr(word) for word in part.argv)
-        print(f"\n{number}. {said(part.text)}")
-        print(f"   {WORDS[part.level]}, risk {part.risk}: {said(part.reason) or '-'}")
+        print(f"\n{number}. {escape_text(part.text)}")
+        print(f"   {VERDICT_WORDS[part.level]}, risk {part.risk}: {escape_text(part.reason) or '-'}")
         for name, value in (
             ("words", words), ("rules", ", ".join(part.rules)), ("may", ", ".join(sorted(part.capabilities))),
             ("reads", ", ".join(part.reads)), ("writes", ", ".join(part.writes)), ("to", part.destination),
             ("remembered as", part.shape), ("instead", part.alternative),
         ):  # fmt: skip
             if value:
-                print(f"   {name}: {said(value)}")
-    print(f"\nwhat would run: {said(line.script)}")
+                print(f"   {name}: {escape_text(value)}")
+    print(f"\nwhat would run: {escape_text(line.script)}")
     for name, value in line.environment:
-        print(f"  with {name}={said(value)}")
+        print(f"  with {name}={escape_text(value)}")
     return 0
 
 
-def _row(line: "Line") -> dict[str, object]:
+def _encode_line(line: "JudgedLine") -> dict[str, object]:
     verdict = line.verdict
     return {
-        "verdict": WORDS[verdict.level],
+        "verdict": VERDICT_WORDS[verdict.level],
         "risk": verdict.risk,
         "capabilities": sorted(verdict.capabilities),
         "rules": list(verdict.rules),
@@ -191,19 +195,19 @@ def _row(line: "Line") -> dict[str, object]:
     }
 
 
-def _human(line: "Line") -> str:
+def _format_line(line: "JudgedLine") -> str:
     verdict = line.verdict
-    lines = [f"{WORDS[verdict.level]} (risk {verdict.risk}): {said(verdict.reason)}"]
+    lines = [f"{VERDICT_WORDS[verdict.level]} (risk {verdict.risk}): {escape_text(verdict.reason)}"]
     if verdict.rules:
         lines.append(f"  rules: {', '.join(verdict.rules)}")
     if verdict.capabilities:
         lines.append(f"  it may: {', '.join(sorted(verdict.capabilities))}")
     if verdict.destination:
-        lines.append(f"  to: {said(verdict.destination)}")
+        lines.append(f"  to: {escape_text(verdict.destination)}")
     if verdict.alternative:
-        lines.append(f"  instead: {said(verdict.alternative)}")
+        lines.append(f"  instead: {escape_text(verdict.alternative)}")
     return "\n".join(lines)
 
 
-def _print(value: object) -> None:
+def _print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=True), flush=True)

@@ -13,12 +13,12 @@ from cockpit import __version__
 from cockpit.cli.main import COMMANDS
 
 if TYPE_CHECKING:
-    from cockpit.core.options import Options
+    from cockpit.core.session.options import RunOptions
     from cockpit.protocol.channel import Deck
 
 MODES = ("ask", "auto-edit", "plan", "full", "deny")
 # Other agents' names for the same modes.
-OTHER_MODES = {
+MODE_ALIASES = {
     "default": "ask",
     "manual": "ask",
     "acceptedits": "auto-edit",
@@ -34,17 +34,17 @@ OTHER_MODES = {
 
 def main(argv: Sequence[str]) -> int:
     given = _parser().parse_args(list(argv))
-    _forgive_letters()
+    _replace_undecodable()
     if given.version:
         print(f"cockpit {__version__}")
         return 0
     root = str(Path(given.cwd or ".").expanduser().absolute())
-    prompt = _prompt(given)
+    prompt = _read_prompt(given)
     if prompt is not None:
-        return _headless(given, root, prompt)
+        return _run_prompt(given, root, prompt)
     if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return _lines(given, root)
-    return _screen(given, root)
+        return _run_plain(given, root)
+    return _run_screen(given, root)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,12 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--output-format", "--output", choices=("text", "json", "stream-json"), default="text")
     add("--model", metavar="PROVIDER:MODEL", help="or a tier: fast, default, medium, strong")
-    add("--mode", "--permission-mode", type=_mode, metavar="MODE", help=", ".join(MODES))
-    add("--max-steps", "--max-turns", type=_positive, metavar="N", help="model requests of the turn")
-    add("--max-tool-calls", type=_positive, metavar="N")
-    add("--max-seconds", type=_seconds, metavar="S")
-    add("--max-tokens", type=_positive, metavar="N", help="tokens in and out together")
-    add("--max-cost", type=_dollars, metavar="USD")
+    add("--mode", "--permission-mode", type=_parse_mode, metavar="MODE", help=", ".join(MODES))
+    add("--max-steps", "--max-turns", type=_parse_positive, metavar="N", help="model requests of the turn")
+    add("--max-tool-calls", type=_parse_positive, metavar="N")
+    add("--max-seconds", type=_parse_seconds, metavar="S")
+    add("--max-tokens", type=_parse_positive, metavar="N", help="tokens in and out together")
+    add("--max-cost", type=_parse_dollars, metavar="USD")
     add(
         "--allow",
         "--allowedTools",
@@ -79,8 +79,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RULE",
         help="as 'Bash(git *)'; repeatable",
     )
-    add("--deny", "--disallowedTools", action="append", type=_rule, default=[], metavar="RULE")
-    add("--agents", type=_roles, metavar="JSON", help="roles by name, each with description and prompt")
+    add("--deny", "--disallowedTools", action="append", type=_parse_rule, default=[], metavar="RULE")
+    add("--agents", type=_parse_roles, metavar="JSON", help="roles by name, each with description and prompt")
     add("--trust", action="store_true", help="trust this folder, from now on")
     add("--cwd", metavar="DIR", help="the project's folder")
     add("-c", "--continue", dest="last", action="store_true", help="go on with the folder's last session")
@@ -91,25 +91,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _mode(name: str) -> str:
-    mode = OTHER_MODES.get(name.lower(), name)
+def _parse_mode(name: str) -> str:
+    mode = MODE_ALIASES.get(name.lower(), name)
     if mode not in MODES:
         raise argparse.ArgumentTypeError(f"no mode {name!r}; one of {', '.join(MODES)}")
     return mode
 
 
-def _rule(text: str) -> str:
-    from cockpit.core.rules import parse
+def _parse_rule(text: str) -> str:
+    from cockpit.core.permission.rules import parse_rule
     from cockpit.errors import SettingsInvalid
 
     try:
-        parse("allow", text, "")
+        parse_rule("allow", text, "")
     except SettingsInvalid as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no rule; {error.hint}") from error
     return text
 
 
-def _roles(text: str) -> dict[str, object]:
+def _parse_roles(text: str) -> dict[str, object]:
     import json
 
     try:
@@ -121,39 +121,39 @@ def _roles(text: str) -> dict[str, object]:
     return table
 
 
-def _positive(text: str) -> int:
+def _parse_positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
     return int(text)
 
 
-def _seconds(text: str) -> float:
-    if not 0 < (number := _number(text)) < float("inf"):
+def _parse_seconds(text: str) -> float:
+    if not 0 < (number := _parse_number(text)) < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
     return number
 
 
-def _dollars(text: str) -> float:
-    if not 0 <= (number := _number(text)) < float("inf"):
+def _parse_dollars(text: str) -> float:
+    if not 0 <= (number := _parse_number(text)) < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of dollars from 0 on")
     return number
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return float("nan")
 
 
-def _forgive_letters() -> None:
+def _replace_undecodable() -> None:
     """A byte that is no letter, or a letter the terminal does not know, is shown as `?`, not raised."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def _prompt(given: argparse.Namespace) -> str | None:
+def _read_prompt(given: argparse.Namespace) -> str | None:
     """The prompt of `-p`, from stdin where it is `-` or left out. Exits with 2 when it is empty."""
     if given.prompt is None:
         return None
@@ -166,19 +166,19 @@ def _prompt(given: argparse.Namespace) -> str | None:
     return text
 
 
-def options_of(given: argparse.Namespace, someone: bool, origin: str) -> "Options":
-    from cockpit.core.budget import Limits
-    from cockpit.core.options import Options
+def build_options(given: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
+    from cockpit.core.agent.turn_limits import TurnLimits
+    from cockpit.core.session.options import RunOptions
 
-    limits = Limits(
-        steps=given.max_steps or Limits().steps,
+    limits = TurnLimits(
+        steps=given.max_steps or TurnLimits().steps,
         tool_calls=given.max_tool_calls,
         seconds=given.max_seconds,
         tokens=given.max_tokens,
         money=given.max_cost,
         stop_file=os.environ.get("COCKPIT_STOP_FILE", ""),
     )
-    return Options(
+    return RunOptions(
         someone=someone,
         origin=origin,
         model=given.model,
@@ -193,54 +193,56 @@ def options_of(given: argparse.Namespace, someone: bool, origin: str) -> "Option
     )
 
 
-def _resumed(given: argparse.Namespace, root: str) -> str | None:
+def _find_resumed_session(given: argparse.Namespace, root: str) -> str | None:
     if given.resume:
         return str(given.resume)
     if not given.last:
         return None
-    from cockpit.core.store import latest
+    from cockpit.core.transcript.session_store import latest_session
     from cockpit.errors import SessionUnknown
 
-    found = latest(root)
+    found = latest_session(root)
     if found is None:
         raise SessionUnknown("there is no session of this folder yet", "start one without --continue")
     return found
 
 
-def _headless(given: argparse.Namespace, root: str, prompt: str) -> int:
+def _run_prompt(given: argparse.Namespace, root: str, prompt: str) -> int:
     import asyncio
 
-    from cockpit.core.deck import LocalDeck
-    from cockpit.headless.one import run_prompt
+    from cockpit.core.session.deck import LocalDeck
+    from cockpit.headless.one_shot import run_prompt
 
     out = sys.stdout
     # What a plugin prints is no part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
-        deck = LocalDeck(options_of(given, someone=False, origin="headless"))
-        return asyncio.run(run_prompt(deck, root, _resumed(given, root), prompt, given.output_format, out))
+        deck = LocalDeck(build_options(given, someone=False, origin="headless"))
+        return asyncio.run(
+            run_prompt(deck, root, _find_resumed_session(given, root), prompt, given.output_format, out)
+        )
 
 
-def _lines(given: argparse.Namespace, root: str) -> int:
+def _run_plain(given: argparse.Namespace, root: str) -> int:
     import asyncio
 
-    from cockpit.core.deck import LocalDeck
-    from cockpit.headless.lines import run_lines
+    from cockpit.core.session.deck import LocalDeck
+    from cockpit.headless.line_frontend import run_lines
 
-    deck = LocalDeck(options_of(given, someone=True, origin="tui"))
-    return asyncio.run(run_lines(deck, root, _resumed(given, root)))
+    deck = LocalDeck(build_options(given, someone=True, origin="tui"))
+    return asyncio.run(run_lines(deck, root, _find_resumed_session(given, root)))
 
 
-def _screen(given: argparse.Namespace, root: str) -> int:
+def _run_screen(given: argparse.Namespace, root: str) -> int:
     from cockpit.tui.run import run
 
     async def make_deck() -> "Deck":
         import asyncio
 
         def make() -> "Deck":
-            from cockpit.core.deck import LocalDeck
+            from cockpit.core.session.deck import LocalDeck
 
-            return LocalDeck(options_of(given, someone=True, origin="tui"))
+            return LocalDeck(build_options(given, someone=True, origin="tui"))
 
         return await asyncio.to_thread(make)
 
-    return run(make_deck, root, _resumed(given, root) if given.resume or given.last else None)
+    return run(make_deck, root, _find_resumed_session(given, root) if given.resume or given.last else None)

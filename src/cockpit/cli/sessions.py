@@ -1,4 +1,10 @@
-"""`cockpit sessions list|show|export|rm`: stored sessions, without a deck."""
+"""`cockpit sessions list|show|export|rm`: stored sessions, without a deck.
+
+`cockpit agents list|transcript`: the subagents of a stored session, and what one of them did, as JSON
+lines. Opens no session and writes nothing.
+
+`cockpit replay FILE`: show a transcript (or a recording) as it was, on the screen or as lines.
+"""
 
 import argparse
 import json
@@ -7,16 +13,20 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.core import store
-from cockpit.core.history import History
-from cockpit.core.sent import text_of
-from cockpit.core.transcript import load
+from cockpit.cli.command import escape_text, resolve_folder
+from cockpit.core.subagents.opener import SubagentRecords
+from cockpit.core.transcript import session_store
+from cockpit.core.transcript.history import ConversationHistory, message_text
+from cockpit.core.transcript.transcript import load_transcript
+from cockpit.errors import CockpitError, SessionUnknown
 from cockpit.protocol import wire
-from cockpit.protocol.events import Envelope
+from cockpit.protocol.channel import Deck
+from cockpit.protocol.events import Envelope, SessionStarted
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
+from cockpit.protocol.recordings import RecordingChannel, RecordingDeck, read_recording
 
 
-def main(argv: Sequence[str]) -> int:
+def run_sessions(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit sessions", description="Stored sessions.")
     commands = parser.add_subparsers(dest="what", required=True)
     listing = commands.add_parser("list", help="the sessions of this folder, the newest first")
@@ -32,20 +42,20 @@ def main(argv: Sequence[str]) -> int:
     given = parser.parse_args(list(argv))
     match given.what:
         case "list":
-            return _list(given.all, given.json)
+            return _list_sessions(given.all, given.json)
         case "show":
-            return _show(given.session)
+            return _show_session(given.session)
         case "export":
-            return _export(given.session)
+            return _export_session(given.session)
         case "rm":
-            print(f"deleted {store.remove(given.session)}")
+            print(f"deleted {session_store.remove_session(given.session)}")
             return 0
         case other:
             raise AssertionError(other)
 
 
-def _list(everywhere: bool, as_json: bool) -> int:
-    rows = store.sessions_of(None if everywhere else str(Path.cwd()))
+def _list_sessions(everywhere: bool, as_json: bool) -> int:
+    rows = session_store.list_sessions(None if everywhere else str(Path.cwd()))
     if as_json:
         print(json.dumps([wire.encode(row) for row in rows], ensure_ascii=False))
         return 0
@@ -59,18 +69,18 @@ def _list(everywhere: bool, as_json: bool) -> int:
     return 0
 
 
-def _show(session: str) -> int:
-    loaded = load(store.file_of(session))
-    history = History()
+def _show_session(session: str) -> int:
+    loaded = load_transcript(session_store.session_file(session))
+    history = ConversationHistory()
     for record in loaded.records:
         if isinstance(record, Envelope):
             history.see(record)
     for entry in history.entries:
         match entry.message:
             case UserMessage():
-                print(f"\n## You\n\n{text_of(entry.message)}")
+                print(f"\n## You\n\n{message_text(entry.message)}")
             case AssistantMessage():
-                print(f"\n## {entry.message.model or 'Model'}\n\n{text_of(entry.message)}")
+                print(f"\n## {entry.message.model or 'Model'}\n\n{message_text(entry.message)}")
             case ToolMessage(name=name, text=text):
                 print(f"\n### {name}\n\n{text}")
     for report in loaded.reports:
@@ -78,8 +88,96 @@ def _show(session: str) -> int:
     return 0
 
 
-def _export(session: str) -> int:
-    for record in load(store.file_of(session)).records:
+def _export_session(session: str) -> int:
+    for record in load_transcript(session_store.session_file(session)).records:
         if isinstance(record, Envelope):
             print(wire.dumps(record))
+    return 0
+
+
+def run_agents(argv: Sequence[str]) -> int:
+    given = _build_agents_parser().parse_args(list(argv))
+    root = resolve_folder(given.cwd)
+    session = given.session or session_store.latest_session(root)
+    if not session:
+        raise SessionUnknown("this folder has no session", "name one with --session, or another --cwd")
+    records = load_transcript(session_store.session_file(session, root)).records
+    envelopes = [one for one in records if isinstance(one, Envelope)]
+    past = SubagentRecords()
+    for envelope in envelopes:
+        past.see(envelope)
+    if given.what == "list":
+        return _list_agents(past, given.json)
+    path = _find_agent(past, given.agent)
+    for envelope in envelopes:
+        if envelope.agent == path and envelope.seq > given.cursor:
+            print(wire.dumps(envelope))
+    return 0
+
+
+def _build_agents_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cockpit agents", description="The subagents of a stored session.")
+    subs = parser.add_subparsers(dest="what", required=True)
+    listed = subs.add_parser("list", help="each with its role, task, end and cost")
+    listed.add_argument("--json", action="store_true")
+    transcript = subs.add_parser("transcript", help="its events, one JSON object a line")
+    transcript.add_argument("agent", help="its path, or the part of it that names it: review-1")
+    transcript.add_argument("--cursor", type=int, default=0, metavar="SEQ", help="only what came after it")
+    for one in (listed, transcript):
+        one.add_argument("--session", metavar="ID", default="", help="default: the last one of the folder")
+        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    return parser
+
+
+def _list_agents(past: SubagentRecords, as_json: bool) -> int:
+    known = [one.row for one in past.known.values()]
+    if as_json:
+        print(json.dumps([wire.encode(one) for one in known], ensure_ascii=False, indent=1))
+        return 0
+    width = max((len(one.id) for one in known), default=0)
+    for one in known:
+        cost = f"{one.steps:4} steps {one.tokens:9,} tokens"
+        print(escape_text(f"{one.id:<{width}}  {one.phase:<9}  {cost}  {' '.join(one.task.split())[:60]}"))
+    if not known:
+        print("no subagent was opened in this session")
+    return 0
+
+
+def _find_agent(past: SubagentRecords, name: str) -> str:
+    found = [path for path in past.known if path == name or path.endswith(f"/{name}")]
+    if len(found) != 1:
+        raise CockpitError(f"there is no one agent {name}", f"agents: {', '.join(past.known) or 'none'}")
+    return found[0]
+
+
+def run_replay(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="cockpit replay", description="Show a session as it was.")
+    parser.add_argument("file", help="a transcript or recording, or a session's id")
+    parser.add_argument("--plain", action="store_true", help="line by line")
+    given = parser.parse_args(list(argv))
+    path = Path(given.file)
+    envelopes = read_recording(path if path.exists() else session_store.session_file(given.file))
+    if not envelopes:
+        raise SessionUnknown(f"{given.file} holds no events", "name a transcript that cockpit wrote")
+    if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _replay_as_lines(envelopes)
+    return _replay_on_screen(envelopes)
+
+
+def _replay_on_screen(envelopes: list[Envelope]) -> int:
+    from cockpit.tui.run import run
+
+    async def make() -> Deck:
+        return RecordingDeck(RecordingChannel(envelopes))
+
+    started = envelopes[0].event
+    return run(make, started.root if isinstance(started, SessionStarted) else ".", None)
+
+
+def _replay_as_lines(envelopes: list[Envelope]) -> int:
+    from cockpit.headless.line_frontend import LineScreen, draw_event
+
+    screen = LineScreen(sys.stdout)
+    for envelope in envelopes:
+        draw_event(screen, envelope)
     return 0

@@ -1,44 +1,156 @@
-"""`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the person."""
+"""What a model would get of a skill: its text with the arguments in it, the commands in it as they are
+written. Nothing is run.
+
+`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the person.
+"""
 
 import argparse
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli import listing
-from cockpit.cli.catalogs import catalog_of, folder_of, is_trusted
-from cockpit.cli.lines import said
-from cockpit.cli.skill_showing import show
-from cockpit.core.catalog import Catalog
+from cockpit.builtin.files.skills.prompt_text import expand_skill, frame_text
+from cockpit.cli import definition_list
+from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.cli.definition_list import format_fault, shorten_path
+from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.errors import CockpitError
-from cockpit.formats.places import top_of
+from cockpit.formats.frontmatter import parse_frontmatter
+from cockpit.formats.search_folders import find_repository_top
+from cockpit.formats.skills import find_skill_folder
+from cockpit.formats.substitution import ExpandedTemplate
 from cockpit.installing import skills as installing
-from cockpit.installing.skills import Fetched, Offered
+from cockpit.installing.skills import FetchedSkills, OfferedSkill, list_programs, read_source_note
 from cockpit.plugin.values import Skill
-from cockpit.settings import files
+from cockpit.protocol.messages import Json
+from cockpit.settings import file_io, files
+from cockpit.workspace.resolver import Resolver
 
-SHOWN = 12
+MAX_FILE_BYTES = 50_000
+
+
+def show_skill(skill: Skill, arguments: str, root: str, as_json: bool) -> int:
+    """Print the text on stdout, and what there is to know of it on stderr; or all of it as JSON."""
+    expanded = expand_skill(skill, arguments, root, "")
+    contents = {
+        path: text for path in expanded.files if (text := _read_mentioned_file(path, skill, root)) is not None
+    }
+    text = frame_text(skill, expanded.filled({}, contents))
+    if as_json:
+        print(json.dumps(_encode_skill(skill, expanded, contents, text), ensure_ascii=False, indent=1))
+        return 0
+    print(text)
+    for line in _describe_skill(skill, expanded, root):
+        print(line, file=sys.stderr)
+    return 0
+
+
+def _encode_skill(
+    skill: Skill, expanded: ExpandedTemplate, contents: Mapping[str, str], text: str
+) -> dict[str, object]:
+    origin = skill.origin
+    refused = origin.refused if origin is not None else ()
+    return {
+        "name": skill.name,
+        "file": skill.path,
+        "layer": origin.layer if origin is not None else "plugin",
+        "fields": dict(origin.fields) if origin is not None else {},
+        "shadows": list(origin.shadows) if origin is not None else [],
+        "refused": [
+            {"file": one.file, "line": one.line, "reason": one.reason, "remedy": one.remedy}
+            for one in refused
+        ],
+        "text": text,
+        "commands": list(expanded.commands),
+        "files": list(contents),
+        "hooks": _read_hooks(skill),
+        "from": read_source_note(skill),
+    }
+
+
+def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list[str]:
+    """What a person should know beside the text."""
+    origin = skill.origin
+    lines = [f"{shorten_path(skill.path, root)} ({origin.layer if origin is not None else 'plugin'})"]
+    if note := read_source_note(skill):
+        lines.append(f"installed from {note}")
+    for name, value in (origin.fields if origin is not None else {}).items():
+        if name not in ("name", "description"):
+            lines.append(f"{name}: {json.dumps(value, ensure_ascii=False)}")
+    lines += [f"would run: {command}" for command in expanded.commands]
+    if (folder := find_skill_folder(skill)) is not None:
+        files = tuple(
+            one.relative_to(folder).as_posix() for one in sorted(folder.rglob("*")) if one.is_file()
+        )
+        lines += [f"program: {one}" for one in list_programs(files, folder)]
+    if skill.effort and not skill.fork:
+        lines.append("effort is of no effect unless it runs in a subagent (context: fork)")
+    if skill.model and not skill.fork:
+        lines.append(
+            f"/{skill.name} is answered by {skill.model}; a turn that uses it goes on with its model"
+        )
+    lines += [f"hides {shorten_path(one, root)}" for one in (origin.shadows if origin is not None else ())]
+    lines += [f"refused {format_fault(one, root)}" for one in (origin.refused if origin is not None else ())]
+    if hooks := _read_hooks(skill):
+        lines.append(f"its hooks, which are not run: {json.dumps(hooks, ensure_ascii=False)}")
+    return lines
+
+
+def _read_hooks(skill: Skill) -> Json:
+    """What stands under `hooks:` in its file."""
+    try:
+        return (
+            parse_frontmatter(file_io.read_text(skill.path), skill.path).fields.get("hooks")
+            if skill.path
+            else None
+        )
+    except OSError:
+        return None
+
+
+def _read_mentioned_file(path: str, skill: Skill, root: str) -> str | None:
+    """The file that `@path` names, None where it is none or may not be read."""
+    resolver = Resolver(root)
+    folder = find_skill_folder(skill)
+    try:
+        real = resolver.resolve(path, "read")
+        return file_io.read_text(real, MAX_FILE_BYTES) if resolver.is_inside(real) else None
+    except (CockpitError, OSError, ValueError):
+        pass
+    if folder is None:
+        return None
+    try:
+        real = str((folder / path).resolve())
+        return (
+            file_io.read_text(real, MAX_FILE_BYTES) if Path(real).is_relative_to(folder.resolve()) else None
+        )
+    except (OSError, ValueError):
+        return None
+
+
+MAX_FILES_SHOWN = 12
 
 
 def main(argv: Sequence[str]) -> int:
     arguments = list(argv)
     if arguments[:1] in ([], ["list"]) or arguments[0] in ("--json", "--cwd", "--trust"):
-        return listing.main("skills", arguments[1:] if arguments[:1] == ["list"] else arguments)
+        return definition_list.run_list("skills", arguments[1:] if arguments[:1] == ["list"] else arguments)
     given = _parser().parse_args(arguments)
-    root = folder_of(getattr(given, "cwd", ""))
+    root = resolve_folder(getattr(given, "cwd", ""))
     match given.what:
         case "show":
             trusted = given.trust or is_trusted(root)
-            return show(_named(given.name, root, trusted), given.args, root, given.json)
+            return show_skill(_find_skill(given.name, root, trusted), given.args, root, given.json)
         case "install":
-            return _install(given, root)
+            return _install_skills(given, root)
         case "remove":
-            return _remove(given, root)
+            return _remove_skill(given, root)
         case "enable":
-            return _switch(given.name, root, True)
+            return _switch_skill(given.name, root, True)
         case "disable":
-            return _switch(given.name, root, False)
+            return _switch_skill(given.name, root, False)
         case other:
             raise AssertionError(other)
 
@@ -82,13 +194,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _all(catalog: Catalog) -> list[Skill]:
+def _list_skills(catalog: PluginCatalog) -> list[Skill]:
     """Every skill that loaded, also those that another hides."""
     return [one.value for one in catalog.entries if isinstance(one.value, Skill)]
 
 
-def _named(name: str, root: str, trusted: bool) -> Skill:
-    catalog = catalog_of(root, trusted)
+def _find_skill(name: str, root: str, trusted: bool) -> Skill:
+    catalog = load_catalog(root, trusted)
     found = catalog.get(Skill, name.removeprefix("/"))
     if found is not None:
         return found
@@ -100,49 +212,49 @@ def _named(name: str, root: str, trusted: bool) -> Skill:
     raise CockpitError(f"there is no skill {name}", hint)
 
 
-def _install(given: argparse.Namespace, root: str) -> int:
-    home = _project_home(root) if given.project else paths.config() / "skills"
-    with installing.fetched(given.source) as found:
-        chosen = _chosen(found, given.skill)
+def _install_skills(given: argparse.Namespace, root: str) -> int:
+    home = _find_project_skills(root) if given.project else paths.config() / "skills"
+    with installing.fetch_skills(given.source) as found:
+        chosen = _choose_skills(found, given.skill)
         for one in chosen:
-            _describe(one)
+            _print_offer(one)
         for fault in found.broken:
-            print(f"left out: {said(fault)}")
+            print(f"left out: {escape_text(fault)}")
         print(f"to {home}" + ("" if not found.revision else f", from commit {found.revision[:12]}"))
         if given.project and not is_trusted(root):
             print("this folder is not trusted: its skills are read once it is")
-        if not given.yes and not _agreed("Install?"):
+        if not given.yes and not _confirm("Install?"):
             return 1
         for one in chosen:
-            target = installing.install(one, found.source, found.revision, home, given.replace)
+            target = installing.install_skill(one, found.source, found.revision, home, given.replace)
             print(f"installed {one.skill.name} in {target}; use it with /{one.skill.name}")
     return 0
 
 
-def _project_home(root: str) -> Path:
-    return top_of(Path(root), Path.home()) / ".cockpit" / "skills"
+def _find_project_skills(root: str) -> Path:
+    return find_repository_top(Path(root), Path.home()) / ".cockpit" / "skills"
 
 
-def _chosen(found: Fetched, names: list[str]) -> list[Offered]:
+def _choose_skills(found: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
     there = {one.skill.name: one for one in found.offered}
     if missing := [name for name in names if name not in there]:
         raise CockpitError(f"{found.source} has no skill {missing[0]}", f"it has {', '.join(sorted(there))}")
     return [there[name] for name in names] if names else list(there.values())
 
 
-def _describe(one: Offered) -> None:
+def _print_offer(one: OfferedSkill) -> None:
     """What would be installed, and what it may run."""
-    print(said(f"{one.skill.name}: {one.skill.description}"))
-    more = f" and {len(one.files) - SHOWN} more" if len(one.files) > SHOWN else ""
+    print(escape_text(f"{one.skill.name}: {one.skill.description}"))
+    more = f" and {len(one.files) - MAX_FILES_SHOWN} more" if len(one.files) > MAX_FILES_SHOWN else ""
     if one.files:
-        print(said(f"  files: {', '.join(one.files[:SHOWN])}{more}"))
+        print(escape_text(f"  files: {', '.join(one.files[:MAX_FILES_SHOWN])}{more}"))
     for line in one.runs or ("runs nothing",):
-        print(said(f"  {line}"))
+        print(escape_text(f"  {line}"))
     for fault in one.faults:
-        print(said(f"  not taken over: {fault}"))
+        print(escape_text(f"  not taken over: {fault}"))
 
 
-def _agreed(question: str) -> bool:
+def _confirm(question: str) -> bool:
     """A person's yes. Without a person it is a no."""
     if not sys.stdin.isatty():
         print("nothing was done: nobody is there to ask; --yes agrees beforehand", file=sys.stderr)
@@ -153,9 +265,9 @@ def _agreed(question: str) -> bool:
         return False
 
 
-def _remove(given: argparse.Namespace, root: str) -> int:
-    ours = (paths.config() / "skills", _project_home(root))
-    named = [one for one in _all(catalog_of(root)) if one.name == given.name and one.path]
+def _remove_skill(given: argparse.Namespace, root: str) -> int:
+    ours = (paths.config() / "skills", _find_project_skills(root))
+    named = [one for one in _list_skills(load_catalog(root)) if one.name == given.name and one.path]
     installed = [one for one in named if any(Path(one.path).is_relative_to(home) for home in ours)]
     if not installed:
         elsewhere = f"it is {named[0].path}, which cockpit did not install" if named else ""
@@ -164,21 +276,21 @@ def _remove(given: argparse.Namespace, root: str) -> int:
         )
         raise CockpitError(f"no skill {given.name} is installed{'; ' if elsewhere else ''}{elsewhere}", hint)
     skill = installed[0]
-    print(f"{skill.path}{f' (from {note})' if (note := installing.note_of(skill)) else ''}")
-    if not given.yes and not _agreed("Remove it?"):
+    print(f"{skill.path}{f' (from {note})' if (note := installing.read_source_note(skill)) else ''}")
+    if not given.yes and not _confirm("Remove it?"):
         return 1
-    print(f"removed {installing.remove(skill)}")
+    print(f"removed {installing.remove_skill(skill)}")
     return 0
 
 
-def _switch(name: str, root: str, on: bool) -> int:
+def _switch_skill(name: str, root: str, on: bool) -> int:
     """Switch a skill on or off in the person's own settings."""
-    known = {one.name for one in _all(catalog_of(root))}
+    known = {one.name for one in _list_skills(load_catalog(root))}
     if on:
         was_off = files.remove_user_word(("skills", "disabled"), name)
         if not was_off and name not in known:
             raise CockpitError(f"there is no skill {name}", "cockpit skills list shows them")
-        where = files.load(root, is_trusted(root))
+        where = files.load_settings(root, is_trusted(root))
         if name in where.words("skills.disabled"):
             print(f"{name} stays off: {where.origin('skills.disabled')} says so")
             return 1

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cockpit.builtin.worktrees.words import merge_words, pruned_words, rows_words
+from cockpit.builtin.tools.worktrees.summaries import describe_merge, describe_pruned, describe_worktrees
 from cockpit.errors import CockpitError
-from cockpit.workspace.processes import LocalProcesses
-from cockpit.workspace.worktrees import merging
-from cockpit.workspace.worktrees.listing import rows
-from cockpit.workspace.worktrees.pruning import HOURS, prune, take_away
-from cockpit.workspace.worktrees.running import Git, opened
+from cockpit.workspace.processes.local_processes import LocalProcesses
+from cockpit.workspace.worktrees import branch_merge
+from cockpit.workspace.worktrees.git_client import GitClient, open_repository
+from cockpit.workspace.worktrees.inventory import MAX_AGE_HOURS, list_rows, prune_worktrees, remove_worktree
 from cockpit.workspace.worktrees.values import Repository
 
 
@@ -41,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         "prune", help="take away what is old and holds nothing that is nowhere else"
     )
     pruning.add_argument("name", nargs="?", default="", help="only this one")
-    pruning.add_argument("--max-age-hours", type=float, default=HOURS, metavar="N")
+    pruning.add_argument("--max-age-hours", type=float, default=MAX_AGE_HOURS, metavar="N")
     pruning.add_argument("--unmerged", action="store_true", help="also work that is nowhere else: it is lost")
     pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
     for one in (listing, merge, pruning):
@@ -52,51 +51,55 @@ def _parser() -> argparse.ArgumentParser:
 async def _run(given: argparse.Namespace) -> int:
     processes = LocalProcesses(str(Path.cwd()))
     try:
-        git, seen = await opened(processes, str(Path.cwd()))
+        git, seen = await open_repository(processes, str(Path.cwd()))
         match given.command:
             case "list":
-                return await _list(git, seen, given.json)
+                return await _list_worktrees(git, seen, given.json)
             case "merge":
-                return await _merge(git, seen, given)
+                return await _merge_worktree(git, seen, given)
             case _:
-                return await _prune(git, seen, given)
+                return await _prune_worktrees(git, seen, given)
     finally:
         await processes.close()
 
 
-async def _list(git: Git, seen: Repository, as_json: bool) -> int:
-    found = await rows(git, seen)
-    print(json.dumps([asdict(row) for row in found], ensure_ascii=False) if as_json else rows_words(found))
+async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> int:
+    found = await list_rows(git, seen)
+    print(
+        json.dumps([asdict(row) for row in found], ensure_ascii=False)
+        if as_json
+        else describe_worktrees(found)
+    )
     return 0
 
 
-async def _merge(git: Git, seen: Repository, given: argparse.Namespace) -> int:
+async def _merge_worktree(git: GitClient, seen: Repository, given: argparse.Namespace) -> int:
     """0 for merged (or mergeable), 1 for a conflict or nothing to bring: nothing has changed then."""
     if not given.dry_run:
-        await merging.committed(git, seen, given.name)
-    async with merging.tried(git, seen, given.name, given.into) as (merge, _):
+        await branch_merge.commit_pending_work(git, seen, given.name)
+    async with branch_merge.try_merge(git, seen, given.name, given.into) as (merge, _):
         if given.json:
             print(json.dumps(asdict(merge), ensure_ascii=False))
         else:
-            print(merge_words(merge))
+            print(describe_merge(merge))
         if given.dry_run:
             return 1 if merge.conflicts or not merge.new else 0
-        await merging.apply(git, seen, merge, given.protected)
+        await branch_merge.apply_merge(git, seen, merge, given.protected)
     if given.keep:
         return 0
-    for row in await rows(git, seen):
+    for row in await list_rows(git, seen):
         if row.branch == merge.branch and row.is_merged and not row.uncommitted and not row.is_in_use:
-            await take_away(git.at(seen.origin), row)
+            await remove_worktree(git.at(seen.origin), row)
             print(f"{row.branch} is gone, and its worktree", file=sys.stderr)
     return 0
 
 
-async def _prune(git: Git, seen: Repository, given: argparse.Namespace) -> int:
-    found = await prune(git, seen, given.max_age_hours, given.dry_run, given.unmerged, given.name)
+async def _prune_worktrees(git: GitClient, seen: Repository, given: argparse.Namespace) -> int:
+    found = await prune_worktrees(git, seen, given.max_age_hours, given.dry_run, given.unmerged, given.name)
     if given.name and not found:
         raise CockpitError(f"there is no worktree called {given.name}", "cockpit worktrees list shows them")
     if given.json:
         print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
     else:
-        print(pruned_words(found, given.dry_run))
+        print(describe_pruned(found, given.dry_run))
     return 0

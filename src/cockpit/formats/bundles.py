@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Literal
 
 from cockpit import paths
+from cockpit.formats.config_files import ConfigFile, parse_config
 from cockpit.formats.hooks import HookFile
-from cockpit.formats.jsons import Located, load
-from cockpit.plugin import installed
-from cockpit.plugin.origin import Fault, Origin, Unloaded
+from cockpit.plugin import discovery
+from cockpit.plugin.origin import FileProblem, Origin, Unloaded
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain
+from cockpit.settings import file_io
 
 MANIFEST = ".claude-plugin/plugin.json"
-Kind = Literal["skills", "agents", "commands"]
+BundleKind = Literal["skills", "agents", "commands"]
 # Where each kind lies unless the manifest says so; whether what it says comes besides.
-FOLDERS: tuple[tuple[Kind, bool], ...] = (("skills", True), ("agents", False), ("commands", False))
-NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
-IGNORED = ("outputStyles", "themes", "monitors", "userConfig", "dependencies", "channels", "workflows")
+KIND_FOLDERS: tuple[tuple[BundleKind, bool], ...] = (("skills", True), ("agents", False), ("commands", False))
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+IGNORED_KEYS = ("outputStyles", "themes", "monitors", "userConfig", "dependencies", "channels", "workflows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Bundle:
     description: str = ""
     version: str = ""
     source: str = ""
-    places: dict[Kind, tuple[Path, ...]] = field(default_factory=dict)
+    places: dict[BundleKind, tuple[Path, ...]] = field(default_factory=dict)
     hooks: tuple[HookFile, ...] = ()
     servers: tuple[Path, ...] = ()
     languages: tuple[Path, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FileProblem, ...] = ()
 
     def environment(self, root: str) -> dict[str, str]:
         """What `${NAME}` means in its files besides the environment."""
@@ -55,36 +55,38 @@ def read_bundle(folder: Path, source: str = "") -> Bundle | Unloaded:
     """The bundle in `folder`. Without a manifest it is called as its folder is."""
     file = folder / MANIFEST
     try:
-        located = load(plain.read_text(file), str(file))
+        located = parse_config(file_io.read_text(file), str(file))
     except FileNotFoundError:
-        located = Located(str(file), {})
+        located = ConfigFile(str(file), {})
     except OSError as error:
-        located = Located(str(file), faults=(Fault(str(file), 0, f"{error.strerror}", "mend the file"),))
+        located = ConfigFile(
+            str(file), faults=(FileProblem(str(file), 0, f"{error.strerror}", "mend the file"),)
+        )
     if located.faults or not isinstance(located.value, dict):
-        fault = Fault(str(file), 1, "the manifest is no table", 'write {"name": "..."}')
+        fault = FileProblem(str(file), 1, "the manifest is no table", 'write {"name": "..."}')
         faults = located.faults or (fault,)
         return Unloaded(folder.name, Origin(str(file), "plugin", refused=faults))
-    return _Reading(folder, located).bundle(source)
+    return _ManifestReader(folder, located).bundle(source)
 
 
-def bundles_of(home: Path, root: Path | None = None) -> tuple[Bundle, ...]:
+def list_bundles(home: Path, root: Path | None = None) -> tuple[Bundle, ...]:
     """The bundles that are installed and not switched off: those of `cockpit plugins install`, then Claude
     Code's own. One that Claude Code installed for a project counts there alone."""
-    return tuple(one for one in found_bundles(home, root) if isinstance(one, Bundle))
+    return tuple(one for one in read_installed_bundles(home, root) if isinstance(one, Bundle))
 
 
-def found_bundles(home: Path, root: Path | None = None) -> Iterator[Bundle | Unloaded]:
+def read_installed_bundles(home: Path, root: Path | None = None) -> Iterator[Bundle | Unloaded]:
     """The same with those that cannot be read. Of one name the first counts."""
     names: set[str] = set()
-    for folder, source in (*_own(), *_of_claude(home, root)):
+    for folder, source in (*_list_own_folders(), *_list_claude_folders(home, root)):
         bundle = read_bundle(folder, source)
         if bundle.name not in names:
             names.add(bundle.name)
             yield bundle
 
 
-def _own() -> Iterator[tuple[Path, str]]:
-    folder = installed.bundles()
+def _list_own_folders() -> Iterator[tuple[Path, str]]:
+    folder = discovery.bundles_folder()
     try:
         found = sorted(folder.iterdir())
     except OSError:
@@ -94,51 +96,51 @@ def _own() -> Iterator[tuple[Path, str]]:
             yield one, "cockpit plugins"
 
 
-def _of_claude(home: Path, root: Path | None) -> Iterator[tuple[Path, str]]:
+def _list_claude_folders(home: Path, root: Path | None) -> Iterator[tuple[Path, str]]:
     """What `~/.claude/plugins/installed_plugins.json` lists and settings do not switch off."""
-    listed = _json(home / ".claude" / "plugins" / "installed_plugins.json")
-    enabled = _json(home / ".claude" / "settings.json").table("enabledPlugins")
+    listed = _load_json(home / ".claude" / "plugins" / "installed_plugins.json")
+    enabled = _load_json(home / ".claude" / "settings.json").table("enabledPlugins")
     for key, rows in listed.table("plugins").items():
         if enabled.get(key) is False:
             continue
         for row in rows if isinstance(rows, list) else [rows]:
-            if isinstance(row, dict) and _is_here(row, root):
+            if isinstance(row, dict) and _applies_to(row, root):
                 folder = Path(str(row.get("installPath") or ""))
                 if folder.is_absolute() and folder.is_dir():
                     yield folder, f"Claude Code ({key})"
 
 
-def _is_here(row: dict[str, Json], root: Path | None) -> bool:
+def _applies_to(row: dict[str, Json], root: Path | None) -> bool:
     project = row.get("projectPath")
     if row.get("scope", "user") == "user" or not isinstance(project, str):
         return True
     return root is not None and root.is_relative_to(project)
 
 
-def _json(file: Path) -> Located:
+def _load_json(file: Path) -> ConfigFile:
     try:
-        return load(plain.read_text(file), str(file))
+        return parse_config(file_io.read_text(file), str(file))
     except OSError:
-        return Located(str(file))
+        return ConfigFile(str(file))
 
 
-class _Reading:
+class _ManifestReader:
     """A manifest while it is read."""
 
-    def __init__(self, folder: Path, located: Located) -> None:
+    def __init__(self, folder: Path, located: ConfigFile) -> None:
         self._folder = folder
         self._located = located
-        self._faults: list[Fault] = []
+        self._faults: list[FileProblem] = []
 
     def bundle(self, source: str) -> Bundle:
         name = self._name()
-        places = {kind: self._places(kind, besides) for kind, besides in FOLDERS}
+        places = {kind: self._places(kind, besides) for kind, besides in KIND_FOLDERS}
         if (self._folder / "SKILL.md").is_file():
             places["skills"] = (*places["skills"], self._folder / "SKILL.md")
         hooks = tuple(self._hooks(name))
         servers = self._files("mcpServers", ".mcp.json")
         languages = self._files("lspServers", ".lsp.json")
-        for key in IGNORED:
+        for key in IGNORED_KEYS:
             if self._located.at(key) is not None:
                 self._refuse(key, f"`{key}` is not taken over", "the rest of the bundle works without it")
         return Bundle(
@@ -158,7 +160,7 @@ class _Reading:
     def _name(self) -> str:
         """Other names and folders are made of it, so it is letters, digits and signs within a name."""
         said, folder = self._text("name"), self._folder.name
-        if NAME.fullmatch(said):
+        if NAME_PATTERN.fullmatch(said):
             return said
         if self._located.table():
             fault = f"{said!r} is no name" if said else "it has no `name`"
@@ -171,7 +173,7 @@ class _Reading:
             self._refuse(key, f"`{key}` is no text", "write it in quotes")
         return value if isinstance(value, str) else ""
 
-    def _places(self, kind: Kind, besides: bool) -> tuple[Path, ...]:
+    def _places(self, kind: BundleKind, besides: bool) -> tuple[Path, ...]:
         """Files and folders of a kind: the usual folder, and what the manifest names."""
         usual = self._folder / kind
         named = self._named(kind)

@@ -1,35 +1,44 @@
 """Command files of Claude Code, opencode, Gemini, Codex, crush and our own: one file to one `CommandFile`.
 
 Only its head is read here (a Gemini file is all head); the template is read when the command is used.
+
+Finding command files: in our folders and those of other agents, each name once per layer.
+
+`git/commit.md` is `git:commit`. Codex's prompts are `prompts:NAME`, as in Codex.
 """
 
+import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
-from cockpit.formats.fields import Fields, hiding
-from cockpit.formats.frontmatter import Document, body_of
-from cockpit.formats.heads import Heads
-from cockpit.formats.model_names import is_tier, model_of
-from cockpit.formats.quoting import Shell, split
-from cockpit.formats.substitution import Dialect, Values
-from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
+from cockpit.formats import config_files
+from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
+from cockpit.formats.frontmatter import FrontmatterCache, FrontmatterDocument, strip_frontmatter
+from cockpit.formats.search_folders import (
+    SearchFolder,
+    find_repository_top,
+    list_folders_upward,
+    list_search_folders,
+)
+from cockpit.formats.substitution import Dialect, Shell, TemplateValues, split_arguments
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain, toml_lines
+from cockpit.settings import config_text, file_io
 
-Family = Literal["cockpit", "claude", "agents", "opencode", "gemini", "codex", "crush"]
+CommandFamily = Literal["cockpit", "claude", "agents", "opencode", "gemini", "codex", "crush"]
 DIALECTS: Mapping[str, Dialect] = {"opencode": "opencode", "codex": "opencode", "gemini": "gemini"}
-LARGEST = 1_000_000
-LONGEST = 1_024
+MAX_FILE_BYTES = 1_000_000
+MAX_DESCRIPTION = 1_024
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 # `$FILE` of Codex and crush; their other placeholders are not in capitals, or are numbers.
-CAPITALS = re.compile(r"\$([A-Z][A-Z0-9_]*)\b")
-GIVEN = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
+CAPITAL_PLACEHOLDER = re.compile(r"\$([A-Z][A-Z0-9_]*)\b")
+NAMED_ARGUMENT = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
 # What opencode calls its own main agent: such a command runs where it was typed.
-MAIN = frozenset({"build", "main", "default"})
+MAIN_AGENT_NAMES = frozenset({"build", "main", "default"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class CommandFile:
     name: str
     description: str
     path: Path
-    family: Family
+    family: CommandFamily
     origin: Origin
     hint: str = ""
     model: str = ""
@@ -59,29 +68,31 @@ class CommandFile:
         """The text with its placeholders. Raises OSError where the file is gone."""
         if self.text is not None:
             return self.text
-        text = plain.read_text(self.path, LARGEST, "utf-8-sig")
+        text = file_io.read_text(self.path, MAX_FILE_BYTES, "utf-8-sig")
         if self.family == "gemini":
             return str(tomllib.loads(text).get("prompt", ""))
-        return body_of(text).strip("\n")
+        return strip_frontmatter(text).strip("\n")
 
-    def values(self, typed: str, template: str, variables: Mapping[str, str]) -> Values:
+    def values(self, typed: str, template: str, variables: Mapping[str, str]) -> TemplateValues:
         """What is put into `template` for the arguments `typed`."""
         names = self.arguments
         if self.family in ("codex", "crush"):
-            names = tuple(dict.fromkeys(one for one in CAPITALS.findall(template) if one != "ARGUMENTS"))
+            names = tuple(
+                dict.fromkeys(one for one in CAPITAL_PLACEHOLDER.findall(template) if one != "ARGUMENTS")
+            )
         dialect = DIALECTS.get(self.family, "claude")
-        given = _given(names, typed) if self.family in ("codex", "crush") else {}
+        given = _parse_named_arguments(names, typed) if self.family in ("codex", "crush") else {}
         doubled = self.family == "codex"
-        return Values(typed, names, variables, dialect, self.name, self.shell, given, doubled)
+        return TemplateValues(typed, names, variables, dialect, self.name, self.shell, given, doubled)
 
 
-def _given(names: tuple[str, ...], typed: str) -> dict[str, str]:
+def _parse_named_arguments(names: tuple[str, ...], typed: str) -> dict[str, str]:
     """What `NAME=value` words say of `names`; where there are some, the others get the words that are
     left, in order."""
     given: dict[str, str] = {}
     left: list[str] = []
-    for word in split(typed):
-        found = GIVEN.fullmatch(word)
+    for word in split_arguments(typed):
+        found = NAMED_ARGUMENT.fullmatch(word)
         if found is not None and found[1] in names:
             given[found[1]] = found[2]
         else:
@@ -93,51 +104,53 @@ def _given(names: tuple[str, ...], typed: str) -> dict[str, str]:
 
 
 def read_command(
-    path: Path, name: str, layer: Layer, family: Family, heads: Heads | None = None
+    path: Path, name: str, layer: Layer, family: CommandFamily, heads: FrontmatterCache | None = None
 ) -> CommandFile | Unloaded:
     """The command in the file `path`. Raises nothing."""
     try:
-        document = _toml(path) if path.suffix == ".toml" else (heads or Heads()).read(path)
+        document = _read_toml(path) if path.suffix == ".toml" else (heads or FrontmatterCache()).read(path)
     except OSError as error:
         reason = f"it cannot be read: {error.strerror or error}"
-        fault = Fault(str(path), 0, reason, "mend or remove the file")
+        fault = FileProblem(str(path), 0, reason, "mend or remove the file")
         return Unloaded(name, Origin(str(path), layer, refused=(fault,)))
-    fields = Fields(document)
+    fields = FieldReader(document)
     if path.suffix == ".toml" and not fields.text("prompt").strip():
         if not document.faults:
             fields.refuse("prompt", "it has no `prompt`", 'write prompt = """..."""')
         return Unloaded(name, fields.origin(layer))
     if path.suffix == ".md" and not document.body and not document.faults:
-        fault = Fault(str(path), 0, "it says nothing", "write the prompt below the frontmatter")
+        fault = FileProblem(str(path), 0, "it says nothing", "write the prompt below the frontmatter")
         return Unloaded(name, Origin(str(path), layer, refused=(fault,)))
     fields.understood.pop("prompt", None)
-    return _command(fields, name, path, layer, family)
+    return _build_command(fields, name, path, layer, family)
 
 
-def of_table(
-    name: str, table: Mapping[str, object], document: Document, layer: Layer
+def read_command_table(
+    name: str, table: Mapping[str, object], document: FrontmatterDocument, layer: Layer
 ) -> CommandFile | Unloaded:
     """A command of opencode's own settings: `command.NAME` with template, description, agent, subtask."""
-    fields = Fields(document)
+    fields = FieldReader(document)
     template = fields.text("template")
     if not template:
         fields.refuse("template", "it has no `template`", "write the prompt there")
         return Unloaded(name, fields.origin(layer))
     fields.understood.pop("template", None)
-    return replace(_command(fields, name, Path(document.file), layer, "opencode"), text=template)
+    return replace(_build_command(fields, name, Path(document.file), layer, "opencode"), text=template)
 
 
-def _command(fields: Fields, name: str, path: Path, layer: Layer, family: Family) -> CommandFile:
+def _build_command(
+    fields: FieldReader, name: str, path: Path, layer: Layer, family: CommandFamily
+) -> CommandFile:
     description = " ".join((fields.text("description") or fields.document.body).split())
     role = fields.text("agent") if family in ("claude", "cockpit", "agents", "opencode") else ""
     fork = fields.choice("context", ("fork", "inline"), "inline") == "fork"
     if family == "opencode":
-        role = "" if role in MAIN else role
+        role = "" if role in MAIN_AGENT_NAMES else role
         fork = fields.flag("subtask", bool(role))
     if fields.document.fields.get("hooks"):
         remedy = "put them into .cockpit/hooks.json, where `cockpit hooks list` shows them"
         fields.refuse("hooks", "the hooks of a command are shown and never run", remedy)
-    model = model_of(fields.text("model"), family)
+    model = parse_model(fields.text("model"), family)
     if layer == "project" and not is_tier(model):
         # A folder does not say who reads a person's words, and what it costs (docs/adr/0008).
         remedy = "name fast, medium or strong: what they mean stands in your settings"
@@ -145,10 +158,10 @@ def _command(fields: Fields, name: str, path: Path, layer: Layer, family: Family
         model = ""
     return CommandFile(
         name=name,
-        description=description[:LONGEST] or f"the prompt in {path.name}",
+        description=description[:MAX_DESCRIPTION] or f"the prompt in {path.name}",
         path=path,
         family=family,
-        hint=_hint(fields),
+        hint=_read_hint(fields),
         model=model,
         effort=fields.choice("effort", EFFORTS),
         role=role,
@@ -163,7 +176,7 @@ def _command(fields: Fields, name: str, path: Path, layer: Layer, family: Family
     )
 
 
-def _hint(fields: Fields) -> str:
+def _read_hint(fields: FieldReader) -> str:
     """`argument-hint`: text, or the list that YAML makes of `[issue] [priority]`."""
     for key in ("argument-hint", "argument_hint"):
         value = fields.document.fields.get(key)
@@ -175,26 +188,28 @@ def _hint(fields: Fields) -> str:
     return ""
 
 
-def _toml(path: Path) -> Document:
+def _read_toml(path: Path) -> FrontmatterDocument:
     """A Gemini file as a document: its keys with their lines. Raises OSError."""
-    text = plain.read_text(path, LARGEST, "utf-8-sig")
+    text = file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig")
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = toml_lines.broken_line(error, text)
-        return Document(str(path), faults=(Fault(str(path), line, f"this is no TOML: {error}", "mend it"),))
-    lines = {str(at[0]): line for at, line in toml_lines.lines(text).items() if len(at) == 1}
-    faults: list[Fault] = []
+        line = config_text.find_toml_error_line(error, text)
+        return FrontmatterDocument(
+            str(path), faults=(FileProblem(str(path), line, f"this is no TOML: {error}", "mend it"),)
+        )
+    lines = {str(at[0]): line for at, line in config_text.find_toml_lines(text).items() if len(at) == 1}
+    faults: list[FileProblem] = []
     fields: dict[str, Json] = {}
     for key in ("prompt", "description"):
         if key in table and not isinstance(table[key], str):
-            faults.append(Fault(str(path), lines[key], f"`{key}` is no text", f'write {key} = "..."'))
+            faults.append(FileProblem(str(path), lines[key], f"`{key}` is no text", f'write {key} = "..."'))
         elif key in table:
             fields[key] = table[key]
-    return Document(str(path), fields, lines, faults=tuple(faults))
+    return FrontmatterDocument(str(path), fields, lines, faults=tuple(faults))
 
 
-def first_of_each(found: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile | Unloaded, ...]:
+def select_strongest(found: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile | Unloaded, ...]:
     """Of each name and layer the first, which tells which files it hides; what gave no command, too."""
     kept: dict[tuple[str, str], CommandFile | Unloaded] = {}
     for one in found:
@@ -203,8 +218,121 @@ def first_of_each(found: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile 
             continue
         stronger = kept.get((one.name, one.origin.layer))
         if isinstance(stronger, CommandFile):
-            hidden = replace(stronger, origin=hiding(stronger.origin, one.origin))
+            hidden = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
             kept[one.name, one.origin.layer] = hidden
         else:
             kept[one.name, one.origin.layer] = one
     return tuple(kept.values())
+
+
+# The strongest first.
+PROJECT_FOLDERS = (
+    ("cockpit", ".cockpit/commands"),
+    ("claude", ".claude/commands"),
+    ("agents", ".agents/commands"),
+    ("opencode", ".opencode/commands"),
+    ("opencode", ".opencode/command"),
+    ("gemini", ".gemini/commands"),
+    ("crush", ".crush/commands"),
+)
+USER_FOLDERS = (
+    ("cockpit", "commands"),
+    ("claude", ".claude/commands"),
+    ("agents", ".agents/commands"),
+    ("opencode", ".config/opencode/commands"),
+    ("opencode", ".config/opencode/command"),
+    ("gemini", ".gemini/commands"),
+    ("codex", ".codex/prompts"),
+    ("crush", ".config/crush/commands"),
+    ("crush", ".crush/commands"),
+)
+OPENCODE_FILES = ("opencode.json", "opencode.jsonc")
+NOT_COMMANDS = frozenset({"readme", "changelog", "license", "licence", "contributing", "index"})
+MAX_DEPTH = 5
+MAX_ENTRIES = 1_000
+
+
+def find_commands(
+    root: Path, trusted: bool, home: Path, heads: FrontmatterCache | None = None
+) -> tuple[CommandFile | Unloaded, ...]:
+    """The commands of the project (where it is trusted) and of the user."""
+    heads = heads or FrontmatterCache()
+    found: list[CommandFile | Unloaded] = []
+    seen: set[str] = set()
+    top = find_repository_top(root, home)
+    for place in list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS):
+        found += _read_folder(place, heads, top, seen)
+    for folder in list_folders_upward(root, home) if trusted else ():
+        for base in (folder, folder / ".opencode"):
+            found += _read_opencode_settings(base, "project")
+    found += _read_opencode_settings(home / ".config/opencode", "user")
+    heads.save()
+    return select_strongest(found)
+
+
+def find_commands_in(
+    folder: Path, layer: Layer, prefix: str, heads: FrontmatterCache | None = None
+) -> tuple[CommandFile | Unloaded, ...]:
+    """The commands of a bundle's folder, each under `prefix:NAME`."""
+    heads = heads or FrontmatterCache()
+    found = [
+        read_command(path, f"{prefix}:{name}", layer, "claude", heads)
+        for path, name in find_command_files(folder, "claude")
+    ]
+    return select_strongest(found)
+
+
+def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
+    """Every command file below a folder with its name, in the order of their paths."""
+    ending = ".toml" if family == "gemini" else ".md"
+    deepest = 0 if family == "codex" else MAX_DEPTH
+    left = MAX_ENTRIES
+    for here, folders, names in os.walk(folder, followlinks=True):
+        parts = Path(here).relative_to(folder).parts
+        folders[:] = sorted(one for one in folders if one[0] != "." and len(parts) < deepest)
+        for name in sorted(names):
+            path = Path(here, name)
+            if path.suffix.lower() != ending or path.stem.lower() in NOT_COMMANDS or name[0] == ".":
+                continue
+            left -= 1
+            if left < 0:
+                return
+            base = ("prompts", path.stem) if family == "codex" else (*parts, path.stem)
+            yield path, ":".join("-".join(one.split()) for one in base)
+
+
+def _read_folder(
+    place: SearchFolder, heads: FrontmatterCache, top: Path, seen: set[str]
+) -> Iterator[CommandFile | Unloaded]:
+    family = cast("CommandFamily", place.family)
+    for path, name in find_command_files(place.folder, family):
+        real = os.path.realpath(path)
+        if real in seen:
+            continue
+        seen.add(real)
+        if place.layer == "project" and not Path(real).is_relative_to(os.path.realpath(top)):
+            reason = f"it is a link to {real}, outside of the project"
+            fault = FileProblem(str(path), 0, reason, "copy the file here, or keep it in ~/.claude/commands")
+            yield Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))
+            continue
+        yield read_command(path, name, place.layer, family, heads)
+
+
+def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile | Unloaded]:
+    """The commands that stand in opencode's own settings."""
+    for name in OPENCODE_FILES:
+        file = folder / name
+        try:
+            text = file_io.read_text(file, encoding="utf-8-sig")
+        except OSError:
+            continue
+        located = config_files.parse_config(text, str(file))
+        for key in ("command", "commands"):
+            for command, table in located.table(key).items():
+                lines = (
+                    {one: located.line(key, command, one) for one in table} if isinstance(table, dict) else {}
+                )
+                fields = table if isinstance(table, dict) else {}
+                lines |= {"template": lines.get("template", located.line(key, command))}
+                document = FrontmatterDocument(str(file), fields, lines)
+                yield read_command_table(":".join(command.split("/")), fields, document, layer)

@@ -1,4 +1,6 @@
-"""Reading one field after another of a file, each with its shape, and noting what does not fit.
+"""How files of other agents name a model, in our words: a tier, or `provider:model`.
+
+Reading one field after another of a file, each with its shape, and noting what does not fit.
 
 fields = Fields(document)
 name = fields.text("name")
@@ -11,23 +13,45 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from cockpit.formats.frontmatter import Document
-from cockpit.plugin.origin import Fault, Layer, Origin
+from cockpit.formats.frontmatter import FrontmatterDocument
+from cockpit.plugin.origin import FileProblem, Layer, Origin
 from cockpit.protocol.messages import Json
+from cockpit.settings.schema import TIERS
+
+TIER_OF_FAMILY: Mapping[str, str] = {"haiku": "fast", "sonnet": "medium", "opus": "strong"}
+
+
+def parse_model(said: str, family: str = "") -> str:
+    """A tier, or `provider:model`; "" for the one in force. `family` is whose file it is."""
+    word = said.strip().lower()
+    if word in ("", "inherit"):
+        return ""
+    if word in TIERS:
+        return word
+    found = next((tier for part, tier in TIER_OF_FAMILY.items() if part in word), "")
+    if found and (word in TIER_OF_FAMILY or "claude" in word or "opusplan" in word):
+        return found
+    return said.strip().replace("/", ":", 1) if family == "opencode" else said.strip()
+
+
+def is_tier(name: str) -> bool:
+    """Whether it is one of the person's own choices: all that a project's file may name."""
+    return name in ("", *TIERS)
+
 
 T = TypeVar("T")
-TRUE = frozenset({"yes", "on", "1", "true"})
-FALSE = frozenset({"no", "off", "0", "false"})
+TRUE_WORDS = frozenset({"yes", "on", "1", "true"})
+FALSE_WORDS = frozenset({"no", "off", "0", "false"})
 
 
-class Fields:
+class FieldReader:
     """The fields of one document. What was asked for is noted as understood; what does not fit is a fault
     and its default is used. Fields that nobody asks for are ignored, as the skills' standard says."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: FrontmatterDocument) -> None:
         self.document = document
         self.understood: dict[str, Json] = {}
-        self.faults: list[Fault] = list(document.faults)
+        self.faults: list[FileProblem] = list(document.faults)
 
     def text(self, key: str, default: str = "") -> str:
         """One line or block of text; numbers are text too."""
@@ -47,7 +71,7 @@ class Fields:
         if value is None:
             return None if key not in self.document.fields else self._note(key, ())
         if isinstance(value, str):
-            return self._note(key, tuple(split(value)))
+            return self._note(key, tuple(split_words(value)))
         if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
             return self._note(key, tuple(str(one).strip() for one in value))
         return self._refuse(key, "a list of words", None)
@@ -58,8 +82,8 @@ class Fields:
         if value is None:
             return default
         word = str(value).strip().lower()
-        if word in TRUE or word in FALSE:
-            return self._note(key, word in TRUE)
+        if word in TRUE_WORDS or word in FALSE_WORDS:
+            return self._note(key, word in TRUE_WORDS)
         return self._refuse(key, "true or false", default)
 
     def number(self, key: str, least: float = 0.0) -> float | None:
@@ -117,11 +141,11 @@ class Fields:
         return default
 
 
-def hiding(origin: Origin, hidden: Origin) -> Origin:
+def add_shadowed(origin: Origin, hidden: Origin) -> Origin:
     """`origin`, which hides the file of the same name in `hidden` and all that one hides."""
     return replace(origin, shadows=(*origin.shadows, hidden.file, *hidden.shadows))
 
 
-def split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Words between commas or blanks, parentheses kept whole."""
     return [word for word in re.findall(r"[^\s,()]*\([^)]*\)|[^\s,]+", text) if word]

@@ -12,40 +12,40 @@ from cockpit.protocol.messages import Json
 if TYPE_CHECKING:
     import pathspec
 
-MOST = 64
-INNERMOST = re.compile(r"\{([^{}]*,[^{}]*)\}")
+MAX_EXPANSIONS = 64
+INNERMOST_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
-def patterns_of(value: Json) -> tuple[str, ...]:
+def parse_patterns(value: Json) -> tuple[str, ...]:
     """The globs of a field: a list, or text with commas between them; a comma in braces divides nothing."""
     listed = value if isinstance(value, list) else [value]
     found = (part for one in listed if isinstance(one, str) for part in re.split(r",(?![^{]*\})|\n", one))
     return tuple(part.strip().removeprefix("./") for part in found if part.strip())
 
 
-def unbraced(pattern: str) -> tuple[str, ...]:
+def expand_braces(pattern: str) -> tuple[str, ...]:
     """`a/*.{ts,tsx}` as `a/*.ts` and `a/*.tsx`, 64 at most."""
-    found = INNERMOST.search(pattern)
+    found = INNERMOST_BRACES.search(pattern)
     if found is None:
         return (pattern,)
     made: list[str] = []
     for one in found[1].split(","):
-        made += unbraced(pattern[: found.start()] + one.strip() + pattern[found.end() :])
-        if len(made) >= MOST:
+        made += expand_braces(pattern[: found.start()] + one.strip() + pattern[found.end() :])
+        if len(made) >= MAX_EXPANSIONS:
             break
-    return tuple(made[:MOST])
+    return tuple(made[:MAX_EXPANSIONS])
 
 
-def fits(patterns: tuple[str, ...], path: str) -> bool:
+def matches_any(patterns: tuple[str, ...], path: str) -> bool:
     """Whether `path`, relative and with `/`, fits one of `patterns`; one with `!` before it takes back."""
-    return bool(_spec(patterns).match_file(path))
+    return bool(_compile_patterns(patterns).match_file(path))
 
 
 @lru_cache(maxsize=512)
-def _spec(patterns: tuple[str, ...]) -> "pathspec.GitIgnoreSpec":
+def _compile_patterns(patterns: tuple[str, ...]) -> "pathspec.GitIgnoreSpec":
     import pathspec
 
-    lines = [line for pattern in patterns for line in unbraced(pattern)]
+    lines = [line for pattern in patterns for line in expand_braces(pattern)]
     try:
         return pathspec.GitIgnoreSpec.from_lines(lines)
     except ValueError:

@@ -7,19 +7,33 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cockpit import paths
-from cockpit.formats.hook_events import KINDS, SECONDS, Event, Kind, event_of, strange
-from cockpit.formats.hook_matching import fault_of, rule_of
-from cockpit.formats.hooks import NEEDED, Condition, Found, Hook, HookFile, merged, numbered
-from cockpit.formats.jsons import Located, Step, load
-from cockpit.plugin.origin import Fault, Origin, Unloaded
-from cockpit.settings import files, plain
+from cockpit.formats.config_files import ConfigFile, PathStep, parse_config
+from cockpit.formats.hooks import (
+    DEFAULT_SECONDS,
+    HOOK_KINDS,
+    REQUIRED_FIELDS,
+    Hook,
+    HookCondition,
+    HookEvent,
+    HookFile,
+    HookKind,
+    HookSet,
+    explain_unknown_event,
+    find_event,
+    find_matcher_fault,
+    merge_hooks,
+    number_hooks,
+    parse_tool_rule,
+)
+from cockpit.plugin.origin import FileProblem, Origin, Unloaded
+from cockpit.settings import file_io, files
 
 # A command that hangs must not hold a session for hours, whatever its file says.
-LONGEST = 3_600.0
-OURS = 15.0
-CRUSH = 30.0
-OFF = "disableAllHooks"
-FIELDS: Mapping[Kind, Mapping[str, type]] = {
+MAX_SECONDS = 3_600.0
+OWN_SECONDS = 15.0
+CRUSH_SECONDS = 30.0
+DISABLE_KEY = "disableAllHooks"
+ACTION_FIELDS: Mapping[HookKind, Mapping[str, type]] = {
     "command": {"command": str, "args": list, "shell": str},
     "http": {"url": str, "headers": dict, "allowedEnvVars": list},
     "mcp_tool": {"server": str, "tool": str, "input": dict},
@@ -27,38 +41,38 @@ FIELDS: Mapping[Kind, Mapping[str, type]] = {
     "agent": {"prompt": str, "model": str},
     "block": {"reason": str},
 }
-WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a table"}
+TYPE_WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a table"}
 
 
-def hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ...]:
+def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ...]:
     """Where hooks may lie: the person's files, then (in a trusted folder) those of the folder itself, then
     the machine's."""
     crush = home / ".config" / "crush" / "crush.json"
     found = [
         HookFile(home / ".claude" / "settings.json", "user"),
         HookFile(home / ".codex" / "hooks.json", "user", "codex"),
-        HookFile(crush, "user", "crush", CRUSH),
-        HookFile(paths.config() / "hooks.json", "user", "cockpit", OURS),
+        HookFile(crush, "user", "crush", CRUSH_SECONDS),
+        HookFile(paths.config() / "hooks.json", "user", "cockpit", OWN_SECONDS),
     ]
     if trusted:
         found += [
             HookFile(root / ".claude" / "settings.json", "project"),
             HookFile(root / ".claude" / "settings.local.json", "project"),
             HookFile(root / ".codex" / "hooks.json", "project", "codex"),
-            HookFile(root / "crush.json", "project", "crush", CRUSH),
-            HookFile(root / ".crush.json", "project", "crush", CRUSH),
-            HookFile(root / ".cockpit" / "hooks.json", "project", "cockpit", OURS),
+            HookFile(root / "crush.json", "project", "crush", CRUSH_SECONDS),
+            HookFile(root / ".crush.json", "project", "crush", CRUSH_SECONDS),
+            HookFile(root / ".cockpit" / "hooks.json", "project", "cockpit", OWN_SECONDS),
         ]
     managed = files.managed_file()
     if managed.is_absolute():
-        found.append(HookFile(managed.with_name("hooks.json"), "managed", "cockpit", OURS))
+        found.append(HookFile(managed.with_name("hooks.json"), "managed", "cockpit", OWN_SECONDS))
     return tuple(found)
 
 
-def read_files(given: tuple[HookFile, ...]) -> Found:
+def read_hook_files(given: tuple[HookFile, ...]) -> HookSet:
     """All hooks of these files, those that are the same as one. Every file that is there is read anew."""
-    read = [(file, located) for file in given if (located := _loaded(file)) is not None]
-    off = {(file.layer, file.family) for file, located in read if located.at(OFF) is True}
+    read = [(file, located) for file in given if (located := _load_file(file)) is not None]
+    off = {(file.layer, file.family) for file, located in read if located.at(DISABLE_KEY) is True}
     # A person's own word goes for the project's files too; a project's for its own alone.
     off |= {("project", family) for layer, family in off if layer == "user"}
     hooks: list[Hook] = []
@@ -68,50 +82,54 @@ def read_files(given: tuple[HookFile, ...]) -> Found:
             found = read_hooks(located, file)
             hooks += found.hooks
             unloaded += found.unloaded
-        elif located.at(OFF) is True:
-            fault = located.fault((OFF,), "hooks are switched off", f"take `{OFF}` out to run them")
-            unloaded.append(_refused(OFF, file, fault))
-    return Found(merged(hooks), tuple(unloaded))
+        elif located.at(DISABLE_KEY) is True:
+            fault = located.fault(
+                (DISABLE_KEY,), "hooks are switched off", f"take `{DISABLE_KEY}` out to run them"
+            )
+            unloaded.append(_build_unloaded(DISABLE_KEY, file, fault))
+    return HookSet(merge_hooks(hooks), tuple(unloaded))
 
 
-def _loaded(file: HookFile) -> Located | None:
+def _load_file(file: HookFile) -> ConfigFile | None:
     name = str(file.path)
     try:
-        return load(plain.read_text(file.path), name)
+        return parse_config(file_io.read_text(file.path), name)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         reason = f"it cannot be read: {error.strerror or error}"
-        return Located(name, faults=(Fault(name, 0, reason, "mend it or move it away"),))
+        return ConfigFile(name, faults=(FileProblem(name, 0, reason, "mend it or move it away"),))
 
 
-def read_hooks(located: Located, file: HookFile) -> Found:
+def read_hooks(located: ConfigFile, file: HookFile) -> HookSet:
     """The hooks of one file, in their order."""
     if located.faults:
-        return Found(unloaded=(_refused(file.path.name, file, *located.faults),))
+        return HookSet(unloaded=(_build_unloaded(file.path.name, file, *located.faults),))
     table = located.at("hooks")
     if table is None:
-        return Found()
+        return HookSet()
     if not isinstance(table, dict):
         fault = located.fault(("hooks",), "`hooks` is no table", 'write {"PreToolUse": [...]}')
-        return Found(unloaded=(_refused(file.path.name, file, fault),))
+        return HookSet(unloaded=(_build_unloaded(file.path.name, file, fault),))
     hooks: list[Hook] = []
     unloaded: list[Unloaded] = []
     for name in table:
-        event = event_of(name)
+        event = find_event(name)
         if event is None:
-            fault = located.fault(("hooks", name), *strange(name))
-            unloaded.append(_refused(name, file, fault))
+            fault = located.fault(("hooks", name), *explain_unknown_event(name))
+            unloaded.append(_build_unloaded(name, file, fault))
             continue
-        for one in _groups(located, ("hooks", name), event, file):
+        for one in _read_groups(located, ("hooks", name), event, file):
             if isinstance(one, Hook):
                 hooks.append(one)
             else:
-                unloaded.append(_refused(event.name, file, one))
-    return Found(numbered(hooks), tuple(unloaded))
+                unloaded.append(_build_unloaded(event.name, file, one))
+    return HookSet(number_hooks(hooks), tuple(unloaded))
 
 
-def _groups(located: Located, at: tuple[Step, ...], event: Event, file: HookFile) -> Iterator[Hook | Fault]:
+def _read_groups(
+    located: ConfigFile, at: tuple[PathStep, ...], event: HookEvent, file: HookFile
+) -> Iterator[Hook | FileProblem]:
     groups = located.at(*at)
     if not isinstance(groups, list):
         yield located.fault(at, f"`{event.name}` is no list", 'write [{"matcher": "...", "hooks": [...]}]')
@@ -125,46 +143,48 @@ def _groups(located: Located, at: tuple[Step, ...], event: Event, file: HookFile
         if matcher is not None and not isinstance(matcher, str):
             yield located.fault((*place, "matcher"), "`matcher` is no text", 'write "Bash" or "Edit|Write"')
             continue
-        if matcher and event.looks_at and (reason := fault_of(matcher)):
+        if matcher and event.looks_at and (reason := find_matcher_fault(matcher)):
             yield located.fault((*place, "matcher"), reason, "mend it, or write names with | between them")
             continue
-        yield from _entries(located, place, event, matcher or "", file)
+        yield from _read_entries(located, place, event, matcher or "", file)
 
 
-def _entries(
-    located: Located, place: tuple[Step, ...], event: Event, matcher: str, file: HookFile
-) -> Iterator[Hook | Fault]:
+def _read_entries(
+    located: ConfigFile, place: tuple[PathStep, ...], event: HookEvent, matcher: str, file: HookFile
+) -> Iterator[Hook | FileProblem]:
     """The hooks of a group; crush writes a hook in the place of a group."""
     group = located.table(*place)
     if "hooks" not in group:
-        yield _hook(located, place, event, matcher, file)
+        yield _read_hook(located, place, event, matcher, file)
         return
     if not isinstance(group["hooks"], list):
         yield located.fault((*place, "hooks"), "`hooks` is no list", 'write [{"type": "command", ...}]')
         return
     for number in range(len(group["hooks"])):
-        yield _hook(located, (*place, "hooks", number), event, matcher, file)
+        yield _read_hook(located, (*place, "hooks", number), event, matcher, file)
 
 
-def _hook(
-    located: Located, place: tuple[Step, ...], event: Event, matcher: str, file: HookFile
-) -> Hook | Fault:
+def _read_hook(
+    located: ConfigFile, place: tuple[PathStep, ...], event: HookEvent, matcher: str, file: HookFile
+) -> Hook | FileProblem:
     entry = located.table(*place)
     kind = entry.get("type", "command")
-    if kind not in KINDS:
+    if kind not in HOOK_KINDS:
         said = f"there is no type {kind!r}" if "type" in entry else "this is no table"
-        return located.fault((*place, "type"), said, f"write one of {', '.join(KINDS)}")
-    if (misfit := _misfit(located, place, kind)) is not None:
+        return located.fault((*place, "type"), said, f"write one of {', '.join(HOOK_KINDS)}")
+    if (misfit := _find_misfit(located, place, kind)) is not None:
         return misfit
     when = entry.get("if") or ""
-    if when and (not isinstance(when, str) or rule_of(when) is None):
+    if when and (not isinstance(when, str) or parse_tool_rule(when) is None):
         return located.fault((*place, "if"), f"`if` is {when!r}", "write one rule, as Bash(git *)")
     if when and event.looks_at != "tool":
         reason = f"`if` looks at a tool's call, and {event.name} has none"
         return located.fault((*place, "if"), reason, "take it out, or use a matcher")
-    seconds, faults = _seconds(located, place, event, kind, file)
-    action = {name: entry[name] for name in FIELDS[kind] if entry.get(name) is not None}
-    hook = Hook(event, kind, action, (Condition(matcher, str(when)),), seconds, file, located.line(*place))
+    seconds, faults = _read_seconds(located, place, event, kind, file)
+    action = {name: entry[name] for name in ACTION_FIELDS[kind] if entry.get(name) is not None}
+    hook = Hook(
+        event, kind, action, (HookCondition(matcher, str(when)),), seconds, file, located.line(*place)
+    )
     return replace(
         hook,
         once=entry.get("once") is True,
@@ -174,12 +194,12 @@ def _hook(
     )
 
 
-def _misfit(located: Located, place: tuple[Step, ...], kind: Kind) -> Fault | None:
+def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKind) -> FileProblem | None:
     """The first field of a hook that is missing or has another shape."""
     entry = located.table(*place)
-    for name, shape in FIELDS[kind].items():
+    for name, shape in ACTION_FIELDS[kind].items():
         value = entry.get(name)
-        if value is None and name not in NEEDED[kind]:
+        if value is None and name not in REQUIRED_FIELDS[kind]:
             continue
         fits = isinstance(value, shape) and (not isinstance(value, str) or value.strip() != "")
         if isinstance(value, list):
@@ -187,7 +207,7 @@ def _misfit(located: Located, place: tuple[Step, ...], kind: Kind) -> Fault | No
         if not fits:
             said = "needs" if value is None else "has another shape of"
             return located.fault(
-                (*place, name), f"a hook of type {kind} {said} `{name}`", f"write {WORDS[shape]}"
+                (*place, name), f"a hook of type {kind} {said} `{name}`", f"write {TYPE_WORDS[shape]}"
             )
     if kind == "http" and urlsplit(str(entry["url"])).scheme not in ("http", "https"):
         return located.fault((*place, "url"), "`url` is no address", "write http://... or https://...")
@@ -196,11 +216,11 @@ def _misfit(located: Located, place: tuple[Step, ...], kind: Kind) -> Fault | No
     return None
 
 
-def _seconds(
-    located: Located, place: tuple[Step, ...], event: Event, kind: Kind, file: HookFile
-) -> tuple[float, tuple[Fault, ...]]:
+def _read_seconds(
+    located: ConfigFile, place: tuple[PathStep, ...], event: HookEvent, kind: HookKind, file: HookFile
+) -> tuple[float, tuple[FileProblem, ...]]:
     """How long it may take, and what is wrong with what its file says of that."""
-    default = SECONDS[kind]
+    default = DEFAULT_SECONDS[kind]
     if kind in ("command", "http", "mcp_tool"):
         default = min(one for one in (event.seconds, file.seconds, default) if one)
     for name in ("timeout", "timeoutSec"):
@@ -212,9 +232,9 @@ def _seconds(
                 (*place, name), f"`{name}` is {value!r}", f"write seconds; {default:g} are used"
             )
             return default, (fault,)
-        return min(float(value), LONGEST), ()
+        return min(float(value), MAX_SECONDS), ()
     return default, ()
 
 
-def _refused(name: str, file: HookFile, *faults: Fault) -> Unloaded:
+def _build_unloaded(name: str, file: HookFile, *faults: FileProblem) -> Unloaded:
     return Unloaded(name, Origin(str(file.path), file.layer, refused=faults))

@@ -1,22 +1,161 @@
-"""Hooks as files hold them: Claude Code's shape, which Codex and crush share, read to plain values.
+"""The events of hooks in Claude Code's words: when each comes, what its matcher looks at, how long a hook
+of it may take unless its file says so.
+
+Whether a hook's matcher fits: nothing or `*` is everything, letters, digits, `_-,|` and blanks are a
+list of exact names, anything else is a regular expression that may fit anywhere.
+
+Hooks as files hold them: Claude Code's shape, which Codex and crush share, read to plain values.
 
 {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "..."}]}]}}
 
 The values; `hook_files` reads them.
 """
 
+import difflib
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
-from cockpit.formats.hook_events import Event, Kind
-from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
+from cockpit.plugin.safety import Point
 from cockpit.protocol.messages import Json
 
-NEEDED: Mapping[Kind, tuple[str, ...]] = {
+HookKind = Literal["command", "http", "prompt", "agent", "mcp_tool", "block"]
+HOOK_KINDS: tuple[HookKind, ...] = ("command", "http", "mcp_tool", "prompt", "agent", "block")
+DEFAULT_SECONDS: Mapping[HookKind, float] = {
+    "command": 600.0,
+    "http": 600.0,
+    "mcp_tool": 600.0,
+    "prompt": 30.0,
+    "agent": 60.0,
+    "block": 1.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """One event. `looks_at` is what its matcher is compared with (`tool`, a fact of the guard, `role`),
+    empty where it has no matcher; `seconds` bounds its commands where their kind does not."""
+
+    name: str
+    point: Point
+    looks_at: str = ""
+    seconds: float | None = None
+
+
+EVENTS: Mapping[str, HookEvent] = {
+    one.name: one
+    for one in (
+        HookEvent("SessionStart", "session_start", "source"),
+        HookEvent("UserPromptSubmit", "prompt", seconds=30.0),
+        HookEvent("PreToolUse", "tool_call", "tool"),
+        HookEvent("PermissionRequest", "permission", "tool"),
+        HookEvent("PostToolUse", "tool_result", "tool"),
+        HookEvent("PostToolUseFailure", "tool_failure", "tool"),
+        HookEvent("Notification", "notification", "kind"),
+        HookEvent("SubagentStart", "subagent_start", "role"),
+        HookEvent("SubagentStop", "subagent_stop", "role"),
+        HookEvent("Stop", "stop"),
+        HookEvent("PreCompact", "compaction", "trigger"),
+        HookEvent("PostCompact", "compacted", "trigger"),
+        HookEvent("SessionEnd", "session_end", "reason", seconds=1.5),
+    )
+}
+# What others call them: S0's hooks and crush's turns.
+EVENT_ALIASES = {
+    "turnstart": "UserPromptSubmit",
+    "turnend": "Stop",
+    "beforetool": "PreToolUse",
+    "aftertool": "PostToolUse",
+}
+# Events of other agents that nothing here brings about.
+UNSUPPORTED_EVENTS = """
+    Setup UserPromptExpansion PermissionDenied PermissionResult PostToolBatch MessageDisplay TaskCreated
+    TaskCompleted StopFailure TeammateIdle InstructionsLoaded ConfigChange CwdChanged DirectoryAdded
+    FileChanged WorktreeCreate WorktreeRemove PreModelSwitch PostModelSwitch Elicitation ElicitationResult
+    Interrupt QueryEnd
+"""
+
+
+def find_event(name: str) -> HookEvent | None:
+    """The event of a name, in any case and with or without underscores, as crush and S0 write it."""
+    folded = _fold_name(name)
+    known = {_fold_name(one): one for one in EVENTS} | EVENT_ALIASES
+    return EVENTS[known[folded]] if folded in known else None
+
+
+def explain_unknown_event(name: str) -> tuple[str, str]:
+    """Why an event is not taken, and what to write instead."""
+    if _fold_name(name) in {_fold_name(one) for one in UNSUPPORTED_EVENTS.split()}:
+        return f"nothing here brings about {name}", f"there are {', '.join(EVENTS)}"
+    near = difflib.get_close_matches(name, EVENTS, 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(EVENTS)}"
+    return f"there is no event {name}", hint
+
+
+def _fold_name(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+EXACT_NAMES = re.compile(r"[\w\-,| ]*\Z", re.ASCII)
+RULE_PATTERN = re.compile(r"\s*([\w*-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+# With these a pattern says what a name is not: another name of the same tool would fit it.
+NEGATIONS = ("(?!", "[^", "(?<!")
+
+
+def find_matcher_fault(matcher: str) -> str:
+    """Why a matcher cannot be used, empty where it can."""
+    if matcher == "*" or EXACT_NAMES.match(matcher):
+        return ""
+    try:
+        re.compile(_to_python_regex(matcher))
+    except re.error as error:
+        return f"the matcher {matcher!r} is no regular expression: {error.msg}"
+    return ""
+
+
+def matches_name(matcher: str, names: tuple[str, ...]) -> bool:
+    """Whether the matcher fits one of the names of a thing, the best known first."""
+    if matcher in ("", "*"):
+        return True
+    if EXACT_NAMES.match(matcher):
+        return bool(_split_names(matcher) & {*names})
+    if any(sign in matcher for sign in NEGATIONS):
+        names = names[:1]
+    pattern = _compile_matcher(matcher)
+    return pattern is not None and any(pattern.search(name) for name in names)
+
+
+def parse_tool_rule(when: str) -> tuple[str, str] | None:
+    """The tool and the pattern of `Bash(git *)`; None for what is no permission rule."""
+    found = RULE_PATTERN.fullmatch(when)
+    return (found[1], (found[2] or "").strip()) if found else None
+
+
+@lru_cache(maxsize=256)
+def _split_names(matcher: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in re.split(r"[|,]", matcher) if part.strip())
+
+
+@lru_cache(maxsize=256)
+def _compile_matcher(matcher: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(_to_python_regex(matcher))
+    except re.error:
+        return None
+
+
+def _to_python_regex(matcher: str) -> str:
+    """JavaScript's named groups as Python writes them."""
+    return re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", matcher)
+
+
+REQUIRED_FIELDS: Mapping[HookKind, tuple[str, ...]] = {
     "command": ("command",),
     "http": ("url",),
     "mcp_tool": ("server", "tool"),
@@ -24,8 +163,8 @@ NEEDED: Mapping[Kind, tuple[str, ...]] = {
     "agent": ("prompt",),
     "block": (),
 }
-LOOSENS = "it can deny and ask; its allow loosens nothing"
-DECIDING = frozenset({"PreToolUse", "PermissionRequest"})
+ALLOW_NOTE = "it can deny and ask; its allow loosens nothing"
+DECIDING_EVENTS = frozenset({"PreToolUse", "PermissionRequest"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +181,7 @@ class HookFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class HookCondition:
     """When a hook runs: its event's matcher, and `when`, a permission rule that the call must fit."""
 
     matcher: str = ""
@@ -57,10 +196,10 @@ class Hook:
     `fails_closed`: when it fails that is a no.
     """
 
-    event: Event
-    kind: Kind
+    event: HookEvent
+    kind: HookKind
     action: Mapping[str, Json]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[HookCondition, ...]
     seconds: float
     file: HookFile
     line: int
@@ -68,14 +207,14 @@ class Hook:
     in_background: bool = False
     fails_closed: bool = False
     also: tuple[str, ...] = ()
-    elsewhere: tuple[Condition, ...] = ()
-    refused: tuple[Fault, ...] = ()
+    elsewhere: tuple[HookCondition, ...] = ()
+    refused: tuple[FileProblem, ...] = ()
     nth: int = 1
 
     @property
     def text(self) -> str:
         """What it does, in one line."""
-        named = [self.action.get(name) for name in (*NEEDED[self.kind], "reason")]
+        named = [self.action.get(name) for name in (*REQUIRED_FIELDS[self.kind], "reason")]
         args = self.action.get("args")
         words = [str(one) for one in (*named, *(args if isinstance(args, list) else ())) if one]
         return " ".join(" ".join(words).split())
@@ -111,58 +250,60 @@ class Hook:
         told |= {**self.action, "timeout": self.seconds}
         flags = {"once": self.once, "async": self.in_background, "onFailure block": self.fails_closed}
         told |= {name: True for name, on in flags.items() if on}
-        told |= {"decides": LOOSENS} if self.event.name in DECIDING else {}
+        told |= {"decides": ALLOW_NOTE} if self.event.name in DECIDING_EVENTS else {}
         return Origin(str(self.file.path), self.file.layer, told, self.also, self.refused)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HookSet:
     """What the hook files of a folder hold."""
 
     hooks: tuple[Hook, ...] = ()
     unloaded: tuple[Unloaded, ...] = ()
 
-    def without(self, off: tuple[str, ...], root: str) -> "Found":
+    def without(self, off: tuple[str, ...], root: str) -> "HookSet":
         """All but those of these names; a name without a line (`PreToolUse .claude/settings.json`, or the
         file alone) is all that stand there."""
-        kept = tuple(one for one in self.hooks if not any(_is_named(word, one.name(root)) for word in off))
-        return Found(kept, self.unloaded)
+        kept = tuple(
+            one for one in self.hooks if not any(_is_hook_name(word, one.name(root)) for word in off)
+        )
+        return HookSet(kept, self.unloaded)
 
 
-def _is_named(word: str, name: str) -> bool:
+def _is_hook_name(word: str, name: str) -> bool:
     return word == name or name.startswith(f"{word}:") or name.partition(" ")[2].startswith(f"{word}:")
 
 
-def merged(hooks: list[Hook]) -> tuple[Hook, ...]:
+def merge_hooks(hooks: list[Hook]) -> tuple[Hook, ...]:
     """Each hook once. Those of a layer that do the same at the same event become the first of them; one
     that another layer has too runs where that one does not."""
     kept: dict[tuple[str, Layer], Hook] = {}
     for hook in hooks:
-        same, layer = _sameness(hook), hook.file.layer
+        same, layer = _build_identity(hook), hook.file.layer
         others = [key for key in kept if key[0] == same and key[1] != layer]
         whole = next((key for key in others if {*hook.conditions} <= {*kept[key].conditions}), None)
         if whole is not None:
-            kept[whole] = _with(kept[whole], hook)
+            kept[whole] = _add_location(kept[whole], hook)
         elif (first := kept.get((same, layer))) is not None:
             conditions = tuple(dict.fromkeys((*first.conditions, *hook.conditions)))
-            kept[same, layer] = replace(_with(first, hook), conditions=conditions)
+            kept[same, layer] = replace(_add_location(first, hook), conditions=conditions)
         else:
             elsewhere = tuple(condition for key in others for condition in kept[key].conditions)
             kept[same, layer] = replace(hook, elsewhere=elsewhere)
     return tuple(kept.values())
 
 
-def _with(first: Hook, hook: Hook) -> Hook:
+def _add_location(first: Hook, hook: Hook) -> Hook:
     """`first`, which tells that `hook` says the same."""
     return replace(first, also=(*first.also, f"{hook.file.path}:{hook.line}"))
 
 
-def _sameness(hook: Hook) -> str:
+def _build_identity(hook: Hook) -> str:
     """What two hooks have in common that do the same. A bundle's own folder makes a difference."""
     return json.dumps([hook.event.name, hook.kind, dict(hook.action), hook.file.root], sort_keys=True)
 
 
-def numbered(hooks: list[Hook]) -> tuple[Hook, ...]:
+def number_hooks(hooks: list[Hook]) -> tuple[Hook, ...]:
     """Hooks that stand in one line are told apart by their number there."""
     seen: dict[int, int] = {}
     out: list[Hook] = []

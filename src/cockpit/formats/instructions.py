@@ -1,4 +1,9 @@
-"""The instruction files people keep for agents: AGENTS.md and CLAUDE.md, rules for some files, their imports.
+"""One instruction file as a model reads it: imports put in, comments for people left out, cut to its measure.
+
+An import stays in its bound (the project; for a person's own file the home folder), goes five deep at most
+and is taken once. What is not taken is a fault with its line.
+
+The instruction files people keep for agents: AGENTS.md and CLAUDE.md, rules for some files, their imports.
 
 The user's own come first, then the project's from the repository's top down to the root, the nearest last.
 Those of folders below the root, and rules with `paths:`, wait until such a file is touched. Of a folder
@@ -6,21 +11,152 @@ that is not trusted nothing is read.
 """
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from cockpit import paths
 from cockpit.formats import frontmatter
-from cockpit.formats.globs import fits, patterns_of
-from cockpit.formats.instruction_text import ALL, Reading, Refuses, read, take
-from cockpit.formats.places import top_of, upward
-from cockpit.plugin.origin import Fault, Layer, Origin
+from cockpit.formats.globs import matches_any, parse_patterns
+from cockpit.formats.search_folders import find_repository_top, list_folders_upward
+from cockpit.plugin.origin import FileProblem, Layer, Origin
 from cockpit.protocol.messages import Json
+from cockpit.settings import file_io
 
-NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md")
-LOCAL = "CLAUDE.local.md"
-USER = (
+IMPORT_PATTERN = re.compile(r"(?<![\w`])@((?:~/|\.{1,2}/|/)?[\w./~-]*[\w/-](?:\.\w+)?)")
+FENCE = re.compile(r"^\s*(```|~~~)")
+COMMENT = re.compile(r"<!--.*?-->", re.S)
+# What is meant as a file although none is there: not `@someone`, not `@scope/package`.
+FILE_LIKE = re.compile(r"^(?:~/|\.{1,2}/|/)|\.(?:md|mdx|mdc|txt|rst|toml|json|ya?ml)$", re.I)
+MAX_FILE_BYTES = 1_000_000
+MAX_FILE_CHARACTERS = 24_000
+MAX_CHARACTERS = 48_000
+MAX_IMPORT_DEPTH = 5
+# Stands for a line's end inside a comment that was taken out, so that lines can still be counted.
+REMOVED_LINE = "\x01"
+# Why a model may not be told the file at a real path, "" where it may: what no tool may read, no import is.
+RefusePath: TypeAlias = Callable[[Path], str]
+
+
+@dataclass
+class ReadProgress:
+    """What was read so far: `left` is how many characters more are taken in, `seen` the real files."""
+
+    refuses: RefusePath
+    left: int = MAX_CHARACTERS
+    seen: set[Path] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedText:
+    """A file's text, ready for a model, and what of it was not taken."""
+
+    text: str
+    imports: tuple[str, ...] = ()
+    faults: tuple[FileProblem, ...] = ()
+
+
+def resolve_imports(reading: ReadProgress, path: Path, text: str, bound: Path, line: int = 1) -> ResolvedText:
+    """`text`, which begins at `line` of the file at `path`, with its imports; counted in `reading`."""
+    walk = _ImportResolver(reading, bound.resolve())
+    said = walk.imported(text, path, line, 1).replace(REMOVED_LINE, "").strip()
+    if len(said) > MAX_FILE_CHARACTERS:
+        said = f"{said[:MAX_FILE_CHARACTERS]}\n(cut after {MAX_FILE_CHARACTERS:,} characters; read the file for the rest)"
+        remedy = "keep it short: put what concerns some files into .claude/rules with `paths:`"
+        walk.faults.append(FileProblem(str(path), 0, f"cut after {MAX_FILE_CHARACTERS:,} characters", remedy))
+    if len(said) > reading.left:
+        reason = (
+            f"instruction files hold more than {MAX_CHARACTERS:,} characters together: the rest is left out"
+        )
+        walk.faults.append(FileProblem(str(path), 0, reason, "shorten them, or leave one out"))
+    said = said[: max(0, reading.left)]
+    reading.left -= len(said)
+    return ResolvedText(said, tuple(walk.imports), tuple(walk.faults))
+
+
+def read_instruction_file(path: Path) -> str | None:
+    """The text of a file, None where there is none. Raises OSError for what is there and cannot be read."""
+    try:
+        return file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+@dataclass
+class _ImportResolver:
+    """One file and all that it imports."""
+
+    reading: ReadProgress
+    bound: Path
+    imports: list[str] = field(default_factory=list)
+    faults: list[FileProblem] = field(default_factory=list)
+
+    def imported(self, text: str, file: Path, line: int, depth: int) -> str:
+        """`text` with each `@path` outside of code replaced by that file."""
+        text = COMMENT.sub(lambda found: REMOVED_LINE * found[0].count("\n"), text)
+        lines: list[str] = []
+        in_code = False
+        for one in text.split("\n"):
+            in_code ^= bool(FENCE.match(one))
+            lines.append(one if in_code or "@" not in one else self._line(one, file, line, depth))
+            line += 1 + one.count(REMOVED_LINE)
+        return "\n".join(lines)
+
+    def _line(self, text: str, file: Path, line: int, depth: int) -> str:
+        def content(found: re.Match[str]) -> str:
+            inner = self._content(found[1], file, line, depth)
+            return found[0] if inner is None else inner
+
+        # Code spans keep their @.
+        parts = re.split(r"(`[^`]*`)", text)
+        return "".join(part if part.startswith("`") else IMPORT_PATTERN.sub(content, part) for part in parts)
+
+    def _content(self, named: str, file: Path, line: int, depth: int) -> str | None:
+        """What the import becomes; None where it stays as it is written."""
+        path = Path(named).expanduser() if named.startswith("~") else file.parent / named
+        real = path.resolve()
+        if real in self.reading.seen:
+            return None
+        if not real.is_relative_to(self.bound):
+            if FILE_LIKE.search(named):
+                remedy = "copy it into the project, or import it in your own CLAUDE.md or AGENTS.md"
+                self._fault(file, line, f"`@{named}` lies outside of {self.bound} and is not read", remedy)
+            return None
+        if depth > MAX_IMPORT_DEPTH:
+            self._fault(
+                file,
+                line,
+                f"`@{named}` is imported more than {MAX_IMPORT_DEPTH} deep",
+                "import it further up",
+            )
+            return None
+        if reason := self.reading.refuses(real):
+            self._fault(file, line, f"`@{named}` is not read: {reason}", "take the import out")
+            return None
+        try:
+            text = read_instruction_file(real)
+        except OSError as error:
+            text = None if real.is_dir() else ""
+            if text is not None:
+                self._fault(file, line, f"`@{named}` cannot be read: {error.strerror}", "name a text file")
+        if not text:
+            if text is None and FILE_LIKE.search(named) and not real.exists():
+                remedy = "mend the path, or put it in backticks where no import is meant"
+                self._fault(file, line, f"`@{named}` is not there", remedy)
+            return None
+        self.reading.seen.add(real)
+        self.imports.append(str(real))
+        return self.imported(text.strip(), real, 1, depth + 1)
+
+    def _fault(self, file: Path, line: int, reason: str, remedy: str) -> None:
+        self.faults.append(FileProblem(str(file), line, reason, remedy))
+
+
+PROJECT_NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md")
+LOCAL_NAME = "CLAUDE.local.md"
+USER_FILES = (
     ".config/AGENTS.md",
     ".agents/AGENTS.md",
     ".codex/AGENTS.md",
@@ -29,15 +165,17 @@ USER = (
     ".vibe/AGENTS.md",
     ".claude/CLAUDE.md",
 )
-RULES = (".claude/rules", ".cockpit/rules")
+RULE_FOLDERS = (".claude/rules", ".cockpit/rules")
 MOST_RULES = 100
 # Where no instructions for a model are looked for when all of a project's are listed.
-SKIPPED = frozenset({"node_modules", "target", "dist", "build", "vendor", "__pycache__", "site-packages"})
+SKIPPED_FOLDERS = frozenset(
+    {"node_modules", "target", "dist", "build", "vendor", "__pycache__", "site-packages"}
+)
 MOST_FOLDERS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class InstructionFile:
     """One instruction file. `text` is what a model reads of it, `paths` the globs of the files it is for
     (none: all), relative to `base`. One that could not be read has no text and says why in its origin."""
 
@@ -51,105 +189,121 @@ class Told:
     def concerns(self, path: str) -> bool:
         """Whether it is for the file at the real `path`."""
         below = os.path.relpath(path, self.base).replace(os.sep, "/") if self.base else path
-        return not below.startswith("../") and fits(self.paths, below)
+        return not below.startswith("../") and matches_any(self.paths, below)
 
 
-def always(root: Path, trusted: bool, home: Path, refuses: Refuses) -> tuple[Told, ...]:
+def load_always(root: Path, trusted: bool, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
     """Those that every request tells."""
-    return tuple(one for one in _start(_Shelf(root, home, Reading(refuses)), trusted) if not one.paths)
+    return tuple(
+        one
+        for one in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
+        if not one.paths
+    )
 
 
-def waiting(root: Path, trusted: bool, home: Path, refuses: Refuses) -> tuple[Told, ...]:
+def load_conditional(
+    root: Path, trusted: bool, home: Path, refuses: RefusePath
+) -> tuple[InstructionFile, ...]:
     """The rules that wait until a file of their `paths:` is touched."""
-    return tuple(one for one in _start(_Shelf(root, home, Reading(refuses)), trusted) if one.paths)
+    return tuple(
+        one
+        for one in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
+        if one.paths
+    )
 
 
-def nested(root: Path, folder: Path, home: Path, refuses: Refuses) -> tuple[Told, ...]:
+def load_nested(root: Path, folder: Path, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
     """Those of one folder below the root, its rules too. The root is trusted."""
-    return tuple(_of_folder(_Shelf(root, home, Reading(refuses)), folder))
+    return tuple(_load_folder(_InstructionLoader(root, home, ReadProgress(refuses)), folder))
 
 
-def found(root: Path, trusted: bool, home: Path, refuses: Refuses) -> list[tuple[str, Origin]]:
+def list_instructions(root: Path, trusted: bool, home: Path, refuses: RefusePath) -> list[tuple[str, Origin]]:
     """All of them with what was understood and refused, for `cockpit instructions list`."""
-    shelf = _Shelf(root, home, Reading(refuses))
-    rows = list(_start(shelf, trusted))
-    for folder in _folders(root) if trusted else ():
-        shelf.reading.left = ALL
+    shelf = _InstructionLoader(root, home, ReadProgress(refuses))
+    rows = list(_load_initial(shelf, trusted))
+    for folder in _list_folders(root) if trusted else ():
+        shelf.reading.left = MAX_CHARACTERS
         when = f"a file below {folder.relative_to(root).as_posix()}/ is touched"
-        rows += [_waits(one, when) for one in _of_folder(shelf, folder)]
+        rows += [_note_condition(one, when) for one in _load_folder(shelf, folder)]
     return [(one.name, one.origin) for one in rows]
 
 
-def _waits(told: Told, when: str) -> Told:
+def _note_condition(told: InstructionFile, when: str) -> InstructionFile:
     return replace(told, origin=replace(told.origin, fields={**told.origin.fields, "when": when}))
 
 
 @dataclass
-class _Shelf:
+class _InstructionLoader:
     """Where the files of one root are taken from, and what was taken so far."""
 
     root: Path
     home: Path
-    reading: Reading
+    reading: ReadProgress
 
     def name(self, path: Path) -> str:
-        if path == cockpit_file() or path.is_relative_to(paths.config()):
+        if path == find_own_file() or path.is_relative_to(paths.config()):
             return f"config/{path.relative_to(paths.config()).as_posix()}"
         if path.is_relative_to(self.root):
             return path.relative_to(self.root).as_posix()
-        if path.is_relative_to(top_of(self.root, self.home)):
+        if path.is_relative_to(find_repository_top(self.root, self.home)):
             return os.path.relpath(path, self.root).replace(os.sep, "/")
         return f"~/{path.relative_to(self.home).as_posix()}" if path.is_relative_to(self.home) else str(path)
 
 
-def cockpit_file() -> Path:
+def find_own_file() -> Path:
     return paths.config() / "AGENTS.md"
 
 
-def _start(shelf: _Shelf, trusted: bool) -> Iterator[Told]:
+def _load_initial(shelf: _InstructionLoader, trusted: bool) -> Iterator[InstructionFile]:
     home = shelf.home
-    yield from _first(shelf, [cockpit_file(), *(home / name for name in USER)], "user", home)
+    yield from _load_first(shelf, [find_own_file(), *(home / name for name in USER_FILES)], "user", home)
     for folder in (home / ".claude/rules", paths.config() / "rules"):
-        yield from _rules(shelf, folder, "user", home, shelf.root)
+        yield from _load_rules(shelf, folder, "user", home, shelf.root)
     if not trusted:
         return
-    for folder in reversed(upward(shelf.root, home)):
-        yield from _of_folder(shelf, folder)
+    for folder in reversed(list_folders_upward(shelf.root, home)):
+        yield from _load_folder(shelf, folder)
 
 
-def _of_folder(shelf: _Shelf, folder: Path) -> Iterator[Told]:
+def _load_folder(shelf: _InstructionLoader, folder: Path) -> Iterator[InstructionFile]:
     """The files of one folder of the project."""
-    top = top_of(shelf.root, shelf.home)
-    yield from _first(shelf, [folder / name for name in NAMES], "project", top)
-    yield from _one(shelf, folder / LOCAL, "project", top)
-    for name in RULES:
-        yield from _rules(shelf, folder / name, "project", top, folder)
+    top = find_repository_top(shelf.root, shelf.home)
+    yield from _load_first(shelf, [folder / name for name in PROJECT_NAMES], "project", top)
+    yield from _load_file(shelf, folder / LOCAL_NAME, "project", top)
+    for name in RULE_FOLDERS:
+        yield from _load_rules(shelf, folder / name, "project", top, folder)
 
 
-def _first(shelf: _Shelf, candidates: list[Path], layer: Layer, bound: Path) -> Iterator[Told]:
+def _load_first(
+    shelf: _InstructionLoader, candidates: list[Path], layer: Layer, bound: Path
+) -> Iterator[InstructionFile]:
     """CLAUDE.md is read only where no AGENTS.md is: they mostly say the same."""
     for at, path in enumerate(candidates):
-        for told in _one(shelf, path, layer, bound):
+        for told in _load_file(shelf, path, layer, bound):
             hidden = tuple(str(one) for one in candidates[at + 1 :] if one.is_file())
             yield replace(told, origin=replace(told.origin, shadows=hidden))
             return
 
 
-def _rules(shelf: _Shelf, folder: Path, layer: Layer, bound: Path, base: Path) -> Iterator[Told]:
+def _load_rules(
+    shelf: _InstructionLoader, folder: Path, layer: Layer, bound: Path, base: Path
+) -> Iterator[InstructionFile]:
     """Every rule of a folder, those for all files and those for some."""
     try:
         files = sorted(one for one in folder.rglob("*.md") if one.name.lower() != "readme.md")
     except OSError:
         return
     for path in files[:MOST_RULES]:
-        yield from _one(shelf, path, layer, bound, base)
+        yield from _load_file(shelf, path, layer, bound, base)
     if left := files[MOST_RULES:]:
         reason = f"only {MOST_RULES} rules of a folder are read: {len(left)} are left out"
-        fault = Fault(str(folder), 0, reason, "join some of them")
-        yield Told(shelf.name(left[0]), left[0], "", Origin(str(left[0]), layer, refused=(fault,)))
+        fault = FileProblem(str(folder), 0, reason, "join some of them")
+        yield InstructionFile(shelf.name(left[0]), left[0], "", Origin(str(left[0]), layer, refused=(fault,)))
 
 
-def _one(shelf: _Shelf, path: Path, layer: Layer, bound: Path, base: Path | None = None) -> Iterator[Told]:
+def _load_file(
+    shelf: _InstructionLoader, path: Path, layer: Layer, bound: Path, base: Path | None = None
+) -> Iterator[InstructionFile]:
     """The file at `path`, where there is one; `base` for a rule: what its globs are relative to."""
     real = path.resolve()
     if real in shelf.reading.seen or shelf.reading.left <= 0:
@@ -157,56 +311,64 @@ def _one(shelf: _Shelf, path: Path, layer: Layer, bound: Path, base: Path | None
     # The user's own files may be links to anywhere: dotfiles are kept so.
     if layer == "project" and not real.is_relative_to(bound.resolve()):
         remedy = "put the file itself there"
-        yield _refused(shelf, path, layer, f"it is a link that leads out of {bound}", remedy)
+        yield _refuse_file(shelf, path, layer, f"it is a link that leads out of {bound}", remedy)
         return
     if reason := shelf.reading.refuses(real):
-        yield _refused(shelf, path, layer, f"it is not read: {reason}", "put a file of its own there")
+        yield _refuse_file(shelf, path, layer, f"it is not read: {reason}", "put a file of its own there")
         return
     try:
-        text = read(real)
+        text = read_instruction_file(real)
     except OSError as error:
-        yield _refused(shelf, path, layer, f"it cannot be read: {error.strerror}", "make it a text file")
+        yield _refuse_file(shelf, path, layer, f"it cannot be read: {error.strerror}", "make it a text file")
         return
     if text is None or not text.strip():
         return
     shelf.reading.seen.add(real)
-    yield _told(shelf, path, text, layer, bound, base)
+    yield _build_file(shelf, path, text, layer, bound, base)
 
 
-def _told(shelf: _Shelf, path: Path, text: str, layer: Layer, bound: Path, base: Path | None) -> Told:
+def _build_file(
+    shelf: _InstructionLoader, path: Path, text: str, layer: Layer, bound: Path, base: Path | None
+) -> InstructionFile:
     globs: tuple[str, ...] = ()
-    faults: list[Fault] = []
+    faults: list[FileProblem] = []
     line = 1
     if base is not None:
-        document = frontmatter.parse(text, str(path))
+        document = frontmatter.parse_frontmatter(text, str(path))
         text, line = document.body, document.body_line
-        globs = patterns_of(document.fields.get("paths"))
+        globs = parse_patterns(document.fields.get("paths"))
         faults += document.faults
         if "globs" in document.fields and not globs:
             remedy = "write `paths:`; until then the rule is told for all files"
             faults.append(document.fault("globs", "`globs:` is another agent's field", remedy))
     # What waits is not part of what every request tells, so it is counted by itself.
-    reading = replace(shelf.reading, left=ALL, seen=set(shelf.reading.seen)) if globs else shelf.reading
-    taken = take(reading, path.resolve(), text, bound, line)
+    reading = (
+        replace(shelf.reading, left=MAX_CHARACTERS, seen=set(shelf.reading.seen)) if globs else shelf.reading
+    )
+    taken = resolve_imports(reading, path.resolve(), text, bound, line)
     fields: dict[str, Json] = {"characters": len(taken.text)}
     if globs:
         fields["paths"] = list(globs)
     if taken.imports:
         fields["imports"] = list(taken.imports)
     origin = Origin(str(path), layer, fields, refused=(*faults, *taken.faults))
-    return Told(shelf.name(path), path, taken.text, origin, globs, os.path.realpath(base) if base else "")
+    return InstructionFile(
+        shelf.name(path), path, taken.text, origin, globs, os.path.realpath(base) if base else ""
+    )
 
 
-def _refused(shelf: _Shelf, path: Path, layer: Layer, reason: str, remedy: str) -> Told:
-    origin = Origin(str(path), layer, refused=(Fault(str(path), 0, reason, remedy),))
-    return Told(shelf.name(path), path, "", origin)
+def _refuse_file(
+    shelf: _InstructionLoader, path: Path, layer: Layer, reason: str, remedy: str
+) -> InstructionFile:
+    origin = Origin(str(path), layer, refused=(FileProblem(str(path), 0, reason, remedy),))
+    return InstructionFile(shelf.name(path), path, "", origin)
 
 
-def _folders(root: Path) -> Iterable[Path]:
+def _list_folders(root: Path) -> Iterable[Path]:
     """The folders below the root that may hold instructions, 5,000 at most."""
     left = MOST_FOLDERS
     for here, names, _ in os.walk(root):
-        names[:] = sorted(one for one in names if one[0] != "." and one not in SKIPPED)
+        names[:] = sorted(one for one in names if one[0] != "." and one not in SKIPPED_FOLDERS)
         left -= len(names)
         if left < 0:
             return

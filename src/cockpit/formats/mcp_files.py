@@ -1,27 +1,146 @@
-"""The files that name MCP servers: `.mcp.json` of a project and of bundles, `~/.claude.json`, our own
+"""One server of a file of MCP servers while it is read: field after field, variables filled in, what does not
+fit noted with its line.
+
+The files that name MCP servers: `.mcp.json` of a project and of bundles, `~/.claude.json`, our own
 `mcp.json`. What they say as plain values, with `${VAR}` and `${VAR:-default}` filled in.
 
 Reads what it is given; starts nothing.
+
+Adding a server to a file of MCP servers, and taking one out. The rest of the file stays as it is.
 """
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from cockpit import paths
-from cockpit.formats.fields import hiding
-from cockpit.formats.jsons import Located, load
-from cockpit.formats.mcp_entries import HIDDEN, SECRET, Entry, Steps
-from cockpit.formats.places import upward
-from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
+from cockpit.errors import CockpitError
+from cockpit.formats.config_files import ConfigFile, parse_config
+from cockpit.formats.fields import add_shadowed
+from cockpit.formats.search_folders import list_folders_upward
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.clean import clean
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain
+from cockpit.protocol.safe_text import clean
+from cockpit.settings import file_io
+from cockpit.settings.file_io import write_atomically
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+# What is called so is not shown: listings are read over shoulders and pasted into issues.
+SECRET_NAME = re.compile(r"key|token|secret|pass|auth|cred|cookie|pat$|dsn", re.IGNORECASE)
+MASK = "***"
+
+
+@dataclass(slots=True)
+class McpEntry:
+    """The server at `path`. `faults` and `understood` grow as it is read; an `is_broken` one is no server."""
+
+    located: ConfigFile
+    path: KeyPath
+    environment: Mapping[str, str]
+    faults: list[FileProblem] = field(default_factory=list)
+    understood: dict[str, Json] = field(default_factory=dict)
+    is_broken: bool = False
+
+    def at(self, key: str) -> Json:
+        return self.located.at(*self.path, key)
+
+    def refuse(self, key: str, reason: str, remedy: str) -> None:
+        """The field is not taken over, and the server works without it."""
+        self.faults.append(self.located.fault((*self.path, key), reason, remedy))
+
+    def broken(self, key: str, reason: str, remedy: str) -> None:
+        """Without the field there is no server."""
+        self.refuse(key, reason, remedy)
+        self.is_broken = True
+
+    def filled(self, key: str, text: str, *below: str | int) -> str:
+        """`text` with its variables. One that is not set, and has no default, breaks the server."""
+
+        def value(found: re.Match[str]) -> str:
+            name, default = found[1], found[2]
+            known = self.environment.get(name)
+            if known or (known is not None and default is None):
+                return known
+            if default is not None:
+                return default
+            path = (*self.path, key, *below)
+            reason = f"the environment has no {name}"
+            self.faults.append(
+                self.located.fault(path, reason, f"set it, or write ${{{name}:-a default}} in its place")
+            )
+            self.is_broken = True
+            return ""
+
+        return VARIABLE_PATTERN.sub(value, text)
+
+    def shown(self, text: str) -> str:
+        """`text` as a listing may show it: variables filled in, but for those that hold a secret."""
+
+        def value(found: re.Match[str]) -> str:
+            name, default = found[1], found[2] or ""
+            known = self.environment.get(name) or default
+            return found[0] if SECRET_NAME.search(name) and known != default else known
+
+        return VARIABLE_PATTERN.sub(value, text)
+
+    def text(self, key: str) -> str:
+        value = self.at(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self.broken(key, f"`{key}` is {value!r}", "write text")
+            return ""
+        self.understood[key] = self.shown(value.strip())
+        return self.filled(key, value.strip())
+
+    def words(self, key: str) -> tuple[str, ...]:
+        value = self.at(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(one, str | int | float) for one in value):
+            self.broken(key, f"`{key}` is {value!r}", "write a list of texts")
+            return ()
+        self.understood[key] = [self.shown(str(one)) for one in value]
+        return tuple(self.filled(key, str(one), at) for at, one in enumerate(value))
+
+    def table(self, key: str) -> dict[str, str]:
+        """Texts by name. What may be secret by its name is not told."""
+        value = self.at(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.broken(key, f"`{key}` is {value!r}", "write a table of texts")
+            return {}
+        out: dict[str, str] = {}
+        told: dict[str, Json] = {}
+        for name, one in value.items():
+            if isinstance(one, bool | int | float | str):
+                text = str(one).lower() if isinstance(one, bool) else str(one)
+                out[name] = self.filled(key, text, name)
+                told[name] = MASK if SECRET_NAME.search(name) else self.shown(text)
+            else:
+                self.refuse(key, f"`{key}.{name}` is no text", "write text")
+        self.understood[key] = told
+        return out
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        value = self.at(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self.refuse(key, f"`{key}` is {value!r}", "write true or false")
+            return default
+        self.understood[key] = value
+        return value
+
 
 Transport = Literal["stdio", "http", "sse"]
-TYPES: Mapping[str, Transport] = {
+TRANSPORT_OF_TYPE: Mapping[str, Transport] = {
     "stdio": "stdio",
     "local": "stdio",
     "http": "http",
@@ -32,56 +151,56 @@ TYPES: Mapping[str, Transport] = {
     "sse": "sse",
 }
 # Claude writes milliseconds; nobody means less than a second by it.
-FEWEST_MILLISECONDS = 1_000
+MIN_MILLISECONDS = 1_000
 USER_FILE = "mcp.json"
 PROJECT_FILES = (".cockpit/mcp.json", ".mcp.json")
 
 
-def servers(
+def read_servers(
     root: Path, trusted: bool, home: Path, environment: Mapping[str, str]
 ) -> Iterator[McpServer | Unloaded]:
     """The servers that files name, one for each name: what is written for this project alone (Claude's
     local scope) before the project's own files (the nearest first), before the user's."""
-    claude = _load(home / ".claude.json")
+    claude = _load_file(home / ".claude.json")
     user = paths.config() / USER_FILE
-    found = [*_in(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
+    found = [*_read_table(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
     if trusted:
-        for folder in upward(root, home):
+        for folder in list_folders_upward(root, home):
             for name in PROJECT_FILES:
-                found += read(folder / name, "project", environment)
-    found += read(user, "user", environment)
-    found += _in(claude, ("mcpServers",), "user", environment)
-    yield from _nearest(found)
+                found += read_server_file(folder / name, "project", environment)
+    found += read_server_file(user, "user", environment)
+    found += _read_table(claude, ("mcpServers",), "user", environment)
+    yield from _select_nearest(found)
 
 
-def read(
+def read_server_file(
     file: Path, layer: Layer, environment: Mapping[str, str], prefix: str = ""
 ) -> list[McpServer | Unloaded]:
     """The servers of one file with the table `mcpServers`, in its order, their names behind `prefix`.
     A file that is not there has none."""
-    located = _load(file)
+    located = _load_file(file)
     if located is None:
         return []
     if located.faults:
         return [Unloaded(file.name, Origin(str(file), layer, refused=located.faults))]
     # A bundle's file may be the table itself.
     bare = "mcpServers" not in located.table() and all(isinstance(v, dict) for v in located.table().values())
-    return [*_in(located, () if bare else ("mcpServers",), layer, environment, prefix)]
+    return [*_read_table(located, () if bare else ("mcpServers",), layer, environment, prefix)]
 
 
-def _load(file: Path) -> Located | None:
+def _load_file(file: Path) -> ConfigFile | None:
     try:
-        return load(plain.read_text(file), str(file))
+        return parse_config(file_io.read_text(file), str(file))
     except FileNotFoundError:
         return None
     except OSError as error:
-        fault = Fault(str(file), 0, f"it cannot be read: {error.strerror or error}", "look at the file")
-        return Located(str(file), faults=(fault,))
+        fault = FileProblem(str(file), 0, f"it cannot be read: {error.strerror or error}", "look at the file")
+        return ConfigFile(str(file), faults=(fault,))
 
 
-def _in(
-    located: Located | None,
-    path: Steps,
+def _read_table(
+    located: ConfigFile | None,
+    path: KeyPath,
     layer: Layer,
     environment: Mapping[str, str],
     prefix: str = "",
@@ -95,11 +214,11 @@ def _in(
         yield Unloaded(Path(located.file).name, Origin(located.file, layer, refused=(fault,)))
         return
     for name in value or {}:
-        entry = Entry(located, (*path, name), environment)
-        yield _server(prefix + name, entry, layer, private)
+        entry = McpEntry(located, (*path, name), environment)
+        yield _build_server(prefix + name, entry, layer, private)
 
 
-def _server(name: str, entry: Entry, layer: Layer, private: bool) -> McpServer | Unloaded:
+def _build_server(name: str, entry: McpEntry, layer: Layer, private: bool) -> McpServer | Unloaded:
     located = entry.located
     if not isinstance(located.at(*entry.path), dict):
         entry.faults.append(located.fault(entry.path, "this is no server", 'write {"command": "..."}'))
@@ -109,7 +228,7 @@ def _server(name: str, entry: Entry, layer: Layer, private: bool) -> McpServer |
             located.fault(entry.path, "this is no name for a server", "use letters and digits")
         )
         entry.is_broken = True
-    transport, command, url = _target(entry)
+    transport, command, url = _read_target(entry)
     server = McpServer(
         name=name,
         command=command,
@@ -118,25 +237,25 @@ def _server(name: str, entry: Entry, layer: Layer, private: bool) -> McpServer |
         headers=entry.table("headers"),
         transport=transport,
         cwd=entry.text("cwd"),
-        seconds=_seconds(entry),
+        seconds=_read_timeout(entry),
         disabled=entry.flag("disabled") or not entry.flag("enabled", True),
-        oauth=_oauth(entry),
+        oauth=_read_oauth(entry),
     )
-    _leave_out(entry)
+    _refuse_unsafe_fields(entry)
     if private:
         entry.understood["scope"] = "local"
     origin = Origin(located.file, layer, dict(entry.understood), refused=tuple(entry.faults))
     return Unloaded(name, origin) if entry.is_broken else replace(server, origin=origin)
 
 
-def _target(entry: Entry) -> tuple[Transport, tuple[str, ...], str]:
+def _read_target(entry: McpEntry) -> tuple[Transport, tuple[str, ...], str]:
     """What is started, or where it is."""
     said = entry.text("type") or entry.text("transport")
     listed = isinstance(entry.at("command"), list)
     program = entry.words("command") if listed else tuple(one for one in (entry.text("command"),) if one)
     command = (*program, *entry.words("args")) if program else ()
     url = entry.text("url") or entry.text("httpUrl") or entry.text("serverUrl")
-    transport = TYPES.get(said)
+    transport = TRANSPORT_OF_TYPE.get(said)
     if said and transport is None:
         entry.broken("type", f"`type` is {said!r}", "write stdio, http or sse")
     if transport is None:
@@ -150,7 +269,7 @@ def _target(entry: Entry) -> tuple[Transport, tuple[str, ...], str]:
     return transport, (), url
 
 
-def _seconds(entry: Entry) -> float | None:
+def _read_timeout(entry: McpEntry) -> float | None:
     value = entry.at("timeout")
     if value is None:
         return None
@@ -158,24 +277,24 @@ def _seconds(entry: Entry) -> float | None:
         entry.refuse("timeout", f"`timeout` is {value!r}", "write milliseconds: 60000")
         return None
     entry.understood["timeout"] = value
-    return value / 1_000 if value >= FEWEST_MILLISECONDS else float(value)
+    return value / 1_000 if value >= MIN_MILLISECONDS else float(value)
 
 
-def _oauth(entry: Entry) -> Mapping[str, Json]:
+def _read_oauth(entry: McpEntry) -> Mapping[str, Json]:
     value = entry.at("oauth")
     if value is None or value is False:
         return {}
     if not isinstance(value, dict):
         entry.refuse("oauth", f"`oauth` is {value!r}", 'write a table: {"clientId": "..."}')
         return {}
-    told: dict[str, Json] = {key: HIDDEN if SECRET.search(key) else one for key, one in value.items()}
+    told: dict[str, Json] = {key: MASK if SECRET_NAME.search(key) else one for key, one in value.items()}
     entry.understood["oauth"] = told
     return {
         key: entry.filled("oauth", one, key) if isinstance(one, str) else one for key, one in value.items()
     }
 
 
-def _leave_out(entry: Entry) -> None:
+def _refuse_unsafe_fields(entry: McpEntry) -> None:
     """Fields of other programs that would run something nobody sees."""
     if entry.at("headersHelper") is not None:
         remedy = "write the headers, with ${VAR} where a secret stands, or use `oauth`"
@@ -184,7 +303,7 @@ def _leave_out(entry: Entry) -> None:
         entry.refuse("envFile", "a file of variables is not read", "name them in `env` with ${VAR}")
 
 
-def _nearest(found: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unloaded]:
+def _select_nearest(found: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unloaded]:
     """One value for each name: the first, which tells what it hides. A broken one hides the next of its name
     too: that would be another program than the one the nearest file means."""
     kept: dict[str, McpServer | Unloaded] = {}
@@ -193,5 +312,49 @@ def _nearest(found: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unlo
         if first is None:
             kept[one.name] = one
         elif first.origin is not None and one.origin is not None:
-            kept[one.name] = replace(first, origin=hiding(first.origin, one.origin))
+            kept[one.name] = replace(first, origin=add_shadowed(first.origin, one.origin))
     yield from kept.values()
+
+
+def add_server(
+    file: Path, name: str, entry: Mapping[str, Json], force: bool = False, private: bool = False
+) -> None:
+    """Write a server into `file`, which is made where it is missing. Raises `CockpitError` for a name that is
+    there (unless `force`), and for a file that is no plain JSON."""
+    document, servers = _read_document(file)
+    if name in servers and not force:
+        raise CockpitError(f"{file} has a server {name} already", "take --force to replace it")
+    servers[name] = dict(entry)
+    _write_document(file, document, servers, private)
+
+
+def remove_server(file: Path, name: str) -> bool:
+    """Take a server out of `file`; whether it was there. Raises `CockpitError`."""
+    if not file.exists():
+        return False
+    document, servers = _read_document(file)
+    if name not in servers:
+        return False
+    del servers[name]
+    _write_document(file, document, servers, False)
+    return True
+
+
+def _read_document(file: Path) -> tuple[dict[str, Json], dict[str, Json]]:
+    try:
+        document = json.loads(file_io.read_text(file) or "{}")
+    except FileNotFoundError:
+        return {}, {}
+    except ValueError as error:
+        raise CockpitError(
+            f"{file} is no plain JSON ({error}), so it is not rewritten", "add the server to it by hand"
+        ) from error
+    servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(servers, dict):
+        raise CockpitError(f"{file} holds no table of servers", "mend it by hand first")
+    return document, servers
+
+
+def _write_document(file: Path, document: dict[str, Json], servers: dict[str, Json], private: bool) -> None:
+    text = json.dumps(document | {"mcpServers": servers}, ensure_ascii=False, indent=2)
+    write_atomically(file, f"{text}\n".encode(), private=private)

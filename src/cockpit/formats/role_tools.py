@@ -1,13 +1,34 @@
-"""What a role's file says of tools, in several agents' words: lists, maps of yes and no, permissions."""
+"""What people and other agents call our roles. A role that hides one of them answers to these names too.
+
+What a role's file says of tools, in several agents' words: lists, maps of yes and no, permissions.
+"""
 
 from collections.abc import Mapping
 
-from cockpit.formats.fields import Fields
+from cockpit.formats.fields import FieldReader
 from cockpit.protocol.messages import Json
 
-EVERY = frozenset({"*", "all", "All", "All tools", "all tools"})
+ROLE_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "general": ("general-purpose", "custom", "default", "worker", "tool_agent", "generalist"),
+    "explore": ("Explore", "explorer", "search", "finder", "codebase_investigator"),
+    "research": ("researcher", "investigate", "investigator", "librarian"),
+    "plan": ("Plan", "planner", "architect", "design", "designer"),
+    "review": ("reviewer", "code-reviewer", "code-review"),
+    "critic": ("criticise", "challenge"),
+    "verify": ("verifier", "tester", "test", "qa", "check"),
+    "implement": ("implementer", "coder", "code", "developer", "build", "engineer"),
+    "write": ("writer", "docs", "documenter", "technical-writer"),
+}
+
+
+def resolve_role_name(name: str) -> str:
+    """Our name for what is called `name`, "" for none of ours."""
+    return next((own for own, aliases in ROLE_ALIASES.items() if name in aliases), "")
+
+
+ALL_TOOLS = frozenset({"*", "all", "All", "All tools", "all tools"})
 # Names of other agents for what cockpit has no tool for (yet): a list that has one of them is no mistake.
-_FOREIGN = """
+_OTHER_AGENTS_TOOLS = """
     Agent AskUserQuestion BashOutput CronCreate CronDelete CronList Edit EnterPlanMode EnterWorktree
     ExitPlanMode ExitWorktree Glob Grep KillBash KillShell LS LSP ListMcpResourcesTool Monitor MultiEdit
     NotebookEdit NotebookRead PowerShell Read ReadMcpResourceTool RemoteTrigger SendMessage Skill
@@ -16,43 +37,49 @@ _FOREIGN = """
     external_directory get_internal_docs google_web_search lsp question read_many_files save_memory skill
     todoread todowrite view_image web_fetch web_search webfetch websearch write_todos
 """
-_CHANGING = """
+_CHANGING_TOOLS = """
     Agent Bash Edit MultiEdit NotebookEdit PowerShell Task Write apply_patch bash code_actions delegate
     delete edit edit_symbol format git_change job move multi_edit rename replace run_shell_command
     run_tests shell write write_file
 """
-FOREIGN = frozenset(_FOREIGN.split())
-CHANGING = frozenset(_CHANGING.split())
+OTHER_AGENTS_TOOLS = frozenset(_OTHER_AGENTS_TOOLS.split())
+CHANGING_TOOLS = frozenset(_CHANGING_TOOLS.split())
 # opencode's permissions by what they are for.
-GATED = {"edit": "Edit", "bash": "Bash", "webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task"}
+PERMISSION_TOOLS = {
+    "edit": "Edit",
+    "bash": "Bash",
+    "webfetch": "WebFetch",
+    "websearch": "WebSearch",
+    "task": "Task",
+}
 
 
-def tools_of(fields: Fields, family: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+def read_tools(fields: FieldReader, family: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """The tools it has (None: all of its opener's) and those it must not use."""
     value = fields.document.fields.get("tools")
     listed: tuple[str, ...] | None
     denied = list(fields.words("disallowedTools") or fields.words("disallowed-tools") or ())
     if isinstance(value, dict):
-        listed, off = _switched(fields.table("tools"))
+        listed, off = _read_switches(fields.table("tools"))
         denied += off
-    elif isinstance(value, str) and value.strip() in EVERY:
+    elif isinstance(value, str) and value.strip() in ALL_TOOLS:
         listed = None
         fields.text("tools")
     else:
         listed = fields.words("tools")
-    if listed is not None and any(name in EVERY for name in listed):
+    if listed is not None and any(name in ALL_TOOLS for name in listed):
         listed = None
     if listed is not None and family == "gemini":
-        listed = tuple(_gemini(name) for name in listed)
+        listed = tuple(_convert_gemini_name(name) for name in listed)
     listed = (
-        None if listed is None else tuple(name for name in listed if not _malformed(fields, "tools", name))
+        None if listed is None else tuple(name for name in listed if not _is_malformed(fields, "tools", name))
     )
-    denied += _gated(fields)
-    kept = tuple(one for one in dict.fromkeys(denied) if not _malformed(fields, "disallowedTools", one))
+    denied += _read_permissions(fields)
+    kept = tuple(one for one in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", one))
     return listed, kept
 
 
-def _malformed(fields: Fields, key: str, entry: str) -> bool:
+def _is_malformed(fields: FieldReader, key: str, entry: str) -> bool:
     """Whether an entry cannot be read: `Bash(git`."""
     if entry.count("(") == entry.count(")") and not entry.startswith("("):
         return False
@@ -62,28 +89,28 @@ def _malformed(fields: Fields, key: str, entry: str) -> bool:
     return True
 
 
-def _switched(table: Mapping[str, Json]) -> tuple[tuple[str, ...] | None, list[str]]:
+def _read_switches(table: Mapping[str, Json]) -> tuple[tuple[str, ...] | None, list[str]]:
     """opencode's `write: false`; with `"*": false` only what is switched on is there."""
     on = tuple(name for name, value in table.items() if value is True and name != "*")
-    off = [_served(name) for name, value in table.items() if value is False and name != "*"]
+    off = [_convert_opencode_name(name) for name, value in table.items() if value is False and name != "*"]
     return (on, off) if table.get("*") is False else (None, off)
 
 
-def _gated(fields: Fields) -> list[str]:
+def _read_permissions(fields: FieldReader) -> list[str]:
     """opencode's `permission:`: what is denied. An allow would loosen, which a role does not."""
     denied: list[str] = []
     for key, value in fields.table("permission").items():
-        name = GATED.get(key, key)
+        name = PERMISSION_TOOLS.get(key, key)
         if value == "deny":
             denied.append(name)
         elif isinstance(value, dict):
-            denied += _patterns(fields, key, name, value)
+            denied += _read_denied_patterns(fields, key, name, value)
         elif value == "allow":
-            _loosens(fields, key)
+            _refuse_allow(fields, key)
     return denied
 
 
-def _patterns(fields: Fields, key: str, name: str, table: Mapping[str, Json]) -> list[str]:
+def _read_denied_patterns(fields: FieldReader, key: str, name: str, table: Mapping[str, Json]) -> list[str]:
     if table.get("*") == "deny":
         allowed = [pattern for pattern, value in table.items() if value != "deny"]
         if allowed:
@@ -96,11 +123,11 @@ def _patterns(fields: Fields, key: str, name: str, table: Mapping[str, Json]) ->
             )
         return [name]
     if "allow" in table.values():
-        _loosens(fields, key)
+        _refuse_allow(fields, key)
     return [f"{name}({pattern})" for pattern, value in table.items() if value == "deny"]
 
 
-def _loosens(fields: Fields, key: str) -> None:
+def _refuse_allow(fields: FieldReader, key: str) -> None:
     fields.faults.append(
         fields.document.fault(
             "permission",
@@ -110,7 +137,7 @@ def _loosens(fields: Fields, key: str) -> None:
     )
 
 
-def _gemini(name: str) -> str:
+def _convert_gemini_name(name: str) -> str:
     """Gemini's names of MCP tools (`mcp_server_*`) as everybody's."""
     if not name.startswith("mcp_") or name.startswith("mcp__"):
         return name
@@ -120,6 +147,6 @@ def _gemini(name: str) -> str:
     return f"mcp__{server}__{tool}"
 
 
-def _served(name: str) -> str:
+def _convert_opencode_name(name: str) -> str:
     """opencode writes `server_*` for the tools of a server."""
     return f"mcp__{name.removesuffix('_*')}__*" if name.endswith("_*") else name

@@ -4,24 +4,27 @@ role = read_role(Path(".claude/agents/reviewer.md"), "project", "claude")
 
 A field only narrows. One that would widen what the opener may do is refused, with the reason, and all else
 of the file is taken.
+
+Finding the files of roles: in our folders and those of other agents, each name once per layer.
 """
 
+import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from cockpit.formats.fields import Fields
-from cockpit.formats.frontmatter import FENCE, Document, parse
-from cockpit.formats.heads import Heads
-from cockpit.formats.model_names import model_of
-from cockpit.formats.role_tools import CHANGING, tools_of
+from cockpit import paths
+from cockpit.formats.fields import FieldReader, add_shadowed, parse_model
+from cockpit.formats.frontmatter import FENCE, FrontmatterCache, FrontmatterDocument, parse_frontmatter
+from cockpit.formats.role_tools import CHANGING_TOOLS, read_tools
+from cockpit.formats.search_folders import SearchFolder, find_repository_top, list_search_folders
 from cockpit.plugin.agents import USUAL_STEPS, Isolation, Quota, Role
-from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json, Mode
-from cockpit.settings import plain, toml_lines
+from cockpit.settings import config_text, file_io
 
 # From the loosest to the tightest.
 MODES: tuple[Mode, ...] = ("full", "auto-edit", "ask", "plan", "deny")
@@ -35,19 +38,19 @@ PERMISSION_MODES: Mapping[str, Mode | None] = {
     "plan": "plan",
     **{mode: mode for mode in MODES},
 }
-SANDBOXES: Mapping[str, Mode | None] = {
+SANDBOX_MODES: Mapping[str, Mode | None] = {
     "read-only": "plan",
     "workspace-write": None,
     "danger-full-access": "full",
 }
-NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,63}")
-STEPS = ("maxTurns", "max_turns", "steps", "maxSteps", "max-steps")
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][\w.:/-]{0,63}")
+STEPS_KEYS = ("maxTurns", "max_turns", "steps", "maxSteps", "max-steps")
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 MEMORIES = ("user", "project", "local")
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RoleBounds:
     """What a role may at most have: the mode that sessions begin with, and the steps of settings."""
 
     mode: Mode = "ask"
@@ -55,30 +58,38 @@ class Bounds:
 
 
 def read_role(
-    path: Path, layer: Layer, family: str, bounds: Bounds | None = None, heads: Heads | None = None
+    path: Path,
+    layer: Layer,
+    family: str,
+    bounds: RoleBounds | None = None,
+    heads: FrontmatterCache | None = None,
 ) -> Role | Unloaded:
     """The role of one file. Raises nothing: what cannot be read is `Unloaded`."""
-    bounds = bounds or Bounds()
+    bounds = bounds or RoleBounds()
     try:
         if path.suffix == ".toml":
-            document = _toml(plain.read_text(path), str(path))
+            document = _read_toml(file_io.read_text(path), str(path))
         else:
-            document = _markdown(path, heads)
+            document = _read_markdown(path, heads)
     except OSError as error:
-        fault = Fault(str(path), 0, f"it cannot be read: {error.strerror or error}", "mend or remove it")
+        fault = FileProblem(
+            str(path), 0, f"it cannot be read: {error.strerror or error}", "mend or remove it"
+        )
         return Unloaded(path.stem, Origin(str(path), layer, refused=(fault,)))
-    return role_of(document, path.stem, layer, family, bounds)
+    return build_role(document, path.stem, layer, family, bounds)
 
 
-def read_text(text: str, file: str, name: str, layer: Layer, family: str = "cockpit") -> Role | Unloaded:
+def parse_role(text: str, file: str, name: str, layer: Layer, family: str = "cockpit") -> Role | Unloaded:
     """The role of a file's text, for what does not lie in a folder of its own."""
-    return role_of(parse(text, file), name, layer, family, Bounds())
+    return build_role(parse_frontmatter(text, file), name, layer, family, RoleBounds())
 
 
-def role_of(document: Document, name: str, layer: Layer, family: str, bounds: Bounds) -> Role | Unloaded:
+def build_role(
+    document: FrontmatterDocument, name: str, layer: Layer, family: str, bounds: RoleBounds
+) -> Role | Unloaded:
     """The role that a file's fields say; `name` is used where they say none."""
-    fields = Fields(document)
-    named = _name(fields, name, family)
+    fields = FieldReader(document)
+    named = _read_name(fields, name, family)
     instructions = document.body.strip() or fields.text("developer_instructions") or fields.text("prompt")
     if not instructions.strip():
         what = "developer_instructions" if family == "codex" else "the text below the frontmatter"
@@ -87,33 +98,33 @@ def role_of(document: Document, name: str, layer: Layer, family: str, bounds: Bo
         )
         return Unloaded(named, fields.origin(layer))
     if not document.fields and family != "codex":
-        fault = Fault(
+        fault = FileProblem(
             document.file, 1, "it has no frontmatter", "begin with `---`, `name:`, `description:`, `---`"
         )
         return Unloaded(named, Origin(document.file, layer, refused=(*document.faults, fault)))
     if fields.flag("disable"):
         fields.refuse("disable", "the file says that it is switched off", "take `disable` out to use it")
         return Unloaded(named, fields.origin(layer))
-    tools, denied = tools_of(fields, family)
+    tools, denied = read_tools(fields, family)
     role = Role(
         name=named,
-        description=_description(fields, instructions),
+        description=_read_description(fields, instructions),
         instructions=instructions,
         tools=tools,
-        model=_model(fields, family),
-        max_steps=_steps(fields, bounds),
-        mode=_mode(fields, bounds),
+        model=_read_model(fields, family),
+        max_steps=_read_steps(fields, bounds),
+        mode=_read_mode(fields, bounds),
         denied_tools=denied,
         skills=fields.words("skills") or () if not isinstance(document.fields.get("skills"), dict) else (),
-        mcp_servers=_servers(fields),
+        mcp_servers=_read_servers(fields),
         background=fields.flag("background"),
-        isolation=_isolation(fields),
-        effort=_effort(fields),
+        isolation=_read_isolation(fields),
+        effort=_read_effort(fields),
         color=fields.text("color"),
-        memory=_memory(fields),
+        memory=_read_memory(fields),
         prompt=fields.text("initialPrompt"),
-        quota=_quota(fields, bounds),
-        explores=fields.flag("explores") or _only_looks(tools),
+        quota=_read_quota(fields, bounds),
+        explores=fields.flag("explores") or _is_read_only(tools),
         aliases=fields.words("aliases") or (),
     )
     if "hooks" in document.fields:
@@ -121,44 +132,46 @@ def role_of(document: Document, name: str, layer: Layer, family: str, bounds: Bo
     return replace(role, origin=fields.origin(layer))
 
 
-def _markdown(path: Path, heads: Heads | None) -> Document:
+def _read_markdown(path: Path, heads: FrontmatterCache | None) -> FrontmatterDocument:
     """A Markdown file; its frontmatter out of `heads` where it was read before, its body whole."""
-    text = plain.read_text(path)
+    text = file_io.read_text(path)
     if heads is None:
-        return parse(text, str(path))
+        return parse_frontmatter(text, str(path))
     lines = text.removeprefix("\ufeff").split("\n")
     end = next((at for at, line in enumerate(lines[1:], 1) if FENCE.match(line)), 0)
     if not FENCE.match(lines[0]) or not end:
-        return parse(text, str(path))
+        return parse_frontmatter(text, str(path))
     return replace(heads.read(path), body="\n".join(lines[end + 1 :]), body_line=end + 2)
 
 
-def _toml(text: str, file: str) -> Document:
+def _read_toml(text: str, file: str) -> FrontmatterDocument:
     try:
         table = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
-        line = toml_lines.broken_line(error, text)
-        return Document(file, faults=(Fault(file, line, f"this is no TOML: {error}", "mend it"),))
-    where = {str(path[0]): line for path, line in toml_lines.lines(text).items() if len(path) == 1}
-    return Document(file, cast("Mapping[str, Json]", table), where)
+        line = config_text.find_toml_error_line(error, text)
+        return FrontmatterDocument(
+            file, faults=(FileProblem(file, line, f"this is no TOML: {error}", "mend it"),)
+        )
+    where = {str(path[0]): line for path, line in config_text.find_toml_lines(text).items() if len(path) == 1}
+    return FrontmatterDocument(file, cast("Mapping[str, Json]", table), where)
 
 
-def _name(fields: Fields, stem: str, family: str) -> str:
+def _read_name(fields: FieldReader, stem: str, family: str) -> str:
     said = fields.text("name")
     if not said and family != "opencode" and fields.document.fields:
-        fault = Fault(
+        fault = FileProblem(
             fields.document.file, 1, "it has no `name`", f"add `name: {stem}`; it is called {stem} here"
         )
         fields.faults.append(fault)
     said = said or stem
-    if NAME.fullmatch(said):
+    if NAME_PATTERN.fullmatch(said):
         return said
     mended = re.sub(r"[^\w.:/-]+", "-", said.strip()).strip("-").lower()[:64] or stem
     fields.refuse("name", f"{said!r} is no name", f"letters, digits and `-`; it is called {mended} here")
     return mended
 
 
-def _description(fields: Fields, instructions: str) -> str:
+def _read_description(fields: FieldReader, instructions: str) -> str:
     """One line; Claude's examples behind it are for its own model and cost every request."""
     said = fields.text("description")
     if not said:
@@ -169,13 +182,13 @@ def _description(fields: Fields, instructions: str) -> str:
     return " ".join(re.split(r"<example>|\\n", said)[0].split())
 
 
-def _model(fields: Fields, family: str) -> str:
+def _read_model(fields: FieldReader, family: str) -> str:
     """A tier, or `provider:model`; "" for the opener's."""
-    return model_of(fields.text("model"), family)
+    return parse_model(fields.text("model"), family)
 
 
-def _steps(fields: Fields, bounds: Bounds) -> int:
-    for key in STEPS:
+def _read_steps(fields: FieldReader, bounds: RoleBounds) -> int:
+    for key in STEPS_KEYS:
         said = fields.number(key, 1)
         if said is None:
             continue
@@ -189,10 +202,10 @@ def _steps(fields: Fields, bounds: Bounds) -> int:
     return min(USUAL_STEPS, bounds.steps)
 
 
-def _mode(fields: Fields, bounds: Bounds) -> Mode | None:
+def _read_mode(fields: FieldReader, bounds: RoleBounds) -> Mode | None:
     key, table = "permissionMode", PERMISSION_MODES
     if "sandbox_mode" in fields.document.fields:
-        key, table = "sandbox_mode", SANDBOXES
+        key, table = "sandbox_mode", SANDBOX_MODES
     elif "permission-mode" in fields.document.fields:
         key = "permission-mode"
     said = fields.choice(key, tuple(table))
@@ -207,7 +220,7 @@ def _mode(fields: Fields, bounds: Bounds) -> Mode | None:
     return mode
 
 
-def _servers(fields: Fields) -> tuple[str, ...] | None:
+def _read_servers(fields: FieldReader) -> tuple[str, ...] | None:
     key = "mcp_servers" if "mcp_servers" in fields.document.fields else "mcpServers"
     value = fields.document.fields.get(key)
     if value is None:
@@ -232,17 +245,17 @@ def _servers(fields: Fields) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(names))
 
 
-def _isolation(fields: Fields) -> Isolation:
+def _read_isolation(fields: FieldReader) -> Isolation:
     said = fields.choice("isolation", ("worktree", "none"))
     return "worktree" if said == "worktree" else "none"
 
 
-def _effort(fields: Fields) -> str:
+def _read_effort(fields: FieldReader) -> str:
     key = "model_reasoning_effort" if "model_reasoning_effort" in fields.document.fields else "effort"
     return fields.choice(key, ("none", *EFFORTS))
 
 
-def _memory(fields: Fields) -> str:
+def _read_memory(fields: FieldReader) -> str:
     said = fields.choice("memory", MEMORIES)
     if said:
         fields.refuse(
@@ -251,7 +264,7 @@ def _memory(fields: Fields) -> str:
     return said
 
 
-def _quota(fields: Fields, bounds: Bounds) -> Quota:
+def _read_quota(fields: FieldReader, bounds: RoleBounds) -> Quota:
     table = fields.table("quota")
     numbers: dict[str, float] = {}
     for key, value in table.items():
@@ -270,7 +283,122 @@ def _quota(fields: Fields, bounds: Bounds) -> Quota:
     )
 
 
-def _only_looks(tools: tuple[str, ...] | None) -> bool:
+def _is_read_only(tools: tuple[str, ...] | None) -> bool:
     if not tools:
         return False
-    return not any(name.partition("(")[0] in CHANGING or "*" in name for name in tools)
+    return not any(name.partition("(")[0] in CHANGING_TOOLS or "*" in name for name in tools)
+
+
+# The strongest first.
+PROJECT_FOLDERS = (
+    ("cockpit", ".cockpit/agents"),
+    ("claude", ".claude/agents"),
+    ("agents", ".agents/agents"),
+    ("opencode", ".opencode/agents"),
+    ("opencode", ".opencode/agent"),
+    ("gemini", ".gemini/agents"),
+    ("codex", ".codex/agents"),
+)
+USER_FOLDERS = (
+    ("cockpit", "agents"),
+    ("claude", ".claude/agents"),
+    ("agents", ".agents/agents"),
+    ("agents", ".config/agents/agents"),
+    ("opencode", ".config/opencode/agents"),
+    ("opencode", ".config/opencode/agent"),
+    ("gemini", ".gemini/agents"),
+    ("codex", ".codex/agents"),
+)
+NOT_ROLES = frozenset(
+    {"readme", "changelog", "license", "licence", "contributing", "agents", "claude", "gemini"}
+)
+MAX_DEPTH = 3
+MAX_ENTRIES = 1_000
+
+
+def find_roles(
+    root: Path, trusted: bool, home: Path, bounds: RoleBounds, managed: Path | None = None
+) -> tuple[Role | Unloaded, ...]:
+    """The roles of the machine, of the project (where it is trusted) and of the user: of each layer one of a
+    name, the strongest, which tells which files it hides."""
+    heads = FrontmatterCache(paths.cache() / "role-heads.json")
+    those = list(list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS))
+    if managed is not None:
+        those.insert(0, SearchFolder(managed, "managed", "cockpit"))
+    found = find_roles_in(those, bounds, heads, find_repository_top(root, home))
+    heads.save()
+    return found
+
+
+def find_roles_in(
+    those: Iterable[SearchFolder],
+    bounds: RoleBounds,
+    heads: FrontmatterCache | None = None,
+    top: Path | None = None,
+) -> tuple[Role | Unloaded, ...]:
+    """The roles in `those` folders, the strongest first. A project's file lies beneath `top`, also where a
+    link leads to it."""
+    kept: dict[tuple[str, str], Role | Unloaded] = {}
+    seen: set[str] = set()
+    for place in those:
+        for path in find_role_files(place.folder, ".toml" if place.family == "codex" else ".md"):
+            real = os.path.realpath(path)
+            if real in seen:
+                continue
+            seen.add(real)
+            outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
+            if place.layer == "project" and outside:
+                reason = f"it is a link to {real}, outside of the project"
+                fault = FileProblem(
+                    str(path), 0, reason, "copy the file here, or keep it in ~/.claude/agents"
+                )
+                _add_role(kept, Unloaded(path.stem, Origin(str(path), place.layer, refused=(fault,))))
+                continue
+            _add_role(kept, read_role(path, place.layer, place.family, bounds, heads))
+    return tuple(kept.values())
+
+
+def read_roles_flag(table: Mapping[str, Json], bounds: RoleBounds) -> tuple[Role | Unloaded, ...]:
+    """The roles of `--agents`: Claude Code's table of names, each with its fields and a `prompt`."""
+    made: list[Role | Unloaded] = []
+    for name, fields in table.items():
+        if not isinstance(fields, dict):
+            fault = FileProblem(
+                "--agents", 0, f"`{name}` is {fields!r}", 'write {"description": ..., "prompt": ...}'
+            )
+            made.append(Unloaded(name, Origin("--agents", "flags", refused=(fault,))))
+            continue
+        document = FrontmatterDocument("--agents", {"name": name, **fields})
+        made.append(build_role(document, name, "flags", "claude", bounds))
+    return tuple(made)
+
+
+def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterator[Path]:
+    """The files of a folder and of those in it, in the order of their names."""
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
+    except OSError:
+        return
+    for entry in found:
+        if entry.name.startswith(".") or entry.name.lower() in ("drafts", "node_modules"):
+            continue
+        path = Path(entry.path)
+        if path.suffix.lower() == suffix and path.stem.lower() not in NOT_ROLES:
+            yield path
+        elif depth > 1 and path.suffix == "" and path.is_dir():
+            yield from find_role_files(path, suffix, depth - 1)
+
+
+def _add_role(kept: dict[tuple[str, str], Role | Unloaded], one: Role | Unloaded) -> None:
+    """Keep the first of a name; one that could not be read hides nothing."""
+    if isinstance(one, Unloaded):
+        kept[one.origin.file, ""] = one
+        return
+    assert one.origin is not None
+    key = one.name, one.origin.layer
+    stronger = kept.get(key)
+    if isinstance(stronger, Role) and stronger.origin is not None:
+        kept[key] = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
+    else:
+        kept[key] = one

@@ -2,154 +2,169 @@
 
 A name or description that breaks the standard's rules is mended and told, because the skill was written
 to be used; a file that holds no guidance at all is refused.
+
+Finding skill files: in our folders and those of other agents, each name once per layer.
 """
 
+import os
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from cockpit.formats.fields import Fields
-from cockpit.formats.frontmatter import body_of
-from cockpit.formats.globs import patterns_of
-from cockpit.formats.heads import Heads
-from cockpit.formats.model_names import is_tier, model_of
-from cockpit.plugin.origin import Fault, Layer, Origin, Unloaded
+from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
+from cockpit.formats.frontmatter import FrontmatterCache, strip_frontmatter
+from cockpit.formats.globs import parse_patterns
+from cockpit.formats.search_folders import SearchFolder, find_repository_top, list_search_folders
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.plugin.values import Skill
-from cockpit.settings import plain
+from cockpit.settings import file_io
 
 # agentskills.io, specification: `name` and `description`.
-NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-LONGEST_NAME = 64
-LONGEST_DESCRIPTION = 1_024
-LONGEST_COMPATIBILITY = 500
-LARGEST_BODY = 1_000_000
-FILE = "SKILL.MD"
+NAME_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_NAME = 64
+MAX_DESCRIPTION = 1_024
+MAX_COMPATIBILITY = 500
+MAX_BODY_BYTES = 1_000_000
+SKILL_FILE = "SKILL.MD"
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 def read_skill(
-    path: Path, layer: Layer, *, family: str = "claude", prefix: str = "", heads: Heads | None = None
+    path: Path,
+    layer: Layer,
+    *,
+    family: str = "claude",
+    prefix: str = "",
+    heads: FrontmatterCache | None = None,
 ) -> Skill | Unloaded:
     """The skill in the file `path`, a `SKILL.md` or a flat `name.md`. Only its head is read.
 
     `prefix` is the bundle it belongs to: `bundle:name`. `family` is whose file it is: opencode counts its
     arguments from 1. Raises nothing.
     """
-    called = path.parent.name if is_folder(path) else path.stem
+    called = path.parent.name if is_skill_file(path) else path.stem
     try:
-        document = (heads or Heads()).read(path)
+        document = (heads or FrontmatterCache()).read(path)
     except OSError as error:
-        fault = Fault(
+        fault = FileProblem(
             str(path), 0, f"it cannot be read: {error.strerror or error}", "mend or remove the file"
         )
         return Unloaded(called, Origin(str(path), layer, refused=(fault,)))
-    fields = Fields(document)
+    fields = FieldReader(document)
     if document.faults and not document.fields:
         return Unloaded(called, fields.origin(layer))
-    name = _name(fields, called)
-    description = _description(fields, is_folder(path))
+    name = _read_name(fields, called)
+    description = _read_description(fields, is_skill_file(path))
     if not name or not description:
         return Unloaded(name or called, fields.origin(layer))
-    return _skill(fields, f"{prefix}:{name}" if prefix else name, description, path, layer, family)
+    return _build_skill(fields, f"{prefix}:{name}" if prefix else name, description, path, layer, family)
 
 
-def is_folder(path: Path) -> bool:
+def is_skill_file(path: Path) -> bool:
     """Whether the skill is all of the file's folder."""
-    return path.name.upper() == FILE
+    return path.name.upper() == SKILL_FILE
 
 
-def folder_of(skill: Skill) -> Path | None:
+def find_skill_folder(skill: Skill) -> Path | None:
     """The folder that belongs to the skill, None for a flat file."""
     path = Path(skill.path)
-    return path.parent if skill.path and is_folder(path) else None
+    return path.parent if skill.path and is_skill_file(path) else None
 
 
-def _skill(fields: Fields, name: str, description: str, path: Path, layer: Layer, family: str) -> Skill:
-    _only_told(fields)
+def _build_skill(
+    fields: FieldReader, name: str, description: str, path: Path, layer: Layer, family: str
+) -> Skill:
+    _note_unused_fields(fields)
     return Skill(
         name=name,
         description=description,
-        body=partial(_body, path),
+        body=partial(_read_body, path),
         path=str(path),
         allowed_tools=fields.words("allowed-tools"),
         for_model=not fields.flag("disable-model-invocation"),
         for_person=fields.flag("user-invocable", True),
         denied_tools=fields.words("disallowed-tools") or (),
         when=fields.text("when_to_use") or fields.text("when-to-use"),
-        hint=_hint(fields),
-        arguments=_arguments(fields),
-        paths=_paths(fields),
+        hint=_read_hint(fields),
+        arguments=_read_arguments(fields),
+        paths=_read_paths(fields),
         fork=fields.choice("context", ("fork", "inline"), "inline") == "fork",
         role=fields.text("agent"),
         background=fields.flag("background"),
-        model=_model(fields, layer, family),
+        model=_read_model(fields, layer, family),
         effort=fields.choice("effort", EFFORTS),
         shell=fields.choice("shell", ("bash", "powershell")),
         dialect="opencode" if family == "opencode" else "claude",
         aliases=fields.words("aliases") or (),
-        trigger=_trigger(fields),
+        trigger=_read_trigger(fields),
         keywords=tuple(one.lower() for one in fields.words("keywords") or ()),
         origin=fields.origin(layer),
     )
 
 
-def _body(path: Path) -> str:
+def _read_body(path: Path) -> str:
     """The text behind the head. Raises OSError where the file is gone."""
-    return body_of(plain.read_text(path, LARGEST_BODY)).strip("\n")
+    return strip_frontmatter(file_io.read_text(path, MAX_BODY_BYTES)).strip("\n")
 
 
-def _name(fields: Fields, called: str) -> str:
+def _read_name(fields: FieldReader, called: str) -> str:
     """The name it is loaded under, empty where nothing can be made of what it is called."""
     written = fields.text("name")
-    name = mended(written) or mended(called)
+    name = normalize_skill_name(written) or normalize_skill_name(called)
     key = "name" if written else ""
     if not name:
         fields.refuse(key, f"{called!r} is no name of a skill", "write `name: my-skill`")
     elif written and written != name:
-        fields.faults.append(_fault(fields, key, f"`name` is {written!r}", f"write `name: {name}`", name))
+        fields.faults.append(
+            _build_name_fault(fields, key, f"`name` is {written!r}", f"write `name: {name}`", name)
+        )
     elif not written and called != name:
-        fields.faults.append(_fault(fields, key, f"it is called {called!r}", f"call it {name}", name))
+        fields.faults.append(
+            _build_name_fault(fields, key, f"it is called {called!r}", f"call it {name}", name)
+        )
     return name
 
 
-def mended(text: str) -> str:
+def normalize_skill_name(text: str) -> str:
     """`text` as the standard wants a name: `PDF_Tools` as `pdf-tools`."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST_NAME].rstrip("-")
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_NAME].rstrip("-")
 
 
-def _fault(fields: Fields, key: str, reason: str, remedy: str, name: str) -> Fault:
-    rule = f"{reason}, and a name is {LONGEST_NAME} letters a-z, digits and single - at most"
+def _build_name_fault(fields: FieldReader, key: str, reason: str, remedy: str, name: str) -> FileProblem:
+    rule = f"{reason}, and a name is {MAX_NAME} letters a-z, digits and single - at most"
     return fields.document.fault(key, f"{rule}; it is loaded as {name}", remedy)
 
 
-def _description(fields: Fields, is_whole_folder: bool) -> str:
+def _read_description(fields: FieldReader, is_whole_folder: bool) -> str:
     """When it is useful. A `SKILL.md` without one says it in its first paragraph, as Claude has it."""
     text = " ".join(fields.text("description").split())
     document = fields.document
     if text:
-        if len(text) > LONGEST_DESCRIPTION:
-            reason = (
-                f"`description` has {len(text):,} characters, the standard allows {LONGEST_DESCRIPTION:,}"
-            )
+        if len(text) > MAX_DESCRIPTION:
+            reason = f"`description` has {len(text):,} characters, the standard allows {MAX_DESCRIPTION:,}"
             fields.faults.append(
                 document.fault("description", f"{reason}; its end is left out", "shorten it")
             )
-        return text[:LONGEST_DESCRIPTION]
+        return text[:MAX_DESCRIPTION]
     remedy = "say in `description: ...` when it is useful"
     if not is_whole_folder and not document.fields:
         reason = "it begins with no `---`, so that it is a text and no skill"
-        fields.faults.append(Fault(document.file, 1, reason, f"{remedy}, or move it out of this folder"))
+        fields.faults.append(
+            FileProblem(document.file, 1, reason, f"{remedy}, or move it out of this folder")
+        )
     elif not is_whole_folder or not document.body:
-        fields.faults.append(Fault(document.file, 1, "it has no description", remedy))
+        fields.faults.append(FileProblem(document.file, 1, "it has no description", remedy))
     else:
         reason = "it has no description; its first paragraph is used"
-        fields.faults.append(Fault(document.file, 1, reason, remedy))
-        return document.body[:LONGEST_DESCRIPTION]
+        fields.faults.append(FileProblem(document.file, 1, reason, remedy))
+        return document.body[:MAX_DESCRIPTION]
     return ""
 
 
-def _hint(fields: Fields) -> str:
+def _read_hint(fields: FieldReader) -> str:
     """`argument-hint`: text, or the list that YAML makes of `[issue] [priority]`."""
     value = fields.document.fields.get("argument-hint")
     if isinstance(value, list):
@@ -158,7 +173,7 @@ def _hint(fields: Fields) -> str:
     return fields.text("argument-hint")
 
 
-def _arguments(fields: Fields) -> tuple[str, ...]:
+def _read_arguments(fields: FieldReader) -> tuple[str, ...]:
     """The names of the words behind `/name`. Some write `- name: x` and say more of it."""
     value = fields.document.fields.get("arguments")
     if isinstance(value, list) and any(isinstance(one, dict) for one in value):
@@ -168,11 +183,11 @@ def _arguments(fields: Fields) -> tuple[str, ...]:
     return fields.words("arguments") or ()
 
 
-def _paths(fields: Fields) -> tuple[str, ...]:
+def _read_paths(fields: FieldReader) -> tuple[str, ...]:
     value = fields.document.fields.get("paths")
     if value is None:
         return ()
-    found = patterns_of(value)
+    found = parse_patterns(value)
     if not found:
         fields.refuse("paths", f"`paths` is {value!r}", "write globs: `paths: src/**/*.ts, *.md`")
         return ()
@@ -180,10 +195,10 @@ def _paths(fields: Fields) -> tuple[str, ...]:
     return found
 
 
-def _model(fields: Fields, layer: Layer, family: str) -> str:
+def _read_model(fields: FieldReader, layer: Layer, family: str) -> str:
     """A tier, or `provider:model`; "" for the one in force. A folder does not say who reads a person's
     words, and what it costs (docs/adr/0008): a project's skill names a tier."""
-    model = model_of(fields.text("model"), family)
+    model = parse_model(fields.text("model"), family)
     if layer == "project" and not is_tier(model):
         remedy = "name fast, medium or strong: what they mean stands in your settings"
         fields.refuse("model", "a project's skill names no model but a tier", remedy)
@@ -191,7 +206,7 @@ def _model(fields: Fields, layer: Layer, family: str) -> str:
     return model
 
 
-def _trigger(fields: Fields) -> Literal["", "auto", "match"]:
+def _read_trigger(fields: FieldReader) -> Literal["", "auto", "match"]:
     """smallcode's: `auto` is always in force, `match` where a prompt holds a keyword."""
     match fields.choice("trigger", ("auto", "match", "manual")):
         case "auto":
@@ -202,15 +217,146 @@ def _trigger(fields: Fields) -> Literal["", "auto", "match"]:
             return ""
 
 
-def _only_told(fields: Fields) -> None:
+def _note_unused_fields(fields: FieldReader) -> None:
     """What is of no effect here and shown all the same."""
     fields.text("license")
     fields.table("metadata")
     compatibility = fields.text("compatibility")
-    if len(compatibility) > LONGEST_COMPATIBILITY:
+    if len(compatibility) > MAX_COMPATIBILITY:
         reason = f"`compatibility` has {len(compatibility):,} characters"
-        remedy = f"shorten it to {LONGEST_COMPATIBILITY}"
+        remedy = f"shorten it to {MAX_COMPATIBILITY}"
         fields.faults.append(fields.document.fault("compatibility", reason, remedy))
     if fields.document.fields.get("hooks"):
         remedy = "put them into .cockpit/hooks.json, where `cockpit hooks list` shows them"
         fields.refuse("hooks", "the hooks of a skill are shown and never run", remedy)
+
+
+# The strongest first.
+PROJECT_FOLDERS = (
+    ("cockpit", ".cockpit/skills"),
+    ("claude", ".claude/skills"),
+    ("agents", ".agents/skills"),
+    ("opencode", ".opencode/skills"),
+    ("opencode", ".opencode/skill"),
+    ("gemini", ".gemini/skills"),
+    ("codex", ".codex/skills"),
+)
+USER_FOLDERS = (
+    ("cockpit", "skills"),
+    ("claude", ".claude/skills"),
+    ("agents", ".agents/skills"),
+    ("agents", ".config/agents/skills"),
+    ("opencode", ".config/opencode/skills"),
+    ("opencode", ".config/opencode/skill"),
+    ("gemini", ".gemini/skills"),
+    ("codex", ".codex/skills"),
+)
+# Files that people keep beside flat skills and that are none.
+NOT_SKILLS = frozenset(
+    {"readme", "changelog", "license", "licence", "contributing", "agents", "claude", "index"}
+)
+IGNORED_FOLDERS = frozenset({"drafts", "node_modules", "__pycache__"})
+MAX_DEPTH = 3
+MAX_ENTRIES = 1_000
+
+
+def find_skills(
+    root: Path, trusted: bool, home: Path, heads: FrontmatterCache | None = None
+) -> tuple[Skill | Unloaded, ...]:
+    """The skills of the project (where it is trusted) and of the user: of each layer one of a name, the
+    strongest, which tells which files it hides."""
+    heads = heads or FrontmatterCache()
+    found = find_skills_in(
+        list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS),
+        heads,
+        find_repository_top(root, home),
+    )
+    heads.save()
+    return found
+
+
+def find_skills_in(
+    those: Iterable[SearchFolder], heads: FrontmatterCache, top: Path | None = None
+) -> tuple[Skill | Unloaded, ...]:
+    """The skills in `those` folders, the strongest first. A project's file lies beneath `top`, also where
+    a link leads to it."""
+    kept: dict[tuple[str, str], Skill | Unloaded] = {}
+    seen: set[str] = set()
+    for place in those:
+        for path in find_skill_files(place.folder):
+            real = os.path.realpath(path)
+            if real in seen:
+                continue
+            seen.add(real)
+            _add_skill(kept, _read_skill_file(path, real, place, heads, top))
+    return tuple(kept.values())
+
+
+def find_skill_files(folder: Path) -> Iterator[Path]:
+    """The skill files of a folder in the order of their names: `NAME/SKILL.md` (also two folders further
+    down), then flat `NAME.md`."""
+    entries = _scan_entries(folder)
+    for entry in entries:
+        if _is_folder(entry) and _is_candidate(entry.name):
+            yield from _find_nested_skills(Path(entry.path), MAX_DEPTH)
+    for entry in entries:
+        path = Path(entry.path)
+        if path.suffix.lower() == ".md" and path.stem.lower() not in NOT_SKILLS and _is_candidate(entry.name):
+            yield path
+
+
+def _find_nested_skills(folder: Path, depth: int) -> Iterator[Path]:
+    """The skill of `folder`, or those of its folders where it is none itself."""
+    entries = _scan_entries(folder)
+    own = next((entry for entry in entries if entry.name.upper() == SKILL_FILE), None)
+    if own is not None:
+        yield Path(own.path)
+        return
+    for entry in entries if depth > 1 else ():
+        if _is_folder(entry) and _is_candidate(entry.name):
+            yield from _find_nested_skills(Path(entry.path), depth - 1)
+
+
+def _scan_entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)[:MAX_ENTRIES]
+    except OSError:
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_candidate(name: str) -> bool:
+    return not name.startswith(".") and name.lower() not in IGNORED_FOLDERS and name.upper() != SKILL_FILE
+
+
+def _read_skill_file(
+    path: Path, real: str, place: SearchFolder, heads: FrontmatterCache, top: Path | None
+) -> Skill | Unloaded:
+    is_outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
+    if place.layer == "project" and is_outside:
+        reason = f"it is a link to {real}, outside of the project"
+        fault = FileProblem(str(path), 0, reason, "copy the file here, or keep the skill in ~/.claude/skills")
+        name = path.parent.name if path.name.upper() == SKILL_FILE else path.stem
+        return Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))
+    return read_skill(path, place.layer, family=place.family, heads=heads)
+
+
+def _add_skill(kept: dict[tuple[str, str], Skill | Unloaded], one: Skill | Unloaded) -> None:
+    """Keep the first of a name; one that could not be read hides nothing."""
+    if isinstance(one, Unloaded):
+        kept[one.origin.file, ""] = one
+        return
+    assert one.origin is not None
+    stronger = kept.get((one.name, one.origin.layer))
+    if isinstance(stronger, Skill) and stronger.origin is not None:
+        hidden = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
+        kept[one.name, one.origin.layer] = hidden
+        return
+    kept[one.name, one.origin.layer] = one

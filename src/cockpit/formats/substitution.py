@@ -1,4 +1,9 @@
-"""What a skill or a command file becomes when it is used: its arguments put in, and what it wants run and
+"""Putting a value into a command line as the words it is: never as more of the command.
+
+Looks at the quotes that are open where the value goes, and at nothing else; what the line then does is
+judged like any line.
+
+What a skill or a command file becomes when it is used: its arguments put in, and what it wants run and
 read named. Reads and runs nothing.
 
     expanded = expand(text, Values("12 --fast", names=("issue",)))
@@ -12,22 +17,104 @@ words it is too: it is quoted for the shell as the place asks for.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cockpit.formats.quoting import Shell, put, split
+Shell = Literal["bash", "powershell"]
+
+
+def split_arguments(arguments: str) -> tuple[str, ...]:
+    """Words as a shell reads them; at blanks alone where a quote never ends (`don't do it`)."""
+    try:
+        return tuple(shlex.split(arguments))
+    except ValueError:
+        return tuple(arguments.split())
+
+
+def quote_value(value: str, before: str, shell: Shell = "bash") -> str:
+    """`value` as it is written into a line of which `before` stands there already: one word, or a part of
+    the quoted one that is open."""
+    return _quote_for_powershell(value, before) if shell == "powershell" else _quote_for_bash(value, before)
+
+
+def _quote_for_bash(value: str, before: str) -> str:
+    stack = _find_open_quotes(before)
+    match stack[-1]:
+        case "'":
+            written = value.replace("'", "'\\''")
+        case '"':
+            written = re.sub(r'(["$`\\])', r"\\\1", value)
+        case _:
+            written = shlex.quote(value)
+    for _ in range(stack.count("`")):
+        # Between backticks a shell takes one backslash away before it reads on.
+        written = re.sub(r"([$`\\])", r"\\\1", written)
+    return written
+
+
+def _quote_for_powershell(value: str, before: str) -> str:
+    if before.count("'") % 2 and not before.count('"') % 2:
+        return value.replace("'", "''")
+    if before.count('"') % 2:
+        return re.sub(r'(["$`])', r"`\1", value)
+    plain = re.fullmatch(r"[\w./:\\-]+", value)
+    return value if plain else "'" + value.replace("'", "''") + "'"
+
+
+def _find_open_quotes(before: str) -> list[str]:
+    """What is open at the end of `before`, the innermost last: `'`, `"`, `)` of `$( )`, a backtick.
+
+    Where a here-document makes quotes mean nothing none is open: a value is then quoted once too often
+    rather than not at all.
+    """
+    if "<<" in before:
+        return [""]
+    stack = [""]
+    at = 0
+    while at < len(before):
+        at += _scan_character(stack, before, at)
+    return stack
+
+
+def _scan_character(stack: list[str], text: str, at: int) -> int:
+    """Read what stands at `at` and note it; how many characters it is."""
+    char, top = text[at], stack[-1]
+    if top == "'":
+        if char == "'":
+            stack.pop()
+        return 1
+    if char == "\\":
+        return 2
+    if text.startswith("$(", at):
+        stack.append(")")
+        return 2
+    if char == "`" or (char == ")" and top == ")") or (char == '"' and top == '"'):
+        if top == char:
+            stack.pop()
+        else:
+            stack.append(char)
+        return 1
+    if top == '"':
+        return 1
+    if char == "#" and (at == 0 or text[at - 1] in " \t\n;"):
+        return len(text[at:].partition("\n")[0]) or 1
+    if char in "'\"(":
+        stack.append(")" if char == "(" else char)
+    return 1
+
 
 Dialect = Literal["claude", "opencode", "gemini"]
 
 # A path behind `@`, and in quotes one with blanks; not in an address, not in code.
-MENTION = r'(?<![\w`@\\/.])@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))'
-BLOCK = r"(?m:^[ \t]*```![ \t]*\n)(?P<block>.*?)(?m:\n[ \t]*```[ \t]*$)"
-FIRST = re.compile(r"\$(\d+)(?!\w)")
+MENTION_PATTERN = r'(?<![\w`@\\/.])@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))'
+COMMAND_BLOCK = r"(?m:^[ \t]*```![ \t]*\n)(?P<block>.*?)(?m:\n[ \t]*```[ \t]*$)"
+POSITION_PATTERN = re.compile(r"\$(\d+)(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class TemplateValues:
     """What is put in. `arguments` as they were typed; `names` are those of the words in them, in order.
 
     `variables` are `${NAME}`s. `dialect` is whose file it is: `$1` is the second word in `claude`, the
@@ -47,7 +134,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TemplatePiece:
     """A piece of the result: plain text, a command to run, a file to read. `written` is how it stands in
     the text while nothing was run or read; `wanted` the command or the path."""
 
@@ -57,11 +144,11 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class ExpandedTemplate:
     """A text with its arguments put in. `in_place`: a file replaces its mention (`@{path}` of Gemini);
     elsewhere it stands behind the text, under its name, and the sentence stays whole."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TemplatePiece, ...]
     in_place: bool = False
 
     @property
@@ -93,43 +180,43 @@ class Expanded:
         return tuple(dict.fromkeys(piece.wanted for piece in self.pieces if piece.kind == kind))
 
 
-def expand(text: str, values: Values) -> Expanded:
+def expand_template(text: str, values: TemplateValues) -> ExpandedTemplate:
     """`text` with `values` put in. Arguments that no placeholder takes are put behind it."""
-    return _Reading(text, values).expanded()
+    return _TemplateExpansion(text, values).expanded()
 
 
-class _Reading:
+class _TemplateExpansion:
     """One text, read once."""
 
-    def __init__(self, text: str, values: Values) -> None:
+    def __init__(self, text: str, values: TemplateValues) -> None:
         self._text = text
         self._values = values
         named = {f"{name}={value}" for name, value in values.given.items()}
-        self._words = tuple(one for one in split(values.arguments) if one not in named)
+        self._words = tuple(one for one in split_arguments(values.arguments) if one not in named)
         self._used = False
         # opencode's last placeholder takes all the words that are left.
-        self._last = max((int(one) for one in FIRST.findall(text)), default=0)
+        self._last = max((int(one) for one in POSITION_PATTERN.findall(text)), default=0)
 
-    def expanded(self) -> Expanded:
-        pieces: list[Piece] = []
-        for before, found in _matches(_pattern(self._values), self._text):
-            pieces.append(Piece("text", before))
+    def expanded(self) -> ExpandedTemplate:
+        pieces: list[TemplatePiece] = []
+        for before, found in _split_at_matches(_build_pattern(self._values), self._text):
+            pieces.append(TemplatePiece("text", before))
             if found is not None:
                 pieces.append(self._piece(found))
         if self._values.arguments.strip() and not self._used:
-            pieces.append(Piece("text", self._appended()))
-        return Expanded(_joined(pieces), self._values.dialect == "gemini")
+            pieces.append(TemplatePiece("text", self._appended()))
+        return ExpandedTemplate(_merge_texts(pieces), self._values.dialect == "gemini")
 
-    def _piece(self, found: re.Match[str]) -> Piece:
+    def _piece(self, found: re.Match[str]) -> TemplatePiece:
         groups = found.groupdict()
         for key in ("block", "command", "braced"):
             if (template := groups.get(key)) is not None:
                 command = self._line(template).strip()
-                return Piece("command", self._written(key, command), command)
+                return TemplatePiece("command", self._written(key, command), command)
         for key in ("quoted", "bare", "folder"):
             if (name := groups.get(key)) is not None:
                 return self._file(found[0], name, key)
-        return Piece("text", self._value(found, lambda value: value))
+        return TemplatePiece("text", self._value(found, lambda value: value))
 
     def _written(self, key: str, command: str) -> str:
         match key:
@@ -140,25 +227,25 @@ class _Reading:
             case _:
                 return f"!`{command}`"
 
-    def _file(self, whole: str, name: str, key: str) -> Piece:
+    def _file(self, whole: str, name: str, key: str) -> TemplatePiece:
         path = self._line(name, quotes=False)
         if key == "folder":
-            return Piece("file", f"@{{{path}}}", path.strip())
+            return TemplatePiece("file", f"@{{{path}}}", path.strip())
         trimmed = path if key == "quoted" or path != name else path.rstrip(".:!?")
         written = whole.replace(name, path)
-        return Piece("file", written, trimmed) if trimmed else Piece("text", written)
+        return TemplatePiece("file", written, trimmed) if trimmed else TemplatePiece("text", written)
 
     def _line(self, template: str, quotes: bool = True) -> str:
         """A command (or a path) with the values in it."""
         out = ""
-        for before, found in _matches(_values_pattern(self._values), template):
+        for before, found in _split_at_matches(_build_placeholder_pattern(self._values), template):
             out += before
             if found is not None:
                 out += self._value(found, self._quoting(out) if quotes else lambda value: value)
         return out
 
     def _quoting(self, before: str) -> Callable[[str], str]:
-        return lambda value: put(value, before, self._values.shell)
+        return lambda value: quote_value(value, before, self._values.shell)
 
     def _value(self, found: re.Match[str], quoted: Callable[[str], str]) -> str:
         """What a placeholder stands for; one without a value stays as it is written."""
@@ -213,7 +300,7 @@ class _Reading:
                 return f"{gap}/{self._values.name} {arguments}" if self._values.name else f"{gap}{arguments}"
 
 
-def _values_pattern(values: Values) -> re.Pattern[str]:
+def _build_placeholder_pattern(values: TemplateValues) -> re.Pattern[str]:
     """The placeholders of arguments and variables, as they are in commands and paths too."""
     parts = [r"\$\{(?P<variable>\w+)\}", r"(?P<args>\{\{\s*args\s*\}\})"]
     if values.dialect == "gemini":
@@ -231,20 +318,24 @@ def _values_pattern(values: Values) -> re.Pattern[str]:
     return re.compile("|".join(parts))
 
 
-def _pattern(values: Values) -> re.Pattern[str]:
+def _build_pattern(values: TemplateValues) -> re.Pattern[str]:
     """All that is not plain text. A command comes first: what is in it belongs to it."""
-    inner = _values_pattern(values).pattern
+    inner = _build_placeholder_pattern(values).pattern
     match values.dialect:
         case "claude":
-            parts = [BLOCK, r"(?<!\S)!`(?P<command>[^`\n]+)`", inner, MENTION]
+            parts = [COMMAND_BLOCK, r"(?<!\S)!`(?P<command>[^`\n]+)`", inner, MENTION_PATTERN]
         case "opencode":
-            parts = [r"(?<!\\)!`(?P<command>[^`\n]+)`", inner, MENTION]
+            parts = [r"(?<!\\)!`(?P<command>[^`\n]+)`", inner, MENTION_PATTERN]
         case "gemini":
-            parts = [r"!\{(?P<braced>" + _braced(4) + r")\}", r"@\{(?P<folder>[^{}\n]+)\}", inner]
+            parts = [
+                r"!\{(?P<braced>" + _match_balanced_braces(4) + r")\}",
+                r"@\{(?P<folder>[^{}\n]+)\}",
+                inner,
+            ]
     return re.compile("|".join(parts), re.DOTALL)
 
 
-def _braced(depth: int) -> str:
+def _match_balanced_braces(depth: int) -> str:
     """Text with balanced braces, so many deep. Possessive: what does not end is given up at once."""
     inner = r"[^{}]*+"
     for _ in range(depth):
@@ -252,7 +343,7 @@ def _braced(depth: int) -> str:
     return inner
 
 
-def _matches(pattern: re.Pattern[str], text: str) -> list[tuple[str, re.Match[str] | None]]:
+def _split_at_matches(pattern: re.Pattern[str], text: str) -> list[tuple[str, re.Match[str] | None]]:
     """The plain text before each find, with the find; the rest with None."""
     out: list[tuple[str, re.Match[str] | None]] = []
     at = 0
@@ -262,12 +353,12 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[tuple[str, re.Match[st
     return [*out, (text[at:], None)]
 
 
-def _joined(pieces: list[Piece]) -> tuple[Piece, ...]:
+def _merge_texts(pieces: list[TemplatePiece]) -> tuple[TemplatePiece, ...]:
     """Neighbouring texts as one, empty ones left out."""
-    out: list[Piece] = []
+    out: list[TemplatePiece] = []
     for piece in pieces:
         if piece.kind == "text" and out and out[-1].kind == "text":
-            out[-1] = Piece("text", out[-1].written + piece.written)
+            out[-1] = TemplatePiece("text", out[-1].written + piece.written)
         elif piece.written:
             out.append(piece)
     return tuple(out)

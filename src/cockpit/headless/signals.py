@@ -5,10 +5,10 @@ import signal
 import sys
 from collections.abc import Callable
 
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 
 
-def on_signals(come: Callable[[signal.Signals], bool]) -> Callable[[], None]:
+def watch_signals(come: Callable[[signal.Signals], bool]) -> Callable[[], None]:
     """Call `come` in the loop at Ctrl+C, SIGTERM and the end of the terminal, until it says with True
     that the run is ending: a further Ctrl+C or SIGTERM ends the process as usual. What is returned
     takes the signals back."""

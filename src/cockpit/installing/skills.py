@@ -1,32 +1,145 @@
-"""Skills of others: fetched, looked at, copied beside the person's own. Runs nothing of them."""
+"""Unpacking an archive that a stranger made: plain files, below one folder, no more than was said.
+
+An archive that holds anything else is refused whole.
+
+Skills of others: fetched, looked at, copied beside the person's own. Runs nothing of them.
+"""
 
 import json
+import lzma
 import os
 import re
 import shutil
 import stat
+import tarfile
 import tempfile
 import time
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import IO
 
 from cockpit.errors import CockpitError
-from cockpit.formats.heads import Heads
-from cockpit.formats.skill_places import NONE
-from cockpit.formats.skills import folder_of, is_folder, mended, read_skill
-from cockpit.formats.substitution import Values, expand
-from cockpit.installing.archives import is_archive, unpack
-from cockpit.installing.sources import cloned
+from cockpit.formats.frontmatter import FrontmatterCache
+from cockpit.formats.skills import (
+    NOT_SKILLS,
+    find_skill_folder,
+    is_skill_file,
+    normalize_skill_name,
+    read_skill,
+)
+from cockpit.formats.substitution import TemplateValues, expand_template
+from cockpit.installing.sources import clone_repository
 from cockpit.plugin.origin import Unloaded
 from cockpit.plugin.values import Skill
-from cockpit.settings.atomic import write_atomically
+from cockpit.settings.file_io import write_atomically
+
+ARCHIVE_SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+MAX_ARCHIVE_BYTES = 100_000_000
+MAX_ARCHIVE_FILES = 5_000
+CHUNK_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEntry:
+    """A plain file in an archive."""
+
+    name: str
+    runs: bool
+    content: IO[bytes]
+
+
+def is_archive(path: Path) -> bool:
+    """Whether its name is an archive's."""
+    return path.name.lower().endswith(ARCHIVE_SUFFIXES)
+
+
+def unpack(
+    archive: Path, into: Path, largest: int = MAX_ARCHIVE_BYTES, most: int = MAX_ARCHIVE_FILES
+) -> None:
+    """Write the files of `archive` below `into`. Raises `CockpitError` for links, devices, paths that lead
+    out, more than `most` files or `largest` bytes, and what is no archive."""
+    left = largest
+    try:
+        for count, entry in enumerate(_read_entries(archive), 1):
+            if count > most:
+                raise _refuse_archive(archive, f"it holds more than {most:,} files")
+            left -= _write_entry(entry, _find_target(archive, entry.name, into), left, archive)
+    except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
+        raise CockpitError(f"{archive} cannot be unpacked: {error}", "download it again") from error
+    except (NotImplementedError, RuntimeError) as error:
+        raise CockpitError(
+            f"{archive} cannot be unpacked: {error}", "unpack it and name its folder"
+        ) from error
+
+
+def _read_entries(archive: Path) -> Iterator[ArchiveEntry]:
+    if archive.name.lower().endswith((".zip", ".skill")):
+        yield from _read_zip(archive)
+    else:
+        yield from _read_tar(archive)
+
+
+def _read_zip(archive: Path) -> Iterator[ArchiveEntry]:
+    with zipfile.ZipFile(archive) as opened:
+        for one in opened.infolist():
+            mode = one.external_attr >> 16
+            if one.is_dir():
+                continue
+            if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+                raise _refuse_archive(archive, f"{one.filename} is a link or a device")
+            with opened.open(one) as content:
+                yield ArchiveEntry(one.filename, bool(mode & stat.S_IXUSR), content)
+
+
+def _read_tar(archive: Path) -> Iterator[ArchiveEntry]:
+    with tarfile.open(archive) as opened:
+        for one in opened:
+            if one.isdir():
+                continue
+            content = opened.extractfile(one) if one.isreg() else None
+            if content is None:
+                raise _refuse_archive(archive, f"{one.name} is a link or a device")
+            with content:
+                yield ArchiveEntry(one.name, bool(one.mode & stat.S_IXUSR), content)
+
+
+def _find_target(archive: Path, name: str, into: Path) -> Path:
+    """Where `name` is written."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    strange = any(part == ".." or ":" in part or "\0" in part for part in parts)
+    if not parts or name.startswith(("/", "\\")) or strange:
+        raise _refuse_archive(archive, f"{name!r} leads out of it")
+    return into.joinpath(*parts)
+
+
+def _write_entry(entry: ArchiveEntry, target: Path, most: int, archive: Path) -> int:
+    """Write one file of at most `most` bytes; its size."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with target.open("xb") as out:
+        # Counted as it comes: what stands in a header is the word of whoever made it.
+        while piece := entry.content.read(CHUNK_BYTES):
+            size += len(piece)
+            if size > most:
+                raise _refuse_archive(archive, "it is larger than a skill can be")
+            out.write(piece)
+    if entry.runs:
+        target.chmod(target.stat().st_mode | stat.S_IXUSR)
+    return size
+
+
+def _refuse_archive(archive: Path, reason: str) -> CockpitError:
+    return CockpitError(f"{archive.name} is not unpacked: {reason}", "ask whoever made it for plain files")
+
 
 # Where other agents keep theirs in a repository; other hidden folders are not looked into.
-AGENTS = frozenset({".claude", ".cockpit", ".agents", ".opencode", ".gemini", ".codex"})
-LEFT_OUT = frozenset({".git", "node_modules", "__pycache__", "drafts", ".DS_Store"})
-PROGRAMS = frozenset(
+AGENT_FOLDERS = frozenset({".claude", ".cockpit", ".agents", ".opencode", ".gemini", ".codex"})
+IGNORED_NAMES = frozenset({".git", "node_modules", "__pycache__", "drafts", ".DS_Store"})
+PROGRAM_SUFFIXES = frozenset(
     {
         ".sh",
         ".bash",
@@ -45,14 +158,14 @@ PROGRAMS = frozenset(
     }
     | {".exe", ".go", ".lua", ".r", ".jar", ".so", ".dll", ".dylib"}
 )
-NOTE = ".cockpit-source.json"
-DEEPEST = 6
-LARGEST = 100_000_000
-MOST = 5_000
+SOURCE_NOTE = ".cockpit-source.json"
+MAX_DEPTH = 6
+MAX_SKILL_BYTES = 100_000_000
+MAX_SKILL_FILES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedSkill:
     """A skill that could be installed. `runs` says, a line each, what it may run; `faults` what of it will
     not be taken over."""
 
@@ -63,24 +176,27 @@ class Offered:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedSkills:
     """What a source holds. `broken` are the files that give no skill, each with the reason."""
 
     source: str
     revision: str
-    offered: tuple[Offered, ...]
+    offered: tuple[OfferedSkill, ...]
     broken: tuple[str, ...]
 
 
 @contextmanager
-def fetched(named: str) -> Iterator[Fetched]:
+def fetch_skills(named: str) -> Iterator[FetchedSkills]:
     """The skills of a folder, an archive or a git address, as long as the context lasts.
 
     Raises `CockpitError` for what is none of these, or holds no skill.
     """
     with tempfile.TemporaryDirectory(prefix="cockpit-skills-") as scratch:
-        folder, source, revision = _opened(named, Path(scratch) / _called(named))
-        found = [read_skill(path, "user", heads=Heads(Path(scratch) / "heads")) for path in _files(folder)]
+        folder, source, revision = _open_source(named, Path(scratch) / _find_default_name(named))
+        found = [
+            read_skill(path, "user", heads=FrontmatterCache(Path(scratch) / "heads"))
+            for path in _find_skill_files(folder)
+        ]
         broken = tuple(
             str(fault) for one in found if isinstance(one, Unloaded) for fault in one.origin.refused
         )
@@ -88,10 +204,12 @@ def fetched(named: str) -> Iterator[Fetched]:
         if not skills:
             said = f": {broken[0]}" if broken else ""
             raise CockpitError(f"{named} holds no skill{said}", "a skill is a folder with a SKILL.md")
-        yield Fetched(source, revision, tuple(_offered(one) for one in skills), broken)
+        yield FetchedSkills(source, revision, tuple(_build_offer(one) for one in skills), broken)
 
 
-def install(offered: Offered, source: str, revision: str, home: Path, replace: bool = False) -> Path:
+def install_skill(
+    offered: OfferedSkill, source: str, revision: str, home: Path, replace: bool = False
+) -> Path:
     """Copy the skill into the folder `home`; its new folder. Raises `CockpitError` where one of its name is
     already, unless it is to be replaced, and for files that a skill does not have."""
     target = home / offered.skill.name
@@ -102,19 +220,19 @@ def install(offered: Offered, source: str, revision: str, home: Path, replace: b
     home.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".new-", dir=home))
     try:
-        _copy(offered.skill, staged)
+        _copy_skill(offered.skill, staged)
         note = {"source": source, "revision": revision, "time": time.time()}
-        write_atomically(staged / NOTE, json.dumps(note).encode())
+        write_atomically(staged / SOURCE_NOTE, json.dumps(note).encode())
         staged.chmod(0o755)
-        _put(staged, target)
+        _replace_target(staged, target)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
     return target
 
 
-def remove(skill: Skill) -> Path:
+def remove_skill(skill: Skill) -> Path:
     """Take the files of an installed skill away; what was removed."""
-    target = folder_of(skill) or Path(skill.path)
+    target = find_skill_folder(skill) or Path(skill.path)
     if target.is_symlink() or target.is_file():
         target.unlink()
     else:
@@ -124,29 +242,31 @@ def remove(skill: Skill) -> Path:
     return target
 
 
-def note_of(skill: Skill) -> str:
+def read_source_note(skill: Skill) -> str:
     """Where an installed skill came from, empty where nobody noted it."""
-    folder = folder_of(skill)
+    folder = find_skill_folder(skill)
     try:
-        raw = json.loads((folder / NOTE).read_text(encoding="utf-8")) if folder is not None else {}
+        raw = json.loads((folder / SOURCE_NOTE).read_text(encoding="utf-8")) if folder is not None else {}
     except (OSError, ValueError):
         return ""
     source, revision = (raw.get("source", ""), raw.get("revision", "")) if isinstance(raw, dict) else ("", "")
     return f"{source} at {revision[:12]}" if revision else str(source)
 
 
-def programs(files: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+def list_programs(files: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """Those of `files` that are programs: by their ending, or because they may be run."""
     return tuple(
-        one for one in files if Path(one).suffix.lower() in PROGRAMS or os.access(folder / one, os.X_OK)
+        one
+        for one in files
+        if Path(one).suffix.lower() in PROGRAM_SUFFIXES or os.access(folder / one, os.X_OK)
     )
 
 
-def _opened(named: str, scratch: Path) -> tuple[Path, str, str]:
+def _open_source(named: str, scratch: Path) -> tuple[Path, str, str]:
     """The folder of a source, what it is called for ever after, and its commit."""
-    address = _address(named)
+    address = _parse_git_address(named)
     if address:
-        folder, revision = cloned(address, scratch)
+        folder, revision = clone_repository(address, scratch)
         return folder, address, revision
     path = Path(named).expanduser()
     if path.is_dir():
@@ -162,13 +282,13 @@ def _opened(named: str, scratch: Path) -> tuple[Path, str, str]:
     raise CockpitError(f"{path.name} is no archive", "a folder, a .zip, a .tar.gz, or a git address")
 
 
-def _called(named: str) -> str:
+def _find_default_name(named: str) -> str:
     """What a skill is called that does not say it itself: as the repository or the archive is."""
     last = re.split(r"[/\\:]", named.partition("#")[0].rstrip("/"))[-1].partition("@")[0]
-    return mended(re.sub(r"\.(git|zip|skill|tgz|tbz2|txz|tar(\.\w+)?)$", "", last)) or "skill"
+    return normalize_skill_name(re.sub(r"\.(git|zip|skill|tgz|tbz2|txz|tar(\.\w+)?)$", "", last)) or "skill"
 
 
-def _address(named: str) -> str:
+def _parse_git_address(named: str) -> str:
     """`named` in the form `git+URL@reference#subdirectory=folder`, empty where it is no address.
 
     The page of a folder in a browser (`https://host/owner/repository/tree/main/skills/x`) is one too.
@@ -188,51 +308,53 @@ def _address(named: str) -> str:
     return f"git+{text}"
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _find_skill_files(folder: Path) -> Iterator[Path]:
     """The skill files of a source: its own `SKILL.md`, or those below; flat files where there are none."""
     if folder.is_file():
         yield folder
         return
-    found = list(_below(folder, 0))
+    found = list(_find_nested(folder, 0))
     if found:
         yield from found
         return
     for path in sorted(folder.glob("*.md")):
-        if path.stem.lower() not in NONE:
+        if path.stem.lower() not in NOT_SKILLS:
             yield path
 
 
-def _below(folder: Path, depth: int) -> Iterator[Path]:
+def _find_nested(folder: Path, depth: int) -> Iterator[Path]:
     entries = sorted(folder.iterdir())
-    own = next((one for one in entries if is_folder(one) and one.is_file()), None)
+    own = next((one for one in entries if is_skill_file(one) and one.is_file()), None)
     if own is not None:
         yield own
         return
-    for one in entries if depth < DEEPEST else ():
-        is_hidden = one.name.startswith(".") and one.name not in AGENTS
-        if one.is_dir() and not one.is_symlink() and not is_hidden and one.name not in LEFT_OUT:
-            yield from _below(one, depth + 1)
+    for one in entries if depth < MAX_DEPTH else ():
+        is_hidden = one.name.startswith(".") and one.name not in AGENT_FOLDERS
+        if one.is_dir() and not one.is_symlink() and not is_hidden and one.name not in IGNORED_NAMES:
+            yield from _find_nested(one, depth + 1)
 
 
-def _offered(skill: Skill) -> Offered:
-    folder = folder_of(skill)
+def _build_offer(skill: Skill) -> OfferedSkill:
+    folder = find_skill_folder(skill)
     files = (
-        tuple(one.relative_to(folder).as_posix() for one, _ in _walk(folder)) if folder is not None else ()
+        tuple(one.relative_to(folder).as_posix() for one, _ in _walk_files(folder))
+        if folder is not None
+        else ()
     )
     faults = tuple(f"{one.reason}; {one.remedy}" for one in skill.origin.refused) if skill.origin else ()
-    return Offered(skill, files, tuple(_runs(skill, files, folder)), faults)
+    return OfferedSkill(skill, files, tuple(_describe_runs(skill, files, folder)), faults)
 
 
-def _runs(skill: Skill, files: tuple[str, ...], folder: Path | None) -> Iterator[str]:
+def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) -> Iterator[str]:
     """What the skill may run, a line each."""
     try:
-        expanded = expand(skill.body(), Values(names=skill.arguments, dialect=skill.dialect))
+        expanded = expand_template(skill.body(), TemplateValues(names=skill.arguments, dialect=skill.dialect))
     except OSError as error:
         raise CockpitError(f"{skill.path} cannot be read: {error.strerror or error}", "look at it") from error
     for command in expanded.commands:
         yield f"runs when it is used: {command}"
     if folder is not None:
-        for one in programs(files, folder):
+        for one in list_programs(files, folder):
             yield f"program: {one}"
     if skill.allowed_tools is not None:
         yield f"uses these tools only: {', '.join(skill.allowed_tools) or 'none'}"
@@ -241,7 +363,7 @@ def _runs(skill: Skill, files: tuple[str, ...], folder: Path | None) -> Iterator
         yield f"runs in a subagent: {skill.role or 'general'}{model}"
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _walk_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """The plain files of a skill. Raises `CockpitError` for links, devices, and more than a skill has."""
     size = 0
     waiting = [folder]
@@ -249,7 +371,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     while waiting:
         here = waiting.pop(0)
         for path in sorted(here.iterdir()):
-            if path.name in LEFT_OUT or path.name == NOTE:
+            if path.name in IGNORED_NAMES or path.name == SOURCE_NOTE:
                 continue
             facts = path.lstat()
             if stat.S_ISDIR(facts.st_mode):
@@ -258,26 +380,26 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             if not stat.S_ISREG(facts.st_mode):
                 raise CockpitError(f"{path} is a link or a device", "a skill is made of plain files")
             size, count = size + facts.st_size, count + 1
-            if size > LARGEST or count > MOST:
+            if size > MAX_SKILL_BYTES or count > MAX_SKILL_FILES:
                 raise CockpitError(
                     f"{folder} is larger than a skill can be", "name the folder of the skill itself"
                 )
             yield path, facts
 
 
-def _copy(skill: Skill, staged: Path) -> None:
-    folder = folder_of(skill)
+def _copy_skill(skill: Skill, staged: Path) -> None:
+    folder = find_skill_folder(skill)
     if folder is None:
         shutil.copyfile(skill.path, staged / "SKILL.md")
         return
-    for path, facts in _walk(folder):
+    for path, facts in _walk_files(folder):
         target = staged / path.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target, follow_symlinks=False)
         target.chmod(0o755 if facts.st_mode & stat.S_IXUSR else 0o644)
 
 
-def _put(staged: Path, target: Path) -> None:
+def _replace_target(staged: Path, target: Path) -> None:
     """`staged` in the place of `target`, whatever stands there."""
     old = target.with_name(f".old-{staged.name}")
     flat = target.with_suffix(".md")

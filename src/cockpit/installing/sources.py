@@ -17,43 +17,50 @@ from urllib.request import url2pathname
 
 from cockpit.errors import CockpitError
 
-Kind = Literal["index", "folder", "editable", "archive", "git"]
-ARCHIVES = (".whl", ".tar.gz", ".zip")
+SourceKind = Literal["index", "folder", "editable", "archive", "git"]
+ARCHIVE_SUFFIXES = (".whl", ".tar.gz", ".zip")
 FETCH_SECONDS = 300
 # A repository must not choose what runs while it is fetched.
-SAFE_GIT = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "core.fsmonitor=false")
+SAFE_GIT_OPTIONS = (
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "core.fsmonitor=false",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PluginSource:
     """`named` is what the person wrote, made absolute: it can be installed again from any folder.
 
     `place` is what an installer is given: a requirement, a file or a folder. `revision` is a commit.
     """
 
-    kind: Kind
+    kind: SourceKind
     named: str
     place: str
     revision: str = ""
 
 
-def parse(text: str, editable: bool = False) -> Source:
+def parse_source(text: str, editable: bool = False) -> PluginSource:
     """The source that `text` names. Raises `CockpitError` for what names nothing that can be installed."""
     text = text.strip()
     if not text or text.startswith("-"):
         raise CockpitError(f"{text!r} names no plugin", "give a name, a path or git+URL")
     if text.startswith(("git+", "git@")) or re.match(r"(https?|ssh)://.*\.git(@|#|$)", text):
-        return Source("git", text if text.startswith("git+") else _address(text), "")
+        return PluginSource("git", text if text.startswith("git+") else _normalize_git_address(text), "")
     if re.match(r"[a-z][a-z0-9+.-]*://", text):
-        if not text.partition("#")[0].endswith(ARCHIVES):
+        if not text.partition("#")[0].endswith(ARCHIVE_SUFFIXES):
             raise CockpitError(f"{text} is no archive", f"for a repository write git+{text}")
-        return Source("archive", text, text)
+        return PluginSource("archive", text, text)
     path = Path(text).expanduser()
     if " @ " in text:
-        return _by_name(text)
-    if path.name != text or text in (".", "..") or text.endswith(ARCHIVES) or editable:
-        return _local(path, editable)
-    return _by_name(text)
+        return _parse_requirement(text)
+    if path.name != text or text in (".", "..") or text.endswith(ARCHIVE_SUFFIXES) or editable:
+        return _parse_local(path, editable)
+    return _parse_requirement(text)
 
 
 def is_bundle(folder: str | Path) -> bool:
@@ -66,14 +73,14 @@ def is_project(folder: str | Path) -> bool:
     return any((Path(folder) / name).is_file() for name in ("pyproject.toml", "setup.py"))
 
 
-def fetched(source: Source, into: Path) -> Source:
+def fetch_source(source: PluginSource, into: Path) -> PluginSource:
     """`source` with a place that an installer takes: a git address is cloned to `into`.
 
     Raises `CockpitError` where git cannot.
     """
     if source.kind != "git":
         return source
-    folder, revision = cloned(source.named, into)
+    folder, revision = clone_repository(source.named, into)
     if not (is_project(folder) or is_bundle(folder)):
         raise CockpitError(
             f"{source.named} holds neither a Python distribution nor a plugin bundle",
@@ -82,7 +89,7 @@ def fetched(source: Source, into: Path) -> Source:
     return replace(source, place=str(folder), revision=revision)
 
 
-def cloned(named: str, into: Path) -> tuple[Path, str]:
+def clone_repository(named: str, into: Path) -> tuple[Path, str]:
     """Clone a git address to `into`: the folder that is meant in it, and its commit.
 
     Raises `CockpitError`.
@@ -90,21 +97,23 @@ def cloned(named: str, into: Path) -> tuple[Path, str]:
     git = shutil.which("git")
     if git is None:
         raise CockpitError("git is not installed", "install git, or download it and name its folder")
-    url, reference, subfolder = split_address(named)
+    url, reference, subfolder = split_git_address(named)
     if url.startswith("-") or reference.startswith("-"):
         raise CockpitError(f"{named} is no git address", "git+https://host/owner/repository")
     shallow = () if reference else ("--depth", "1")
-    _git(git, "clone", "--quiet", "--no-recurse-submodules", "--template=", *shallow, "--", url, str(into))
+    _run_git(
+        git, "clone", "--quiet", "--no-recurse-submodules", "--template=", *shallow, "--", url, str(into)
+    )
     if reference:
-        _git(git, "-C", str(into), "checkout", "--quiet", "--detach", reference)
-    revision = _git(git, "-C", str(into), "rev-parse", "HEAD").strip()
+        _run_git(git, "-C", str(into), "checkout", "--quiet", "--detach", reference)
+    revision = _run_git(git, "-C", str(into), "rev-parse", "HEAD").strip()
     folder = (into / subfolder).resolve()
     if not folder.is_relative_to(into.resolve()) or not folder.is_dir():
         raise CockpitError(f"{named} has no folder {subfolder}", "mend what stands behind #subdirectory=")
     return folder, revision
 
 
-def came_from(one: Distribution, source: Source) -> bool:
+def is_built_from(one: Distribution, source: PluginSource) -> bool:
     """Whether an installed distribution was made of `source`, by the note that installers leave in it."""
     try:
         note = json.loads(one.read_text("direct_url.json") or "{}")
@@ -116,7 +125,7 @@ def came_from(one: Distribution, source: Source) -> bool:
     return Path(url2pathname(urlsplit(url).path)).resolve() == Path(source.place).resolve()
 
 
-def split_address(named: str) -> tuple[str, str, str]:
+def split_git_address(named: str) -> tuple[str, str, str]:
     """`git+URL@reference#subdirectory=folder` as URL, reference and folder."""
     address, _, fragment = named.removeprefix("git+").partition("#")
     found = re.search(r"(?:^|&)subdirectory=([^&]*)", fragment)
@@ -125,7 +134,7 @@ def split_address(named: str) -> tuple[str, str, str]:
     return f"{head}{slash}{last}", reference, found[1] if found else ""
 
 
-def _address(text: str) -> str:
+def _normalize_git_address(text: str) -> str:
     """An address as git itself takes it, in the form `git+URL`."""
     if text.startswith("git@") and "://" not in text:
         host, _, path = text.removeprefix("git@").partition(":")
@@ -133,7 +142,7 @@ def _address(text: str) -> str:
     return f"git+{text}"
 
 
-def _local(path: Path, editable: bool) -> Source:
+def _parse_local(path: Path, editable: bool) -> PluginSource:
     real = path.resolve()
     if real.is_dir():
         if not (is_project(real) or is_bundle(real)):
@@ -142,19 +151,19 @@ def _local(path: Path, editable: bool) -> Source:
                 "a plugin has a pyproject.toml, which `cockpit plugins new` makes, "
                 "a bundle has .claude-plugin/plugin.json",
             )
-        return Source("editable" if editable else "folder", str(real), str(real))
+        return PluginSource("editable" if editable else "folder", str(real), str(real))
     if editable:
         raise CockpitError(f"{path} is no folder", "--editable takes the folder of a plugin")
     if not real.is_file():
         raise CockpitError(f"{path} does not exist", "for a name in the index leave the slashes out")
-    if not real.name.endswith(ARCHIVES):
+    if not real.name.endswith(ARCHIVE_SUFFIXES):
         raise CockpitError(
-            f"{real.name} is no archive", f"a plugin is a folder or ends with {', '.join(ARCHIVES)}"
+            f"{real.name} is no archive", f"a plugin is a folder or ends with {', '.join(ARCHIVE_SUFFIXES)}"
         )
-    return Source("archive", str(real), str(real))
+    return PluginSource("archive", str(real), str(real))
 
 
-def _by_name(text: str) -> Source:
+def _parse_requirement(text: str) -> PluginSource:
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -163,14 +172,14 @@ def _by_name(text: str) -> Source:
         raise CockpitError(f"{text!r} is no name of a distribution", "NAME, NAME==1.2 or a path") from error
     if requirement.url is not None:
         raise CockpitError(f"{text!r} holds an address", "give the address alone")
-    return Source("index", text, text)
+    return PluginSource("index", text, text)
 
 
-def _git(git: str, *arguments: str) -> str:
+def _run_git(git: str, *arguments: str) -> str:
     environment = {key: one for key, one in os.environ.items() if not key.startswith("GIT_DIR")}
     try:
         ended = subprocess.run(
-            (git, *SAFE_GIT, *arguments),
+            (git, *SAFE_GIT_OPTIONS, *arguments),
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

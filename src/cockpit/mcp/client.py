@@ -1,4 +1,9 @@
-"""The SDK's client for one server, behind our own values. Imports the SDK: only `connection` imports it, when
+"""From the schema of a question (the flat subset of JSON Schema that the protocol allows) to a form, and
+from a person's answer to what the server is told. Pure; knows no SDK.
+
+What a server may ask and tell us, in the SDK's words. Imports the SDK.
+
+The SDK's client for one server, behind our own values. Imports the SDK: only `connection` imports it, when
 a server starts.
 """
 
@@ -6,44 +11,184 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from mcp import Client, types
 from mcp.client._transport import TransportStreams
+from mcp.client.session import ClientRequestContext
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.types.jsonrpc import CONNECTION_CLOSED, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import FileUrl, ValidationError
 
 from cockpit import __version__
-from cockpit.mcp import reading
-from cockpit.mcp.callbacks import Callbacks
-from cockpit.mcp.cleaning import Unsafe
-from cockpit.mcp.era import Era
-from cockpit.mcp.http import Answers, http
-from cockpit.mcp.stdio import stdio
+from cockpit.mcp import sdk_conversion
+from cockpit.mcp.http_transport import LastHttpResponse, open_http
+from cockpit.mcp.protocol_compat import ProtocolCompat
+from cockpit.mcp.sdk_conversion import UnsafeDefinition, clean_prose
+from cockpit.mcp.stdio_transport import open_stdio
 from cockpit.mcp.values import (
-    Asking,
+    ConnectionSettings,
     McpFailed,
-    Outcome,
+    McpResult,
     PromptDefinition,
     PromptText,
     ResourceDefinition,
     ServerGone,
-    Terms,
+    ServerRequestHandler,
+    ServerWelcome,
     ToolDefinition,
-    Welcome,
 )
+from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.clean import one_line
+from cockpit.protocol.events import FormField
 from cockpit.protocol.messages import Json
-from cockpit.workspace.logs import Log
+from cockpit.protocol.safe_text import clean, single_line
+from cockpit.workspace.processes.server_process import ServerLog
+
+FormKind = Literal["text", "number", "integer", "yes_no", "choice", "choices"]
+FORM_KINDS: Mapping[str, FormKind] = {"number": "number", "integer": "integer", "boolean": "yes_no"}
+MAX_FIELDS = 40
+
+
+def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
+    """The fields that a form asks for, in the schema's order. One whose name hides characters is asked of
+    nobody."""
+    properties = _as_mapping(schema.get("properties"))
+    required = schema.get("required")
+    names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
+    rows = [(name, one) for name, one in properties.items() if clean(name) == name][:MAX_FIELDS]
+    return tuple(_parse_field(name, _as_mapping(one), name in names) for name, one in rows)
+
+
+def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str, Json]:
+    """What the server is told of an accepted form: defaults stand where nothing was entered."""
+    values: dict[str, Json] = {}
+    for field in fields:
+        value = answer.values.get(field.name)
+        value = field.default if value is None or value == "" else value
+        if value is not None:
+            values[field.name] = value
+    return values
+
+
+def _parse_field(name: str, one: Mapping[str, Json], required: bool) -> FormField:
+    shown = one.get("items") if one.get("type") == "array" else one
+    options, labels = _parse_choices(_as_mapping(shown))
+    kind: FormKind = FORM_KINDS.get(str(one.get("type")), "text")
+    if one.get("type") == "array":
+        kind = "choices"
+    elif options:
+        kind = "choice"
+    return FormField(
+        name=name,
+        label=clean_prose(str(one.get("title") or name), 200),
+        kind=kind,
+        required=required,
+        options=options,
+        labels=labels,
+        default=one.get("default"),
+        note=_describe_field(one),
+    )
+
+
+def _parse_choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The values a field may have, and their words where they differ (`enumNames`, `oneOf`, `anyOf`)."""
+    titled = one.get("oneOf") or one.get("anyOf")
+    if isinstance(titled, list):
+        rows = [row for row in titled if isinstance(row, dict) and isinstance(row.get("const"), str)]
+        rows = [row for row in rows if clean(str(row["const"])) == row["const"]]
+        values = tuple(str(row["const"]) for row in rows)
+        return values, tuple(clean_prose(str(row.get("title") or row["const"]), 200) for row in rows)
+    given = one.get("enum")
+    values = tuple(str(value) for value in given) if isinstance(given, list) else ()
+    if any(clean(value) != value for value in values):
+        return tuple(value for value in values if clean(value) == value), ()
+    names = one.get("enumNames")
+    if not isinstance(names, list) or len(names) != len(values):
+        return values, ()
+    return values, tuple(clean_prose(str(name), 200) for name in names)
+
+
+def _describe_field(one: Mapping[str, Json]) -> str:
+    """What else a person should know: the description, then the bounds."""
+    words = [clean_prose(str(one["description"]), 500)] if one.get("description") else []
+    if one.get("format"):
+        words.append(clean_prose(str(one["format"]), 40))
+    low, high = one.get("minimum", one.get("minLength")), one.get("maximum", one.get("maxLength"))
+    unit = " characters" if "minLength" in one or "maxLength" in one else ""
+    if low is not None and high is not None:
+        words.append(f"{low} to {high}{unit}")
+    elif low is not None or high is not None:
+        words.append(f"at least {low}{unit}" if low is not None else f"at most {high}{unit}")
+    return "; ".join(words)
+
+
+def _as_mapping(value: object) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+class ClientCallbacks:
+    """The callbacks of one connection. `asking` is who answers now."""
+
+    def __init__(
+        self, terms: ConnectionSettings, asking: Callable[[], ServerRequestHandler], log: ServerLog
+    ) -> None:
+        self._terms = terms
+        self._asking = asking
+        self._log = log
+
+    async def elicit(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        match params:
+            case types.ElicitRequestFormParams(message=message, requested_schema=schema):
+                fields = parse_fields(schema)
+                answer = await self._asking().form(sdk_conversion.clean_message(message), fields, "")
+                content: Any = fill_defaults(answer, fields) if answer.action == "accept" else None
+                return types.ElicitResult(action=answer.action, content=content)
+            case types.ElicitRequestURLParams(message=message, url=url):
+                answer = await self._asking().form(sdk_conversion.clean_message(message), (), url)
+                return types.ElicitResult(action=answer.action)
+
+    async def sample(
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        reply = await self._asking().sample(sdk_conversion.convert_sampling(params))
+        if reply.refused:
+            return types.ErrorData(code=-1, message=reply.refused)
+        content = types.TextContent(type="text", text=reply.text)
+        return types.CreateMessageResult(
+            role="assistant", content=content, model=reply.model, stop_reason="endTurn"
+        )
+
+    async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        root = Path(self._terms.root)
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root.as_uri()), name=root.name)])
+
+    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
+        self._log.say(params.level, single_line(str(params.data), 2_000))
+
+    async def heard(self, message: types.ServerNotification | Exception) -> None:
+        match message:
+            case types.ToolListChangedNotification():
+                self._terms.heard("tools")
+            case types.PromptListChangedNotification():
+                self._terms.heard("prompts")
+            case types.ResourceListChangedNotification() | types.ResourceUpdatedNotification():
+                self._terms.heard("resources")
+            case Exception():
+                self._log.say("cockpit", single_line(f"{type(message).__name__}: {message}"))
+            case _:
+                pass
+
 
 T = TypeVar("T")
-PAGES = 50
-MOST = 2_000
-Progress = Callable[[float, float | None, str], None]
+MAX_PAGES = 50
+MAX_ROWS = 2_000
+ProgressReport = Callable[[float, float | None, str], None]
 
 
 class PageNeeded(McpFailed):
@@ -55,23 +200,25 @@ class PageNeeded(McpFailed):
 
 
 @asynccontextmanager
-async def talk(
+async def open_session(
     server: McpServer,
-    terms: Terms,
+    terms: ConnectionSettings,
     mode: str,
-    asking: Callable[[], Asking],
-    answers: Answers,
+    asking: Callable[[], ServerRequestHandler],
+    answers: LastHttpResponse,
     gone: asyncio.Event,
-) -> AsyncIterator["Talk"]:
+) -> AsyncIterator["McpSession"]:
     """A server that was started, reached and greeted. `asking` is who answers now what it wants to know;
     `gone` is set when its process has nothing more to say."""
-    _quiet()
-    log = Log(terms.log)
-    era = Era()
-    transport = stdio(server, terms, gone, era) if server.command else http(server, terms, answers, era)
-    callbacks = Callbacks(terms, asking, log)
+    _silence_sdk_logs()
+    log = ServerLog(terms.log)
+    era = ProtocolCompat()
+    transport = (
+        open_stdio(server, terms, gone, era) if server.command else open_http(server, terms, answers, era)
+    )
+    callbacks = ClientCallbacks(terms, asking, log)
     client = Client(
-        _Transport(transport),
+        _SdkTransport(transport),
         mode=mode,
         client_info=types.Implementation(name="cockpit", version=__version__),
         elicitation_callback=callbacks.elicit,
@@ -83,10 +230,10 @@ async def talk(
         cache=None,
     )
     async with client:
-        yield Talk(client, terms, era)
+        yield McpSession(client, terms, era)
 
 
-def _quiet() -> None:
+def _silence_sdk_logs() -> None:
     """What the SDK logs goes nowhere: Python's last resort would write it over the screen."""
     logger = logging.getLogger("mcp")
     if not logger.handlers:
@@ -96,7 +243,7 @@ def _quiet() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-class _Transport:
+class _SdkTransport:
     """A context of streams, as the SDK takes it."""
 
     def __init__(self, inner: Any) -> None:
@@ -111,14 +258,14 @@ class _Transport:
         return result
 
 
-class Talk:
+class McpSession:
     """One greeted server. Every method raises `McpFailed`, `ServerGone` where the connection is over."""
 
-    def __init__(self, client: Client, terms: Terms, era: Era) -> None:
+    def __init__(self, client: Client, terms: ConnectionSettings, era: ProtocolCompat) -> None:
         self._client = client
         self._era = era
         self._terms = terms
-        self.welcome: Welcome = reading.welcome(
+        self.welcome: ServerWelcome = sdk_conversion.convert_welcome(
             client.protocol_version, client.server_info, client.server_capabilities, client.instructions
         )
 
@@ -131,7 +278,7 @@ class Talk:
             result = await self._client.list_tools(cursor=cursor)
             return result.tools, result.next_cursor
 
-        return await self._taken("tool", await _pages(page), reading.tool, refused)
+        return await self._taken("tool", await _fetch_pages(page), sdk_conversion.convert_tool, refused)
 
     async def prompts(self, refused: list[str]) -> tuple[PromptDefinition, ...]:
         if "prompts" not in self.welcome.can:
@@ -141,7 +288,7 @@ class Talk:
             result = await self._client.list_prompts(cursor=cursor)
             return result.prompts, result.next_cursor
 
-        return await self._taken("prompt", await _pages(page), reading.prompt, refused)
+        return await self._taken("prompt", await _fetch_pages(page), sdk_conversion.convert_prompt, refused)
 
     async def resources(self, refused: list[str]) -> tuple[ResourceDefinition, ...]:
         if "resources" not in self.welcome.can:
@@ -155,28 +302,32 @@ class Talk:
             result = await self._client.list_resource_templates(cursor=cursor)
             return result.resource_templates, result.next_cursor
 
-        fixed = await self._taken("resource", await _pages(page), reading.resource, refused)
+        fixed = await self._taken(
+            "resource", await _fetch_pages(page), sdk_conversion.convert_resource, refused
+        )
         try:
-            open_ones = await _pages(templates)
+            open_ones = await _fetch_pages(templates)
         except McpFailed:
             return fixed  # many servers have resources and know no templates
-        return (*fixed, *await self._taken("template", open_ones, reading.template, refused))
+        return (*fixed, *await self._taken("template", open_ones, sdk_conversion.convert_template, refused))
 
-    async def call(self, name: str, arguments: Mapping[str, Json], heard: Progress) -> Outcome:
+    async def call(self, name: str, arguments: Mapping[str, Json], heard: ProgressReport) -> McpResult:
         async def told(progress: float, total: float | None, message: str | None) -> None:
-            heard(progress, total, one_line(message or "", 300))
+            heard(progress, total, single_line(message or "", 300))
 
-        with _faults():
+        with _translate_errors():
             result = await self._client.call_tool(name, dict(arguments), progress_callback=told)
-        return reading.outcome(result)
+        return sdk_conversion.convert_result(result)
 
-    async def read(self, uri: str) -> Outcome:
-        with _faults():
-            return reading.resource_text(await self._client.read_resource(uri))
+    async def read(self, uri: str) -> McpResult:
+        with _translate_errors():
+            return sdk_conversion.convert_resource_text(await self._client.read_resource(uri))
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> PromptText:
-        with _faults():
-            return reading.prompt_text(await self._client.get_prompt(name, dict(arguments) or None))
+        with _translate_errors():
+            return sdk_conversion.convert_prompt_text(
+                await self._client.get_prompt(name, dict(arguments) or None)
+            )
 
     async def complete(
         self, ref: str, argument: str, value: str, known: Mapping[str, str]
@@ -189,11 +340,11 @@ class Talk:
             about = types.ResourceTemplateReference(type="ref/resource", uri=ref)
         else:
             about = types.PromptReference(type="ref/prompt", name=ref)
-        with _faults():
+        with _translate_errors():
             result = await self._client.complete(
                 about, {"name": argument, "value": value}, dict(known) or None
             )
-        return tuple(one_line(one, 200) for one in result.completion.values)
+        return tuple(single_line(one, 200) for one in result.completion.values)
 
     async def listen(self) -> None:
         """Hear of changes of the offer until the stream ends. Older servers tell of them by themselves."""
@@ -208,7 +359,7 @@ class Talk:
         listening = self._client.listen(
             tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
         )
-        with _faults():
+        with _translate_errors():
             async with listening as events:
                 # Each event also reaches the message handler, which tells of it.
                 async for _ in events:
@@ -219,60 +370,60 @@ class Talk:
     ) -> tuple[T, ...]:
         refused += self._era.left_out()
         # Hundreds of schemas are gone through: not on the loop, which answers keys.
-        return await asyncio.to_thread(_read, what, ones, read, refused)
+        return await asyncio.to_thread(_convert_rows, what, ones, read, refused)
 
 
-def _read(what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
+def _convert_rows(what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
     out: dict[str, T] = {}
     for one in ones:
         key = str(getattr(one, "uri", "") or getattr(one, "uri_template", "") or one.name)
         if key in out:
-            refused.append(f"{what} {one_line(key, 80)} is left out: it is there twice")
+            refused.append(f"{what} {single_line(key, 80)} is left out: it is there twice")
             continue
         try:
             out[key] = read(one)
-        except Unsafe as error:
-            refused.append(f"{what} {one_line(one.name, 80)} is left out: {error}")
+        except UnsafeDefinition as error:
+            refused.append(f"{what} {single_line(one.name, 80)} is left out: {error}")
     return tuple(out.values())
 
 
-async def _pages(page: Callable[[str | None], Awaitable[tuple[list[T], str | None]]]) -> list[T]:
+async def _fetch_pages(page: Callable[[str | None], Awaitable[tuple[list[T], str | None]]]) -> list[T]:
     """All pages of a list, up to a bound: a server that pages for ever ends here."""
     rows: list[T] = []
     cursor: str | None = None
-    for _ in range(PAGES):
-        with _faults():
+    for _ in range(MAX_PAGES):
+        with _translate_errors():
             more, cursor = await page(cursor)
         rows += more
-        if cursor is None or len(rows) >= MOST:
+        if cursor is None or len(rows) >= MAX_ROWS:
             break
-    return rows[:MOST]
+    return rows[:MAX_ROWS]
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """The SDK's errors as ours."""
     try:
         yield
     except MCPError as error:
-        raise _fault(error) from error
+        raise _translate_error(error) from error
     except ValidationError as error:
-        raise McpFailed(f"its answer does not fit the protocol: {one_line(str(error), 300)}") from error
+        raise McpFailed(f"its answer does not fit the protocol: {single_line(str(error), 300)}") from error
     except SubscriptionLost as error:
         raise McpFailed("it no longer tells of changes") from error
     except RuntimeError as error:
         # The SDK says so when structured content does not fit the tool's own schema.
-        raise McpFailed(one_line(str(error), 400)) from error
+        raise McpFailed(single_line(str(error), 400)) from error
 
 
-def _fault(error: MCPError) -> McpFailed:
-    said = one_line(error.message, 1_000)
+def _translate_error(error: MCPError) -> McpFailed:
+    said = single_line(error.message, 1_000)
     if error.code == CONNECTION_CLOSED or said == "Session terminated":
         return ServerGone("the connection to the server ended")
     if error.code == URL_ELICITATION_REQUIRED and isinstance(error.data, dict):
         rows = error.data.get("elicitations") or []
         pages = [row for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
-        return PageNeeded(tuple((one_line(str(row.get("message", ""))), row["url"]) for row in pages))
+        return PageNeeded(tuple((single_line(str(row.get("message", ""))), row["url"]) for row in pages))
     if error.code == METHOD_NOT_FOUND:
         return McpFailed(f"the server does not know that: {said}")
     return McpFailed(said or f"error {error.code}")

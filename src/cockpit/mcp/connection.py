@@ -1,4 +1,8 @@
-"""The connection to one server, from its start to its end: greeted, asked, ended. Does not start again.
+"""One call of a server while it runs: what it heard, and the person behind it.
+
+What went wrong, out of what the SDK's tasks raise, in words for a person.
+
+The connection to one server, from its start to its end: greeted, asked, ended. Does not start again.
 
 One task owns it: the SDK must be entered and left in the same one. The SDK is imported by `open()`, in a
 thread. A server that hangs, dies or floods makes the call at hand fail, and nothing else.
@@ -6,63 +10,153 @@ thread. A server that hangs, dies or floods makes the call at hand fail, and not
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
-from cockpit.mcp.calls import Asked, Progress, Told, silent
+from cockpit.mcp.oauth.config import OAuthLoginNeeded as Unanswered
 from cockpit.mcp.values import (
-    Asking,
+    ConnectionSettings,
+    DecliningHandler,
+    GreetingTimeout,
+    LoginNeeded,
     McpFailed,
-    Nobody,
-    Offer,
-    Outcome,
+    McpResult,
     PromptDefinition,
     PromptText,
     ResourceDefinition,
+    SamplingReply,
+    SamplingRequest,
     ServerGone,
-    Silent,
-    Terms,
-    Welcome,
+    ServerOffer,
+    ServerRequestHandler,
+    ServerWelcome,
 )
+from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
+from cockpit.protocol.events import FormField
 from cockpit.protocol.messages import Json
+from cockpit.protocol.safe_text import single_line
 
 if TYPE_CHECKING:
-    from cockpit.mcp.client import Talk
-    from cockpit.mcp.http import Answers
+    from cockpit.mcp.client import McpSession
+    from cockpit.mcp.http_transport import LastHttpResponse
+
+
+ProgressCallback = Callable[[float, float | None, str], None]
+# Somebody who looks on sees no more.
+PROGRESS_INTERVAL = 0.1
+
+
+def ignore_progress(done: float, total: float | None, message: str) -> None:
+    """Nobody looks on."""
+
+
+class CallProgress:
+    """What a call heard of its server, and when."""
+
+    def __init__(self, progress: ProgressCallback, asking: ServerRequestHandler | None) -> None:
+        self.asking: ServerRequestHandler = asking or DecliningHandler()
+        self.heard = 0.0
+        self.waited = 0.0
+        self.is_asking = 0
+        self._progress = progress
+        self._said = 0.0
+
+    def take(self, done: float, total: float | None, message: str) -> None:
+        self.heard = now = asyncio.get_running_loop().time()
+        if now - self._said >= PROGRESS_INTERVAL:
+            self._said = now
+            self._progress(done, total, message)
+
+
+class CallHandler:
+    """The person behind one call. While they are asked the call's time stands still."""
+
+    def __init__(self, told: CallProgress) -> None:
+        self._told = told
+
+    async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
+        with self._asking():
+            return await self._told.asking.form(question, fields, url)
+
+    async def sample(self, request: SamplingRequest) -> SamplingReply:
+        with self._asking():
+            return await self._told.asking.sample(request)
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self._told.is_asking += 1
+        try:
+            yield
+        finally:
+            self._told.is_asking -= 1
+            self._told.heard = loop.time()
+            self._told.waited += loop.time() - began
+
+
+def explain_failure(error: BaseException, answers: "LastHttpResponse | None") -> McpFailed:
+    """The fault behind `error`; `answers` is what the other side said over HTTP."""
+    found = list(iter_leaf_errors(error))
+    for one in found:
+        if isinstance(one, McpFailed):
+            return one
+    problem = answers.problem() if answers is not None else None
+    if isinstance(problem, Unanswered):
+        return LoginNeeded(problem.message, problem.hint)
+    if problem is not None:
+        return McpFailed(problem.message, problem.hint)
+    if answers is not None and answers.wanted:
+        return LoginNeeded("the server wants a login", "cockpit mcp login does it")
+    if answers is not None and answers.status >= 400:
+        return McpFailed(f"the server answered with HTTP {answers.status}", "look at its address")
+    first = found[0] if found else error
+    said = single_line(str(first), 300) or type(first).__name__
+    return McpFailed(f"{said} ({type(first).__name__})" if str(first) else said)
+
+
+def iter_leaf_errors(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group of groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from iter_leaf_errors(one)
+    else:
+        yield error
+
 
 T = TypeVar("T")
 # A call that tells of progress may take longer than its time, but not for ever.
-LONGEST = 600.0
-LEAVING = 3.0
-LISTING = 5.0
-AGAIN = 1.0
+MAX_CALL_SECONDS = 600.0
+CLOSE_SECONDS = 3.0
+LIST_SECONDS = 5.0
+RETRY_SECONDS = 1.0
 
 
-_asking: ContextVar["Asked | None"] = ContextVar("asking", default=None)
+_current_call: ContextVar["CallHandler | None"] = ContextVar("asking", default=None)
 
 
-class Connection:
+class McpConnection:
     """A server that is connected once. `open()` first, `close()` at last; the rest in between, from any
     task of the loop."""
 
-    def __init__(self, server: McpServer, terms: Terms, mode: str = "auto") -> None:
+    def __init__(self, server: McpServer, terms: ConnectionSettings, mode: str = "auto") -> None:
         self.server = server
         self.terms = terms
         self.mode = mode
         self.refused: tuple[str, ...] = ()
-        self._talk: Talk | None = None
+        self._talk: McpSession | None = None
         self._owner: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._gone = asyncio.Event()
         self._over: asyncio.Future[McpFailed] = asyncio.get_running_loop().create_future()
-        self._calls: list[Asked] = []
+        self._calls: list[CallHandler] = []
 
     @property
-    def welcome(self) -> Welcome | None:
+    def welcome(self) -> ServerWelcome | None:
         """How the server introduced itself, None before it did."""
         return self._talk.welcome if self._talk is not None else None
 
@@ -71,10 +165,10 @@ class Connection:
         """Whether it ended, or is about to: no request gets through any more."""
         return self._gone.is_set() or self._over.done()
 
-    async def open(self) -> Welcome:
+    async def open(self) -> ServerWelcome:
         """Start it and greet it. Raises `LoginNeeded`, `McpFailed`; nothing is left behind then."""
         await asyncio.to_thread(import_module, "cockpit.mcp.client")
-        greeted: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
+        greeted: asyncio.Future[ServerWelcome] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(greeted), name=f"mcp {self.server.name}")
         try:
             return await asyncio.shield(greeted)
@@ -91,16 +185,16 @@ class Connection:
         if self._talk is None:
             # It is still being greeted: nothing of it can be left in good order.
             self._owner.cancel()
-        _, late = await asyncio.wait((self._owner,), timeout=LEAVING)
+        _, late = await asyncio.wait((self._owner,), timeout=CLOSE_SECONDS)
         if late:
             self._owner.cancel()
-            await asyncio.wait((self._owner,), timeout=LEAVING)
+            await asyncio.wait((self._owner,), timeout=CLOSE_SECONDS)
 
     async def ended(self) -> McpFailed:
         """Wait until the connection is over; why."""
         return await asyncio.shield(self._over)
 
-    async def offer(self) -> Offer:
+    async def offer(self) -> ServerOffer:
         """All that it offers now. `refused` says what of it was left out."""
 
         seconds = self.terms.call_seconds
@@ -110,46 +204,48 @@ class Connection:
         resources: tuple[ResourceDefinition, ...] = ()
         # Tools are what most servers are for: they are not lost to a list that cannot be read.
         try:
-            prompts = await self._ask(lambda talk: talk.prompts(refused), min(seconds, LISTING))
+            prompts = await self._ask(lambda talk: talk.prompts(refused), min(seconds, LIST_SECONDS))
         except ServerGone:
             raise
         except McpFailed as error:
             refused.append(f"its prompts are left out: {error}")
         try:
-            resources = await self._ask(lambda talk: talk.resources(refused), min(seconds, LISTING))
+            resources = await self._ask(lambda talk: talk.resources(refused), min(seconds, LIST_SECONDS))
         except ServerGone:
             raise
         except McpFailed as error:
             refused.append(f"its resources are left out: {error}")
         self.refused = tuple(refused)
-        return Offer(tools, prompts, resources)
+        return ServerOffer(tools, prompts, resources)
 
     async def call(
         self,
         name: str,
         arguments: Mapping[str, Json],
-        asking: Asking | None = None,
-        progress: Progress = silent,
+        asking: ServerRequestHandler | None = None,
+        progress: ProgressCallback = ignore_progress,
         seconds: float = 0.0,
-    ) -> Outcome:
+    ) -> McpResult:
         """Call a tool. `progress` hears of it at most ten times a second; each word of it, and each moment
         in which a person is asked, leaves it its whole time again. Raises `McpFailed`."""
 
-        async def ask(talk: "Talk") -> Outcome:
+        async def ask(talk: "McpSession") -> McpResult:
             return await talk.call(name, arguments, told.take)
 
-        told = Told(progress, asking)
+        told = CallProgress(progress, asking)
         return await self._asked(ask, told, seconds or self.terms.call_seconds)
 
-    async def read(self, uri: str, asking: Asking | None = None) -> Outcome:
+    async def read(self, uri: str, asking: ServerRequestHandler | None = None) -> McpResult:
         """Read a resource. Raises `McpFailed`."""
-        return await self._asked(lambda talk: talk.read(uri), Told(silent, asking), self.terms.call_seconds)
+        return await self._asked(
+            lambda talk: talk.read(uri), CallProgress(ignore_progress, asking), self.terms.call_seconds
+        )
 
     async def prompt(
-        self, name: str, arguments: Mapping[str, str], asking: Asking | None = None
+        self, name: str, arguments: Mapping[str, str], asking: ServerRequestHandler | None = None
     ) -> PromptText:
         """A prompt with its arguments. Raises `McpFailed`."""
-        told = Told(silent, asking)
+        told = CallProgress(ignore_progress, asking)
         return await self._asked(lambda talk: talk.prompt(name, arguments), told, self.terms.call_seconds)
 
     async def complete(
@@ -158,12 +254,14 @@ class Connection:
         """Values for an argument of a prompt, or of a template of addresses. Raises `McpFailed`."""
         return await self._ask(lambda talk: talk.complete(ref, argument, value, known), 2.0)
 
-    async def _asked(self, make: Callable[["Talk"], Awaitable[T]], told: "Told", seconds: float) -> T:
+    async def _asked(
+        self, make: Callable[["McpSession"], Awaitable[T]], told: "CallProgress", seconds: float
+    ) -> T:
         from cockpit.mcp.client import PageNeeded
 
-        asked = Asked(told)
+        asked = CallHandler(told)
         self._calls.append(asked)
-        token = _asking.set(asked)
+        token = _current_call.set(asked)
         try:
             try:
                 return await self._ask(make, seconds, told)
@@ -174,11 +272,11 @@ class Connection:
                         raise McpFailed(f"the person did not open {url}") from needed
                 return await self._ask(make, seconds, told)
         finally:
-            _asking.reset(token)
+            _current_call.reset(token)
             self._calls.remove(asked)
 
     async def _ask(
-        self, make: Callable[["Talk"], Awaitable[T]], seconds: float, told: "Told | None" = None
+        self, make: Callable[["McpSession"], Awaitable[T]], seconds: float, told: "CallProgress | None" = None
     ) -> T:
         """Run one request to its end, to its deadline or to the end of the connection."""
         talk = self._talk
@@ -190,10 +288,12 @@ class Connection:
         try:
             while not asking.done():
                 heard = max(heard, told.heard) if told is not None else heard
-                late = min(heard + seconds, started + LONGEST + (told.waited if told is not None else 0.0))
+                late = min(
+                    heard + seconds, started + MAX_CALL_SECONDS + (told.waited if told is not None else 0.0)
+                )
                 left = late - loop.time()
                 if told is not None and told.is_asking:
-                    left = AGAIN
+                    left = RETRY_SECONDS
                 if left <= 0:
                     raise McpFailed(f"{self.server.name} did not answer within {seconds:g} s")
                 await asyncio.wait((asking, self._over), timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -209,7 +309,7 @@ class Connection:
                 asking.cancel()
                 await asyncio.wait((asking,), timeout=1.0)
 
-    async def _own(self, greeted: "asyncio.Future[Welcome]") -> None:
+    async def _own(self, greeted: "asyncio.Future[ServerWelcome]") -> None:
         """The task that enters the SDK and leaves it."""
         fault: McpFailed = ServerGone("the server ended, or closed the connection")
         try:
@@ -218,9 +318,7 @@ class Connection:
             pass
         # Foreign code: whatever it raises, the connection is over and says why.
         except Exception as error:
-            from cockpit.mcp.faults import meaning
-
-            fault = meaning(error, self._answers)
+            fault = explain_failure(error, self._answers)
         finally:
             self._talk = None
             if not self._over.done():
@@ -228,32 +326,34 @@ class Connection:
             if not greeted.done():
                 greeted.set_exception(fault)
 
-    _answers: "Answers | None" = None
+    _answers: "LastHttpResponse | None" = None
 
-    async def _connected(self, greeted: "asyncio.Future[Welcome]") -> None:
-        from cockpit.mcp.client import talk
-        from cockpit.mcp.http import Answers
+    async def _connected(self, greeted: "asyncio.Future[ServerWelcome]") -> None:
+        from cockpit.mcp.client import open_session
+        from cockpit.mcp.http_transport import LastHttpResponse
 
-        self._answers = answers = Answers()
+        self._answers = answers = LastHttpResponse()
         seconds = self.terms.connect_seconds
         try:
             async with asyncio.timeout(seconds) as limit:
-                async with talk(self.server, self.terms, self.mode, self._who, answers, self._gone) as made:
+                async with open_session(
+                    self.server, self.terms, self.mode, self._who, answers, self._gone
+                ) as made:
                     limit.reschedule(None)
                     self._talk = made
                     if not greeted.done():
                         greeted.set_result(made.welcome)
                     async with self._listening(made):
-                        await _first(self._stop, self._gone)
-                    limit.reschedule(asyncio.get_running_loop().time() + LEAVING)
+                        await _wait_for_any(self._stop, self._gone)
+                    limit.reschedule(asyncio.get_running_loop().time() + CLOSE_SECONDS)
         except TimeoutError as error:
             if greeted.done():
                 return  # it was slow to leave
             reason = f"{self.server.name} did not answer within {seconds:g} s of its start"
-            raise Silent(reason, "cockpit mcp log shows what it wrote") from error
+            raise GreetingTimeout(reason, "cockpit mcp log shows what it wrote") from error
 
     @asynccontextmanager
-    async def _listening(self, made: "Talk") -> AsyncIterator[None]:
+    async def _listening(self, made: "McpSession") -> AsyncIterator[None]:
         """Hears of changes, and of the end, while the body runs."""
         hearing = asyncio.create_task(self._hear(made))
         try:
@@ -263,8 +363,8 @@ class Connection:
             with contextlib.suppress(asyncio.CancelledError):
                 await hearing
 
-    async def _hear(self, made: "Talk") -> None:
-        for wait in (AGAIN, 5 * AGAIN, 30 * AGAIN):
+    async def _hear(self, made: "McpSession") -> None:
+        for wait in (RETRY_SECONDS, 5 * RETRY_SECONDS, 30 * RETRY_SECONDS):
             try:
                 await made.listen()
             except McpFailed:
@@ -272,16 +372,16 @@ class Connection:
             else:
                 return
 
-    def _who(self) -> Asking:
+    def _who(self) -> ServerRequestHandler:
         """Who answers what the server asks now: of the later era it is the call that waits; older servers
         do not say for which call they ask, so the latest one answers."""
-        asked = _asking.get()
+        asked = _current_call.get()
         if asked is not None and asked in self._calls:
             return asked
-        return self._calls[-1] if self._calls else Nobody()
+        return self._calls[-1] if self._calls else DecliningHandler()
 
 
-async def _first(*events: asyncio.Event) -> None:
+async def _wait_for_any(*events: asyncio.Event) -> None:
     """Wait for one of them."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     try:

@@ -7,33 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cockpit.mcp.asking import SessionAsking
-from cockpit.mcp.life import Ground, Life
-from cockpit.mcp.naming import Taken, full_name
-from cockpit.mcp.pins import Pins
-from cockpit.mcp.prompts import command_of
-from cockpit.mcp.tools import done_of, tool_of
-from cockpit.mcp.values import Auth, McpFailed
-from cockpit.plugin.connections import ConnectionRow, ResourceRow, Verb
-from cockpit.plugin.context import Context
+from cockpit.mcp.offers import make_command, make_done, make_tool
+from cockpit.mcp.pins import PinStore
+from cockpit.mcp.request_handler import SessionRequestHandler
+from cockpit.mcp.supervisor import ServerSupervisor, SupervisorContext
+from cockpit.mcp.tool_names import NameRegistry, make_tool_name
+from cockpit.mcp.values import AuthProvider, McpFailed
+from cockpit.plugin.context import ConnectionRow, ConnectionVerb, Context, ResourceRow
 from cockpit.plugin.tools import Done, Tool, ToolFailed
 from cockpit.plugin.values import Command, McpServer
-from cockpit.settings import keys
-from cockpit.workspace.environment import is_secret
-from cockpit.workspace.logs import Log
+from cockpit.settings import api_keys
+from cockpit.workspace.environment import is_secret_variable
+from cockpit.workspace.processes.server_process import ServerLog
 
 if TYPE_CHECKING:
-    from cockpit.mcp.oauth.provider import Login
+    from cockpit.mcp.oauth.provider import OAuthLogin
 
 # A shorter one would be found in every other word.
-SHORTEST = 8
-Watcher = Callable[[bool], None]
+MIN_SECRET = 8
+ServerWatcher = Callable[[bool], None]
 CONNECT_SECONDS = 15.0
 CALL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServersContext:
     """What a root's servers stand on. `disabled` are switched off by their names; `state` is cockpit's
     state folder."""
 
@@ -45,7 +43,7 @@ class House:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedValues:
     """The values of all servers, each with its server; `refused` says what was left out, and why."""
 
     tools: tuple[tuple[McpServer, Tool], ...] = ()
@@ -53,42 +51,44 @@ class Offered:
     refused: tuple[str, ...] = ()
 
 
-def _auth(server: McpServer) -> "Login | None":
+def _stored_auth(server: McpServer) -> "OAuthLogin | None":
     """The login that is kept for a server; what is missing is said, nobody is asked."""
     from cockpit.mcp.oauth import auth_for
 
     return auth_for(server)
 
 
-def _know(server: McpServer) -> None:
+def _register_secrets(server: McpServer) -> None:
     """Redaction must know what a file says that is secret."""
     for name, value in (*server.environment.items(), *server.headers.items()):
         secret = value.removeprefix("Bearer ").strip()
-        if len(secret) >= SHORTEST and (is_secret(name) or name.lower() in ("authorization", "cookie")):
-            keys.know(secret, server.name)
+        if len(secret) >= MIN_SECRET and (
+            is_secret_variable(name) or name.lower() in ("authorization", "cookie")
+        ):
+            api_keys.register_secret(secret, server.name)
 
 
-class Servers:
+class McpServers:
     """The servers of a root. Nothing starts before `begin()`."""
 
-    def __init__(self, house: House, auth: Auth | None = None) -> None:
+    def __init__(self, house: ServersContext, auth: AuthProvider | None = None) -> None:
         self._house = house
         self._auth = auth
-        self._pins = Pins(house.root, house.state)
-        self._lives: dict[str, Life] = {}
-        self._watchers: list[Watcher] = []
+        self._pins = PinStore(house.root, house.state)
+        self._lives: dict[str, ServerSupervisor] = {}
+        self._watchers: list[ServerWatcher] = []
         self._begun = False
         self._leaving: set[asyncio.Task[None]] = set()
         self._lets: dict[str, set[str]] = {}
         self._asked: set[tuple[str, str, str, str]] = set()
 
-    def watch(self, heard: Watcher) -> Callable[[], None]:
+    def watch(self, heard: ServerWatcher) -> Callable[[], None]:
         """Call `heard` when a server is different; its argument says whether its offer is, too. What is
         returned ends that."""
         self._watchers.append(heard)
         return lambda: self._watchers.remove(heard) if heard in self._watchers else None
 
-    def use(self, servers: tuple[McpServer, ...], house: House) -> None:
+    def use(self, servers: tuple[McpServer, ...], house: ServersContext) -> None:
         """Exactly these from now on. One that runs and is the same goes on; one that is gone is ended."""
         switched = set(self._house.disabled) ^ set(house.disabled)
         self._house = house
@@ -115,30 +115,30 @@ class Servers:
         self._watchers.clear()
         await asyncio.gather(*(life.stop() for life in lives), *self._leaving, return_exceptions=True)
 
-    def offered(self, known: tuple[str, ...], commands: tuple[str, ...] = ()) -> Offered:
+    def offered(self, known: tuple[str, ...], commands: tuple[str, ...] = ()) -> OfferedValues:
         """What the servers offer under names that nobody has; `known` are those of other tools and their
         aliases, `commands` those of other commands."""
-        taken, slashes = Taken(known), Taken(commands)
+        taken, slashes = NameRegistry(known), NameRegistry(commands)
         tools: list[tuple[McpServer, Tool]] = []
         prompts: list[tuple[McpServer, Command]] = []
         refused: list[str] = []
         for life in sorted(self._lives.values(), key=lambda one: one.server.name):
             server = life.server
             for definition in life.offer.tools:
-                name = full_name(server.name, definition.name)
+                name = make_tool_name(server.name, definition.name)
                 if had := taken.take(name, f"{server.name}\0{definition.name}"):
-                    refused.append(_shadow(server, definition.name, name, had))
+                    refused.append(_describe_conflict(server, definition.name, name, had))
                 else:
-                    tools.append((server, tool_of(self, server, definition, name)))
+                    tools.append((server, make_tool(self, server, definition, name)))
             for prompt in life.offer.prompts:
-                name = full_name(server.name, prompt.name)
+                name = make_tool_name(server.name, prompt.name)
                 if had := slashes.take(name, f"{server.name}\0{prompt.name}"):
-                    refused.append(_shadow(server, prompt.name, name, had))
+                    refused.append(_describe_conflict(server, prompt.name, name, had))
                 else:
-                    prompts.append((server, command_of(self, server, prompt, name)))
-        return Offered(tuple(tools), tuple(prompts), tuple(refused))
+                    prompts.append((server, make_command(self, server, prompt, name)))
+        return OfferedValues(tuple(tools), tuple(prompts), tuple(refused))
 
-    def life(self, server: str) -> Life:
+    def life(self, server: str) -> ServerSupervisor:
         """Raises `McpFailed` for a server that is gone."""
         if (life := self._lives.get(server)) is None:
             raise McpFailed(
@@ -146,8 +146,8 @@ class Servers:
             )
         return life
 
-    def asking(self, server: str, context: Context) -> SessionAsking:
-        return SessionAsking(server, context, self._lets.setdefault(server, set()))
+    def asking(self, server: str, context: Context) -> SessionRequestHandler:
+        return SessionRequestHandler(server, context, self._lets.setdefault(server, set()))
 
     def rows(self) -> tuple[ConnectionRow, ...]:
         return tuple(self._lives[name].row() for name in sorted(self._lives))
@@ -162,11 +162,11 @@ class Servers:
     async def read(self, server: str, uri: str, context: Context) -> Done:
         try:
             connection = await self.life(server).connected()
-            return done_of(await connection.read(uri, self.asking(server, context)))
+            return make_done(await connection.read(uri, self.asking(server, context)))
         except McpFailed as error:
             raise ToolFailed(error.message, error.hint) from error
 
-    async def command(self, verb: Verb, name: str) -> str:
+    async def command(self, verb: ConnectionVerb, name: str) -> str:
         try:
             life = self.life(name)
         except McpFailed as error:
@@ -176,7 +176,7 @@ class Servers:
                 await life.stop("waiting")
                 life.begin()
                 await life.settle(self._house.connect_seconds)
-                return _now(life)
+                return _describe_state(life)
             case "stop":
                 await life.stop()
                 return f"{name} was stopped; it is started again when one of its tools is called"
@@ -200,9 +200,9 @@ class Servers:
 
     def log(self, name: str) -> str:
         life = self._lives.get(name)
-        return Log(life.log).tail() if life is not None else ""
+        return ServerLog(life.log).tail() if life is not None else ""
 
-    async def _approve(self, life: Life) -> str:
+    async def _approve(self, life: ServerSupervisor) -> str:
         """A person agreed: to what is started, or to tools that describe themselves otherwise."""
         name = life.server.name
         if life.changed:
@@ -215,23 +215,23 @@ class Servers:
         await life.stop("waiting")
         life.begin()
         await life.settle(self._house.connect_seconds)
-        return _now(life)
+        return _describe_state(life)
 
-    def _made(self, server: McpServer) -> Life:
-        _know(server)
+    def _made(self, server: McpServer) -> ServerSupervisor:
+        _register_secrets(server)
         house = self._house
-        ground = Ground(
+        ground = SupervisorContext(
             root=house.root,
             state=house.state,
             pins=self._pins,
-            auth=self._auth or _auth,
+            auth=self._auth or _stored_auth,
             told=self._told,
             connect_seconds=house.connect_seconds,
             call_seconds=house.call_seconds,
         )
-        return Life(server, ground, server.disabled or server.name in house.disabled)
+        return ServerSupervisor(server, ground, server.disabled or server.name in house.disabled)
 
-    def _leave(self, life: Life) -> None:
+    def _leave(self, life: ServerSupervisor) -> None:
         task = asyncio.create_task(life.stop())
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
@@ -241,12 +241,12 @@ class Servers:
             heard(offer)
 
 
-def _shadow(server: McpServer, name: str, full: str, had: str) -> str:
+def _describe_conflict(server: McpServer, name: str, full: str, had: str) -> str:
     owner = had.partition("\0")[0]
     return f"{name} of the MCP server {server.name} is left out: {full} is a name of {owner} already"
 
 
-def _now(life: Life) -> str:
+def _describe_state(life: ServerSupervisor) -> str:
     row = life.row()
     if row.state == "ready":
         return f"{row.name} is ready: {len(row.tools)} tools, {len(row.prompts)} prompts"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.asking import FormField
 from cockpit.protocol.content import Block
+from cockpit.protocol.events import FormField
 from cockpit.protocol.messages import Json
 
 if TYPE_CHECKING:
-    from cockpit.mcp.oauth.provider import Login
+    from cockpit.mcp.oauth.provider import OAuthLogin
 
-Changed: TypeAlias = Literal["tools", "prompts", "resources"]
+ChangedList: TypeAlias = Literal["tools", "prompts", "resources"]
 
 
 class McpFailed(CockpitError):
@@ -26,11 +26,11 @@ class ServerGone(McpFailed):
     """The connection is over: the process ended, or the other side closed it."""
 
 
-class NotStarted(McpFailed):
+class ServerNotStarted(McpFailed):
     """A program that could not be started at all."""
 
 
-class Silent(McpFailed):
+class GreetingTimeout(McpFailed):
     """A server that did not answer its greeting."""
 
 
@@ -83,7 +83,7 @@ class ResourceDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ServerOffer:
     """All that a server offers."""
 
     tools: tuple[ToolDefinition, ...] = ()
@@ -92,7 +92,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome:
+class ServerWelcome:
     """How a server introduced itself. `protocol` is the version both speak, `is_later` says that it is one
     of the later era; `can` are its capabilities (`tools`, `prompts`, `resources`, `completions`,
     `logging`)."""
@@ -106,7 +106,7 @@ class Welcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class McpResult:
     """What a call brought back: `text` for a model, `blocks` for people, `structured` as the server sent it.
     `pages` are addresses a person should open before it is tried again."""
 
@@ -154,7 +154,7 @@ class SamplingReply:
     refused: str = ""
 
 
-class Asking(Protocol):
+class ServerRequestHandler(Protocol):
     """Who answers what a server wants to know while it works on a call."""
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
@@ -166,7 +166,7 @@ class Asking(Protocol):
         ...
 
 
-class Nobody:
+class DecliningHandler:
     """Declines: for what a server asks outside of any call."""
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
@@ -176,22 +176,22 @@ class Nobody:
         return SamplingReply(refused="nobody is there to allow it")
 
 
-class Auth(Protocol):
+class AuthProvider(Protocol):
     """What authorises requests to a server, None where nothing has to."""
 
-    def __call__(self, server: McpServer) -> "Login | None": ...
+    def __call__(self, server: McpServer) -> "OAuthLogin | None": ...
 
 
-def _no_auth(server: McpServer) -> "Login | None":
+def _without_auth(server: McpServer) -> "OAuthLogin | None":
     return None
 
 
-def _unheard(what: Changed) -> None:
+def _ignore_change(what: ChangedList) -> None:
     """Nobody wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ConnectionSettings:
     """On what terms a server is connected. Times are seconds.
 
     `root` is the folder a child starts in and the only root that is told. `log` is the file of what it
@@ -203,6 +203,6 @@ class Terms:
     log: Path
     connect_seconds: float = 15.0
     call_seconds: float = 30.0
-    auth: Auth = _no_auth
-    heard: Callable[[Changed], None] = _unheard
+    auth: AuthProvider = _without_auth
+    heard: Callable[[ChangedList], None] = _ignore_change
     largest: int = 64_000_000

@@ -1,2 +1,5 @@
-"""The frontend for other programs: our tools over MCP (docs/mcp-serve.md). It holds a `Deck`; a client's call
-is a `CallTool`, judged, approved, audited and redacted as any other. The SDK is imported when it starts."""
+"""MCP server: offers cockpit's tools, resources and prompts to other programs (docs/mcp-serve.md).
+
+Start at `transports`, then `server`. It holds a `Deck`; each call of a client becomes a `CallTool`,
+judged, approved, audited and redacted like any other. The SDK is imported when the server starts.
+"""

@@ -15,9 +15,9 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cockpit.errors import CockpitError
-from cockpit.mcp_serve.exposing import Exposed
-from cockpit.mcp_serve.levels import Levels, Request
-from cockpit.mcp_serve.served import Served
+from cockpit.mcp_serve.exposure import ExposedTools
+from cockpit.mcp_serve.session import SharedSession
+from cockpit.mcp_serve.tool_calls import ClientLogLevels, RequestContext
 from cockpit.protocol.code import FileText, ProblemRows, Problems, SymbolRows, Symbols, TextPage
 from cockpit.protocol.events import ApprovalRequested, QuestionAsked, ToolCallFinished
 from cockpit.protocol.messages import ToolResult
@@ -26,15 +26,15 @@ from cockpit.protocol.queries import Complete, Completions
 PROBLEMS, OUTLINE, FILE = "cockpit://problems", "cockpit://outline/", "cockpit://file/"
 # The error code of versions up to 2025-11-25 for a resource that is not there.
 NOT_FOUND = -32002
-LARGEST = 1_000_000
-MOST_VALUES = 100
+MAX_FILE_TEXT = 1_000_000
+MAX_VALUES = 100
 Templates: TypeAlias = list[ResourceTemplate]
 
 
-class Resources:
+class WorkspaceResources:
     """What a client may read without calling a tool. There is nothing where `read` is not exposed."""
 
-    def __init__(self, served: Served, exposed: Exposed, levels: Levels) -> None:
+    def __init__(self, served: SharedSession, exposed: ExposedTools, levels: ClientLogLevels) -> None:
         self._served = served
         self._exposed = exposed
         self._levels = levels
@@ -50,14 +50,14 @@ class Resources:
         outline = "The definitions in a file of the workspace, with their lines"
         text = "The text of a file of the workspace"
         return [
-            _template(OUTLINE, "outline", outline),
-            _template(FILE, "file", text),
+            _make_template(OUTLINE, "outline", outline),
+            _make_template(FILE, "file", text),
         ]
 
-    async def read(self, ctx: Request, uri: str) -> ReadResourceResult:
+    async def read(self, ctx: RequestContext, uri: str) -> ReadResourceResult:
         """The resource at `uri`. Raises `MCPError`."""
         if not await self._is_open():
-            raise _missing(ctx, uri)
+            raise _not_found(ctx, uri)
         try:
             text = await self._text(ctx, uri)
         except CockpitError as error:
@@ -70,30 +70,30 @@ class Resources:
         if not isinstance(reply, Completions):
             return []
         paths = (row.insert.strip().removeprefix("@").strip('"') for row in reply.rows)
-        return [path for path in paths if path and not path.endswith("/")][:MOST_VALUES]
+        return [path for path in paths if path and not path.endswith("/")][:MAX_VALUES]
 
     async def _is_open(self) -> bool:
         rows = self._exposed.rows(await self._served.tools())
         return any(row.name == "read" for row in rows)
 
-    async def _text(self, ctx: Request, uri: str) -> str:
+    async def _text(self, ctx: RequestContext, uri: str) -> str:
         if uri == PROBLEMS:
-            return _problems(await self._served.ask(Problems()))
+            return _format_problems(await self._served.ask(Problems()))
         for prefix in (OUTLINE, FILE):
             if uri.startswith(prefix) and (path := unquote(uri.removeprefix(prefix))):
                 await self._permitted(ctx, uri, path)
                 if prefix == OUTLINE:
-                    return _outline(await self._served.ask(Symbols("", path)))
-                return _page(await self._served.ask(FileText(path)))
-        raise _missing(ctx, uri)
+                    return _format_outline(await self._served.ask(Symbols("", path)))
+                return _format_page(await self._served.ask(FileText(path)))
+        raise _not_found(ctx, uri)
 
-    async def _permitted(self, ctx: Request, uri: str, path: str) -> None:
+    async def _permitted(self, ctx: RequestContext, uri: str, path: str) -> None:
         """That `read` may read this file: one line of it is read, in the order of every call."""
         result = await self._first_line(path)
         if result.outcome == "ok":
             return
         if "does not exist" in result.text:
-            raise _missing(ctx, uri)
+            raise _not_found(ctx, uri)
         raise MCPError(INVALID_PARAMS, result.text, {"uri": uri})
 
     async def _first_line(self, path: str) -> ToolResult:
@@ -109,36 +109,36 @@ class Resources:
         raise CockpitError("the session was closed", "start cockpit mcp-serve again")
 
 
-def uri_of(path: str) -> str:
+def make_file_uri(path: str) -> str:
     """The address of a file's text."""
     return FILE + quote(path)
 
 
-def _template(prefix: str, name: str, about: str) -> ResourceTemplate:
+def _make_template(prefix: str, name: str, about: str) -> ResourceTemplate:
     return ResourceTemplate(
         uri_template=f"{prefix}{{+path}}", name=name, description=about, mime_type="text/plain"
     )
 
 
-def _missing(ctx: Request, uri: str) -> MCPError:
+def _not_found(ctx: RequestContext, uri: str) -> MCPError:
     code = INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else NOT_FOUND
     scheme = urlsplit(uri).scheme or "none"
     return MCPError(code, f"Resource not found ({scheme})", {"uri": uri})
 
 
-def _problems(reply: object) -> str:
+def _format_problems(reply: object) -> str:
     rows = reply.rows if isinstance(reply, ProblemRows) else ()
     return "\n".join(f"{row.path}:{row.line}: {row.severity}: {row.message}" for row in rows)
 
 
-def _outline(reply: object) -> str:
+def _format_outline(reply: object) -> str:
     rows = reply.rows if isinstance(reply, SymbolRows) else ()
     return "\n".join(f"{row.first}-{row.last}\t{row.kind}\t{row.container or row.name}" for row in rows)
 
 
-def _page(reply: object) -> str:
+def _format_page(reply: object) -> str:
     text = reply.text if isinstance(reply, TextPage) else ""
-    if len(text) > LARGEST:
+    if len(text) > MAX_FILE_TEXT:
         raise CockpitError(
             f"the file has {len(text):,} characters", "call the tool `read` with `start` and `lines`"
         )

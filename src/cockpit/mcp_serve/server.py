@@ -1,11 +1,17 @@
-"""The server itself: each method of the protocol to the part that answers it."""
+"""Prompts: the commands and skills of files, as prompts of the protocol.
 
+The server itself: each method of the protocol to the part that answers it.
+"""
+
+import shlex
 import warnings
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from mcp.server import Server
-from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     CompleteRequestParams,
@@ -20,35 +26,79 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
     PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
     SetLevelRequestParams,
+    TextContent,
     Tool,
     ToolAnnotations,
 )
 
 from cockpit import __version__
-from cockpit.mcp_serve import prompts
-from cockpit.mcp_serve.calls import call_tool
-from cockpit.mcp_serve.exposing import Exposed
-from cockpit.mcp_serve.levels import Levels, Request
-from cockpit.mcp_serve.resources import Resources
-from cockpit.mcp_serve.served import Served
-from cockpit.protocol.offering import ToolRow
+from cockpit.errors import CockpitError
+from cockpit.mcp_serve.exposure import ExposedTools
+from cockpit.mcp_serve.resources import WorkspaceResources
+from cockpit.mcp_serve.session import SharedSession
+from cockpit.mcp_serve.tool_calls import ClientLogLevels, RequestContext, call_tool
+from cockpit.protocol.queries import PromptRow, ToolRow
 
-Page: TypeAlias = PaginatedRequestParams | None
+# Where a file does not name its arguments, it takes one text.
+ALL_ARGUMENTS = "arguments"
+
+
+async def list_prompts(served: SharedSession) -> list[Prompt]:
+    return [_convert_prompt(row) for row in (await served.prompts()).rows]
+
+
+async def get_prompt(served: SharedSession, name: str, given: Mapping[str, str]) -> GetPromptResult:
+    """The prompt `name` with its arguments filled in. Raises `MCPError`."""
+    row = next((one for one in (await served.prompts()).rows if one.name == name), None)
+    if row is None:
+        raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
+    try:
+        text = await served.expand(name, _argument_text(row, given))
+    except CockpitError as error:
+        raise MCPError(INVALID_PARAMS, str(error)) from error
+    return GetPromptResult(
+        description=row.description,
+        messages=[PromptMessage(role="user", content=TextContent(text=text))],
+    )
+
+
+def _convert_prompt(row: PromptRow) -> Prompt:
+    if row.arguments:
+        arguments = [PromptArgument(name=one, required=False) for one in row.arguments]
+    else:
+        arguments = [PromptArgument(name=ALL_ARGUMENTS, description=row.hint or None, required=False)]
+    return Prompt(name=row.name, description=row.description, arguments=arguments)
+
+
+def _argument_text(row: PromptRow, given: Mapping[str, str]) -> str:
+    """What stands after the command's name: words in quotes, so that each stays one."""
+    if not row.arguments:
+        return given.get(ALL_ARGUMENTS, "")
+    words = [given.get(name, "") for name in row.arguments]
+    while words and not words[-1]:
+        words.pop()
+    return shlex.join(words)
+
+
+PageParams: TypeAlias = PaginatedRequestParams | None
 INSTRUCTIONS = (
     "cockpit's tools for one folder: reading, searching and navigating its code. Every call is judged by "
     "cockpit's rules; one that needs a person asks them, or is denied with the reason."
 )
 
 
-def server_of(served: Served, exposed: Exposed) -> Server[Any]:
+def make_server(served: SharedSession, exposed: ExposedTools) -> Server[Any]:
     """A server whose tools are those of `served` that are exposed; for every transport and both eras."""
     # Logging is of the older era, and deprecated in the SDK: it is served to those who still speak it.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
-    offer = _Offer(served, exposed)
+    offer = _RequestHandlers(served, exposed)
     server: Server[Any] = Server(
         "cockpit",
         version=__version__,
@@ -67,51 +117,53 @@ def server_of(served: Served, exposed: Exposed) -> Server[Any]:
     return server
 
 
-class _Offer:
+class _RequestHandlers:
     """The methods of one server."""
 
-    def __init__(self, served: Served, exposed: Exposed) -> None:
+    def __init__(self, served: SharedSession, exposed: ExposedTools) -> None:
         self._served = served
         self._exposed = exposed
-        self._levels = Levels()
-        self._resources = Resources(served, exposed, self._levels)
+        self._levels = ClientLogLevels()
+        self._resources = WorkspaceResources(served, exposed, self._levels)
 
-    async def list_tools(self, ctx: Request, page: Page) -> ListToolsResult:
+    async def list_tools(self, ctx: RequestContext, page: PageParams) -> ListToolsResult:
         rows = self._exposed.rows(await self._served.tools())
-        return ListToolsResult(tools=[tool_of(row) for row in rows])
+        return ListToolsResult(tools=[convert_tool(row) for row in rows])
 
     async def call_tool(
-        self, ctx: Request, params: CallToolRequestParams
+        self, ctx: RequestContext, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         return await call_tool(self._served, self._exposed, self._levels, ctx, params)
 
-    async def list_resources(self, ctx: Request, page: Page) -> ListResourcesResult:
+    async def list_resources(self, ctx: RequestContext, page: PageParams) -> ListResourcesResult:
         return ListResourcesResult(resources=await self._resources.listed())
 
-    async def list_templates(self, ctx: Request, page: Page) -> ListResourceTemplatesResult:
+    async def list_templates(self, ctx: RequestContext, page: PageParams) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=await self._resources.templates())
 
-    async def read_resource(self, ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        self, ctx: RequestContext, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         return await self._resources.read(ctx, str(params.uri))
 
-    async def list_prompts(self, ctx: Request, page: Page) -> ListPromptsResult:
-        return ListPromptsResult(prompts=await prompts.listed(self._served))
+    async def list_prompts(self, ctx: RequestContext, page: PageParams) -> ListPromptsResult:
+        return ListPromptsResult(prompts=await list_prompts(self._served))
 
-    async def get_prompt(self, ctx: Request, params: GetPromptRequestParams) -> GetPromptResult:
-        return await prompts.gotten(self._served, params.name, params.arguments or {})
+    async def get_prompt(self, ctx: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:
+        return await get_prompt(self._served, params.name, params.arguments or {})
 
-    async def complete(self, ctx: Request, params: CompleteRequestParams) -> CompleteResult:
+    async def complete(self, ctx: RequestContext, params: CompleteRequestParams) -> CompleteResult:
         values: list[str] = []
         if not isinstance(params.ref, PromptReference) and params.argument.name == "path":
             values = await self._resources.completed(params.argument.value)
         return CompleteResult(completion=Completion(values=values, total=len(values), has_more=False))
 
-    async def set_level(self, ctx: Request, params: SetLevelRequestParams) -> EmptyResult:
+    async def set_level(self, ctx: RequestContext, params: SetLevelRequestParams) -> EmptyResult:
         self._levels.set(ctx, params.level)
         return EmptyResult()
 
 
-def tool_of(row: ToolRow) -> Tool:
+def convert_tool(row: ToolRow) -> Tool:
     """A tool as its client sees it. The hints are true of every call of it."""
     schema = {"type": "object", **row.parameters}
     hints = ToolAnnotations(

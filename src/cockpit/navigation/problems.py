@@ -1,36 +1,96 @@
-"""Problems of files, before and after changes, and which of them somebody was told already.
+"""The files that a change may break without touching them: those that use what it alters or takes away.
+
+Problems of files, before and after changes, and which of them somebody was told already.
 
 Asks servers within bounds; never fails an edit: what no server says in time is unknown.
+
+Which files of a folder are looked at for problems: those a server reads, what changed last first.
 """
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cockpit.navigation.asking import in_time, is_late, is_ready, remember
-from cockpit.navigation.comparing import new_problems
-from cockpit.navigation.contracts import Diagnosed, Silent
-from cockpit.navigation.dependents import dependents
-from cockpit.navigation.languages import language_of
-from cockpit.navigation.life import Sources
-from cockpit.plugin.changes import ChangeSet
-from cockpit.plugin.navigation import Checked
+from cockpit.navigation.backends import Backends, FileDiagnostics, NoAnswer, find_language
+from cockpit.navigation.problem_diff import find_new_problems
+from cockpit.navigation.query_router import (
+    ask_with_deadline,
+    has_ready_server,
+    is_server_late,
+    record_lateness,
+)
+from cockpit.plugin.changes import ChangeSet, FileChange
+from cockpit.plugin.languages import Language
+from cockpit.plugin.navigation import Position, ProblemCheck
 from cockpit.plugin.workspace import PathRefused, Workspace
-from cockpit.protocol.code import ProblemRow, ProblemRows
+from cockpit.protocol.code import ProblemRow, ProblemRows, SymbolRow
+
+MAX_CHANGED_DEFINITIONS = 8
+MAX_DEPENDENTS = 10
+DEPENDENTS_SECONDS = 0.5
+
+
+async def find_dependents(live: Backends, workspace: Workspace, changes: ChangeSet) -> dict[str, bytes]:
+    """Their texts as they are on disk, by path. What takes too long to find is left out."""
+    found: dict[str, None] = {}
+    # What is found by then is looked at.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DEPENDENTS_SECONDS):
+            for change in changes.files:
+                await _add_users(found, live, change)
+    own = {path for change in changes.files for path in (change.path, change.moved_from)}
+    texts: dict[str, bytes] = {}
+    for path in [path for path in found if path not in own][:MAX_DEPENDENTS]:
+        try:
+            texts[path] = await workspace.files.read(path)
+        except (OSError, PathRefused):
+            continue
+    return texts
+
+
+async def _add_users(found: dict[str, None], live: Backends, change: FileChange) -> None:
+    path = change.moved_from or change.path
+    language = find_language(path, live.languages)
+    if live.index is None or change.before is None or language is None or not language.grammar:
+        return
+    altered = [row for row in await live.index.outline(path) if _is_altered(row, change)]
+    for row in altered[:MAX_CHANGED_DEFINITIONS]:
+        uses = await live.index.related("references", Position(path, row.line, row.column))
+        found |= dict.fromkeys(use.path for use in uses)
+
+
+def _is_altered(row: SymbolRow, change: FileChange) -> bool:
+    """Whether a definition's own line goes: what uses it may mean nothing then."""
+    if change.after is None or change.moved_from:
+        return not row.container
+    return any(row.line in _removed_lines(hunk.old_start, hunk.lines) for hunk in change.hunks)
+
+
+def _removed_lines(start: int, lines: tuple[str, ...]) -> set[int]:
+    """The old numbers of the lines that a hunk takes out."""
+    gone: set[int] = set()
+    number = start
+    for line in lines:
+        if line.startswith("-"):
+            gone.add(number)
+        number += line[:1] in (" ", "-", "")
+    return gone
+
 
 # What a server that is not warm may cost an edit.
 COLD_SECONDS = 0.3
-MOST_FILES = 20
-AT_ONCE = 8
+MAX_CHECKED_FILES = 20
+CONCURRENT_REQUESTS = 8
 # The first edit of a session finds its server cold: the model's next request waits for that once.
 NEWS_SECONDS = 2.0
-TOLD_FILES = 5
-PATIENT = 5
+MAX_NEWS_FILES = 5
+MAX_MISSED_ROUNDS = 5
 
-Texts = dict[str, bytes | None]
+TextsByPath = dict[str, bytes | None]
 
 
-async def problems(live: Sources, paths: tuple[str, ...], patience: float) -> ProblemRows:
+async def query_problems(live: Backends, paths: tuple[str, ...], patience: float) -> ProblemRows:
     """Diagnostics of `paths`; without paths, what is known now."""
     servers = live.servers
     if servers is None:
@@ -39,60 +99,62 @@ async def problems(live: Sources, paths: tuple[str, ...], patience: float) -> Pr
         rows = [row for rows in servers.published().values() for row in rows]
         waiting = [row.name for row in servers.rows() if row.state in ("starting", "indexing")]
         note = f"{', '.join(waiting)} not ready" if waiting else ""
-        return ProblemRows(_sorted(rows), not waiting, note)
-    gate = asyncio.Semaphore(AT_ONCE)
+        return ProblemRows(_sort_problems(rows), not waiting, note)
+    gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
-    async def one(path: str) -> Diagnosed | Silent:
+    async def one(path: str) -> FileDiagnostics | NoAnswer:
         async with gate:
             return await servers.diagnosed(path, patience)
 
     answers = await asyncio.gather(*(one(path) for path in paths))
-    rows = [row for answer in answers if isinstance(answer, Diagnosed) for row in answer.rows]
-    late = {name for answer in answers if isinstance(answer, Diagnosed) for name in answer.late}
-    silent = {answer.reason: answer.soon for answer in answers if isinstance(answer, Silent)}
+    rows = [row for answer in answers if isinstance(answer, FileDiagnostics) for row in answer.rows]
+    late = {name for answer in answers if isinstance(answer, FileDiagnostics) for name in answer.late}
+    silent = {answer.reason: answer.soon for answer in answers if isinstance(answer, NoAnswer)}
     notes = [*silent, *(f"{name} did not answer in time" for name in sorted(late))]
-    return ProblemRows(_sorted(rows), not late and not any(silent.values()), "; ".join(notes))
+    return ProblemRows(_sort_problems(rows), not late and not any(silent.values()), "; ".join(notes))
 
 
-async def silence(live: Sources, path: str, patience: float) -> str:
+async def explain_no_server(live: Backends, path: str, patience: float) -> str:
     """Why no server will ever answer for a file, empty when one does or may."""
     if live.servers is None:
         return "no language server is there"
     answer = await live.servers.diagnosed(path, patience)
-    return answer.reason if isinstance(answer, Silent) and not answer.soon and not answer.refused else ""
+    return answer.reason if isinstance(answer, NoAnswer) and not answer.soon and not answer.refused else ""
 
 
-def _sorted(rows: list[ProblemRow]) -> tuple[ProblemRow, ...]:
+def _sort_problems(rows: list[ProblemRow]) -> tuple[ProblemRow, ...]:
     """In order, what two servers say in the same words once."""
     ordered = sorted(rows, key=lambda row: (row.path, row.line, row.column, row.server != "ty"))
     once = {(row.path, row.line, row.column, row.message): row for row in reversed(ordered)}
     return tuple(row for row in ordered if once[row.path, row.line, row.column, row.message] is row)
 
 
-async def checked(live: Sources, workspace: Workspace, changes: ChangeSet, seconds: float) -> Checked:
+async def check_changes(
+    live: Backends, workspace: Workspace, changes: ChangeSet, seconds: float
+) -> ProblemCheck:
     """Problems before and after `changes`, in its files and in those that use what it alters. Waits little
     for servers that are not warm."""
-    after, before = _texts(changes, live)
+    after, before = _collect_texts(changes, live)
     if live.servers is None or not after:
-        return Checked("unknown")
-    if len(after) > MOST_FILES:
-        return Checked("unknown", note=f"{len(after)} files are too many to check")
-    warm = all(is_ready(live, path) and not is_late(live, path) for path in after)
+        return ProblemCheck("unknown")
+    if len(after) > MAX_CHECKED_FILES:
+        return ProblemCheck("unknown", note=f"{len(after)} files are too many to check")
+    warm = all(has_ready_server(live, path) and not is_server_late(live, path) for path in after)
     if warm:
-        users = await dependents(live, workspace, changes)
+        users = await find_dependents(live, workspace, changes)
         after, before = {**users, **after}, {**users, **before}
-    staged = await _staged(live, after, None, seconds if warm else min(seconds, COLD_SECONDS))
+    staged = await _stage_texts(live, after, None, seconds if warm else min(seconds, COLD_SECONDS))
     for path in after if warm else ():
-        remember(live, path, isinstance(staged, Silent) and staged.soon)
-    if isinstance(staged, Silent):
-        return Checked("unknown", note=staged.reason)
-    return _compared(staged, before, after, {one.path: one.moved_from for one in changes.files})
+        record_lateness(live, path, isinstance(staged, NoAnswer) and staged.soon)
+    if isinstance(staged, NoAnswer):
+        return ProblemCheck("unknown", note=staged.reason)
+    return _compare_problems(staged, before, after, {one.path: one.moved_from for one in changes.files})
 
 
-def _texts(changes: ChangeSet, live: Sources) -> tuple[Texts, Texts]:
+def _collect_texts(changes: ChangeSet, live: Backends) -> tuple[TextsByPath, TextsByPath]:
     """The files of `changes` that a language has, as they will be and as they are."""
-    after: Texts = {}
-    before: Texts = {}
+    after: TextsByPath = {}
+    before: TextsByPath = {}
     for change in changes.files:
         if change.binary:
             continue
@@ -100,52 +162,52 @@ def _texts(changes: ChangeSet, live: Sources) -> tuple[Texts, Texts]:
             after[change.moved_from], before[change.moved_from] = None, change.before
         after[change.path] = change.after
         before[change.path] = None if change.moved_from else change.before
-    known = {path for path in after if (one := language_of(path, live.languages)) and one.servers}
+    known = {path for path in after if (one := find_language(path, live.languages)) and one.servers}
     return {p: t for p, t in after.items() if p in known}, {p: t for p, t in before.items() if p in known}
 
 
-async def _staged(
-    live: Sources, texts: Texts, base: Texts | None, seconds: float
-) -> tuple[Mapping[str, Diagnosed], Mapping[str, Diagnosed]] | Silent:
+async def _stage_texts(
+    live: Backends, texts: TextsByPath, base: TextsByPath | None, seconds: float
+) -> tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]] | NoAnswer:
     if live.servers is None:
-        return Silent("no language server is there")
+        return NoAnswer("no language server is there")
     servers = live.servers
-    return await in_time(lambda bound: servers.staged(texts, bound, base), seconds)
+    return await ask_with_deadline(lambda bound: servers.staged(texts, bound, base), seconds)
 
 
-def _compared(
-    staged: tuple[Mapping[str, Diagnosed], Mapping[str, Diagnosed]],
-    before: Texts,
-    after: Texts,
+def _compare_problems(
+    staged: tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]],
+    before: TextsByPath,
+    after: TextsByPath,
     moved: Mapping[str, str],
-) -> Checked:
+) -> ProblemCheck:
     were, are = staged
     said = {name for one in are.values() for name in one.servers}
     late = {name for one in (*were.values(), *are.values()) for name in one.late}
     if not said or late:
         reason = f"{', '.join(sorted(late)) or 'the server'} did not answer in time"
-        return Checked("unknown", note=reason)
+        return ProblemCheck("unknown", note=reason)
     fresh: list[ProblemRow] = []
-    old = sum(len(_serious(one)) for one in were.values())
+    old = sum(len(_errors_and_warnings(one)) for one in were.values())
     for path, now in are.items():
         source = moved.get(path) or path
-        rows = _serious(were[source]) if source in were else ()
-        fresh += new_problems(rows, _serious(now), before.get(source), after.get(path))
-    total = sum(len(_serious(one)) for one in are.values())
+        rows = _errors_and_warnings(were[source]) if source in were else ()
+        fresh += find_new_problems(rows, _errors_and_warnings(now), before.get(source), after.get(path))
+    total = sum(len(_errors_and_warnings(one)) for one in are.values())
     looked = sum(text is not None for text in after.values())
-    return Checked("checked", old, tuple(fresh), max(old - (total - len(fresh)), 0), files=looked)
+    return ProblemCheck("checked", old, tuple(fresh), max(old - (total - len(fresh)), 0), files=looked)
 
 
-def _serious(found: Diagnosed) -> tuple[ProblemRow, ...]:
+def _errors_and_warnings(found: FileDiagnostics) -> tuple[ProblemRow, ...]:
     """Errors and warnings. That a name is unused is a hint of nearly every unfinished edit: noise."""
     return tuple(row for row in found.rows if row.severity in ("error", "warning"))
 
 
 @dataclass(slots=True)
-class News:
+class ProblemNews:
     """What changed since somebody was told. `base` holds each file as it was then."""
 
-    base: Texts = field(default_factory=dict)
+    base: TextsByPath = field(default_factory=dict)
     told: dict[str, set[tuple[str, str, str]]] = field(default_factory=dict)
     missed: int = 0
 
@@ -158,31 +220,31 @@ class News:
         if path in self.base:
             self.told.setdefault(path, set()).update((row.server, row.code, row.message) for row in told)
 
-    async def of(self, live: Sources, workspace: Workspace, paths: tuple[str, ...]) -> ProblemRows:
+    async def of(self, live: Backends, workspace: Workspace, paths: tuple[str, ...]) -> ProblemRows:
         """New problems of `paths` (empty: of the last five) that nobody was told; they are told by this.
 
         A server that was late once is waited for less, and in the end not at all.
         """
-        wanted = [path for path in paths if path in self.base] if paths else list(self.base)[-TOLD_FILES:]
+        wanted = [path for path in paths if path in self.base] if paths else list(self.base)[-MAX_NEWS_FILES:]
         if not wanted or live.servers is None:
             return ProblemRows(())
-        if self.missed > PATIENT:
+        if self.missed > MAX_MISSED_ROUNDS:
             self._forget(wanted)
             return ProblemRows((), True, "no server answered")
         seconds = COLD_SECONDS if self.missed else NEWS_SECONDS
         self.missed += 1
-        texts = {path: await _read(workspace, path) for path in wanted}
-        texts = {path: text for path, text in texts.items() if language_of(path, live.languages)}
+        texts = {path: await _read_file(workspace, path) for path in wanted}
+        texts = {path: text for path, text in texts.items() if find_language(path, live.languages)}
         base = {path: self.base[path] for path in texts}
         if not texts:
             self._forget(wanted)
             return ProblemRows(())
-        staged = await _staged(live, texts, base, seconds)
-        if isinstance(staged, Silent):
+        staged = await _stage_texts(live, texts, base, seconds)
+        if isinstance(staged, NoAnswer):
             if not staged.soon:
                 self._forget(wanted)
             return ProblemRows((), not staged.soon, staged.reason)
-        seen = _compared(staged, base, texts, {})
+        seen = _compare_problems(staged, base, texts, {})
         if seen.state == "unknown":
             return ProblemRows((), False, seen.note)
         self.missed = 0
@@ -199,8 +261,75 @@ class News:
             self.told.pop(path, None)
 
 
-async def _read(workspace: Workspace, path: str) -> bytes | None:
+async def _read_file(workspace: Workspace, path: str) -> bytes | None:
     try:
         return await workspace.files.read(path)
     except (OSError, PathRefused):
         return None
+
+
+MAX_FOLDER_FILES = 50
+
+
+async def find_problems(
+    live: Backends, workspace: Workspace, paths: tuple[str, ...], patience: float
+) -> ProblemRows:
+    """Diagnostics of `paths`; of a folder among them those of its files, and how many that were."""
+    folders = [path for path in paths if await _is_folder(workspace, path)]
+    if live.servers is None or not folders:
+        return await query_problems(live, paths, patience)
+    files: dict[str, str] = {}
+    for folder in folders:
+        files.update(await list_served_files(workspace, live.languages, folder))
+    silent, mute = await _find_unserved_languages(live, files, patience)
+    readable = [path for path, language in files.items() if language not in mute]
+    chosen = tuple(readable[:MAX_FOLDER_FILES])
+    others = tuple(path for path in paths if path not in folders)
+    found = await query_problems(live, (*others, *chosen), patience) if others or chosen else None
+    said = _describe_count(len(chosen), len(readable)) if readable or not files else "no file looked at"
+    notes = [said, *silent, *filter(None, [found.note if found else ""])]
+    complete = len(chosen) == len(readable) and (found is None or found.complete)
+    return ProblemRows(found.rows if found else (), complete, "; ".join(dict.fromkeys(notes)))
+
+
+async def list_served_files(
+    workspace: Workspace, languages: Sequence[Language], folder: str
+) -> dict[str, str]:
+    """The files below a folder that some server reads, what changed last first, each with its language."""
+    found: list[tuple[float, str, str]] = []
+    async for entry in workspace.files.walk(folder):
+        language = find_language(entry.path, languages)
+        if entry.kind == "file" and language is not None and language.servers:
+            found.append((-entry.modified, entry.path, language.name))
+    return {path: name for _, path, name in sorted(found)}
+
+
+async def _find_unserved_languages(
+    live: Backends, files: dict[str, str], patience: float
+) -> tuple[list[str], set[str]]:
+    """The languages for which no server is there, told by one file of each; and why."""
+    firsts: dict[str, str] = {}
+    for path, language in files.items():
+        firsts.setdefault(language, path)
+    reasons: list[str] = []
+    mute: set[str] = set()
+    for language, path in firsts.items():
+        asked = await explain_no_server(live, path, patience)
+        if asked:
+            reasons.append(asked)
+            mute.add(language)
+    return reasons, mute
+
+
+def _describe_count(count: int, known: int) -> str:
+    if not known:
+        return "no file looked at: no language server reads what is here"
+    files = "1 file" if count == 1 else f"{count} files"
+    return f"{files} looked at" if count == known else f"{files} looked at of {known}; name a path for others"
+
+
+async def _is_folder(workspace: Workspace, path: str) -> bool:
+    try:
+        return (await workspace.files.stat(path)).kind == "folder"
+    except (OSError, PathRefused):
+        return False

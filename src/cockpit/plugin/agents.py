@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cockpit.plugin.origin import Origin
-from cockpit.protocol.agents import AgentPhase as AgentPhase
-from cockpit.protocol.agents import AgentRow as AgentState
 from cockpit.protocol.events import Event
 from cockpit.protocol.messages import Mode, StopReason, Usage
+from cockpit.protocol.rows import AgentPhase as AgentPhase
+from cockpit.protocol.rows import AgentRow as AgentRow
 
 __all__ = [
     "AgentHandle",
     "AgentPhase",
-    "AgentState",
+    "AgentRow",
     "Agents",
     "Isolation",
     "Quota",
@@ -143,7 +143,7 @@ class Agents(Protocol):
         """The role of that name or alias. Raises `CockpitError` with those that are near."""
         ...
 
-    def all(self) -> tuple[AgentState, ...]:
+    def all(self) -> tuple[AgentRow, ...]:
         """Every agent of this session, in the order of their opening."""
         ...
 

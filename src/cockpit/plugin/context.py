@@ -1,4 +1,7 @@
-"""What tools, commands, guards and residents are given: the contracts behind each field.
+"""The MCP servers of a root, as plugins may see and touch them. Implemented in the room `mcp`; a session
+without any has `NO_CONNECTIONS`.
+
+What tools, commands, guards and residents are given: the contracts behind each field.
 
 A new field needs an ADR. Whatever implements a Protocol here lives in a lower or higher room.
 """
@@ -11,28 +14,126 @@ from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle as AgentHandle
 from cockpit.plugin.agents import Agents as Agents
 from cockpit.plugin.agents import Report as Report
-from cockpit.plugin.connections import NO_CONNECTIONS, Connections
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
-from cockpit.plugin.tools import Preview, Tool
+from cockpit.plugin.tools import Done, Preview, Tool, ToolFailed
 from cockpit.plugin.workspace import Applied as Applied
 from cockpit.plugin.workspace import ChangeRefused as ChangeRefused
-from cockpit.plugin.workspace import Ended as Ended
 from cockpit.plugin.workspace import FileEntry as FileEntry
 from cockpit.plugin.workspace import Files as Files
 from cockpit.plugin.workspace import JobView as JobView
 from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
+from cockpit.plugin.workspace import ProcessResult as ProcessResult
 from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
-from cockpit.plugin.worktrees import Worktrees as Worktrees
-from cockpit.protocol.asking import FormField
-from cockpit.protocol.events import Event, PlanChanged
+from cockpit.plugin.workspace import Worktrees as Worktrees
+from cockpit.protocol.events import Event, FormField, PlanChanged
 from cockpit.protocol.messages import Json, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply
 
 if TYPE_CHECKING:
     from cockpit.plugin.values import Skill
+
+
+ConnectionState = Literal[
+    "disabled", "needs approval", "waiting", "starting", "ready", "needs login", "failed", "stopped"
+]
+ConnectionVerb = Literal["restart", "stop", "approve", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRow:
+    """A server now. `target` is what is started, or where it is; `reason` says why it is not ready.
+    `changed` are its tools whose definitions are not those that were approved, each with what is
+    different. `refused` is what of its offer was left out. `log` is the file of what it wrote."""
+
+    name: str
+    state: ConnectionState
+    target: str
+    reason: str = ""
+    layer: str = ""
+    file: str = ""
+    protocol: str = ""
+    instructions: str = ""
+    tools: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    resources: int = 0
+    changed: Mapping[str, str] | None = None
+    refused: tuple[str, ...] = ()
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRow:
+    """Something a server lets read. A template's `uri` has `{parts}` to fill in."""
+
+    server: str
+    uri: str
+    name: str
+    description: str = ""
+    media_type: str = ""
+    is_template: bool = False
+
+
+class Connections(Protocol):
+    """The servers of one root. Nothing here starts one that waits for a person's yes."""
+
+    def rows(self) -> tuple[ConnectionRow, ...]:
+        """Every server, by name."""
+        ...
+
+    def resources(self) -> tuple[ResourceRow, ...]:
+        """What the ready ones let read."""
+        ...
+
+    async def read(self, server: str, uri: str, context: "Context") -> Done:
+        """A resource. Raises `ToolFailed`."""
+        ...
+
+    async def command(self, verb: ConnectionVerb, name: str) -> str:
+        """What a person wants done with a server; what came of it, in words."""
+        ...
+
+    def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
+        """Those that wait for a yes and that the person of `session` was not asked about; now they are."""
+        ...
+
+    async def settled(self, seconds: float) -> None:
+        """Wait until no server is starting any more, at most so long."""
+        ...
+
+    def log(self, name: str) -> str:
+        """The last lines that a server wrote."""
+        ...
+
+
+class NoConnections:
+    """No servers."""
+
+    def rows(self) -> tuple[ConnectionRow, ...]:
+        return ()
+
+    def resources(self) -> tuple[ResourceRow, ...]:
+        return ()
+
+    async def read(self, server: str, uri: str, context: "Context") -> Done:
+        raise ToolFailed(f"there is no MCP server {server}")
+
+    async def command(self, verb: ConnectionVerb, name: str) -> str:
+        return f"there is no MCP server {name}"
+
+    def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
+        return ()
+
+    async def settled(self, seconds: float) -> None:
+        """Nothing starts."""
+
+    def log(self, name: str) -> str:
+        return ""
+
+
+NO_CONNECTIONS: Connections = NoConnections()
 
 
 class Store(Protocol):
@@ -60,7 +161,7 @@ class Results(Protocol):
         ...
 
 
-class Toolbox(Protocol):
+class ToolboxView(Protocol):
     """The tools of this session."""
 
     def tools(self) -> tuple[Tool, ...]: ...
@@ -137,7 +238,7 @@ class SessionView(Protocol):
     @property
     def results(self) -> Results: ...
     @property
-    def toolbox(self) -> Toolbox: ...
+    def toolbox(self) -> ToolboxView: ...
     @property
     def plans(self) -> Plans: ...
     @property
@@ -181,7 +282,7 @@ class SessionView(Protocol):
         ...
 
 
-class NobodyThere(CockpitError):
+class UserUnavailable(CockpitError):
     """A question without a person to answer it."""
 
 
@@ -196,7 +297,7 @@ class Models(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningCall:
     """The call that a tool's function serves.
 
     `preview` is what was shown and approved; `progress` streams output to whoever watches. `seal` is the
@@ -220,10 +321,10 @@ class Context:
     agents: Agents
     models: Models
     settings: Mapping[str, Json]
-    call: Running | None = None
+    call: RunningCall | None = None
     connections: Connections = NO_CONNECTIONS
 
-    def running(self) -> Running:
+    def running(self) -> RunningCall:
         """`call`, for a tool's function, which always has one."""
         if self.call is None:
             raise RuntimeError("no tool call is running")

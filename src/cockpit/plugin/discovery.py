@@ -1,30 +1,186 @@
-"""Finding and loading plugins by entry point, those of cockpit's own environment and those of the one
-beside it (plugin/installed.py). Loads them one by one, so that one bad plugin is one bad plugin.
-Refuses to register anything: that is the catalog's part, per root (core/catalog.py).
+"""The plugins that `cockpit plugins install` brought: the record of them, and the folder they lie in.
+
+Their environment stands beside cockpit's own and behind it on the path, so that nothing in it can
+replace what cockpit is made of. Refuses to change it: that is `cockpit.installing`'s part.
+
+Finding and loading plugins by entry point, those of cockpit's own environment and those of the one
+beside it (plugin/discovery.py). Loads them one by one, so that one bad plugin is one bad plugin.
+Refuses to register anything: that is the catalog's part, per root (core/plugins/catalog.py).
 """
 
 import contextlib
+import json
 import os
 import sys
 import time
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Literal, cast
 
 import pluggy
 
-from cockpit.plugin import hookspecs, installed
-from cockpit.plugin.installed import Record
+from cockpit import paths
+from cockpit.plugin import hookspecs
+from cockpit.settings import file_io
 
-GROUP = "cockpit"
-OURS = "cockpit-agent"
+OWN_PATH_FILE = "cockpit-own.pth"
+"""The path file by which an installer sees cockpit's own distributions. Never followed here."""
+RECORD_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InstalledPlugin:
+    """One distribution that a person asked for.
+
+    `source` is what they named, `kind` says what that was (index, folder, editable, archive, git).
+    `revision` is the commit of a git source. `time` is seconds since the epoch. `names` are its
+    entry points, `installer` is what put it there (pip or uv).
+    """
+
+    distribution: str
+    version: str
+    source: str
+    kind: str
+    time: float
+    names: tuple[str, ...] = ()
+    revision: str = ""
+    installer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledRecord:
+    """What is installed. `generation` is the folder that holds it, `site` its part with the packages
+    (relative to it), `past` the generations before, `python` the version it was made for (`3.11`)."""
+
+    generation: str = ""
+    site: str = ""
+    python: str = ""
+    past: tuple[str, ...] = ()
+    plugins: tuple[InstalledPlugin, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether it was made for the Python that runs."""
+        return self.python in ("", python_version())
+
+    def folder(self) -> Path | None:
+        """The folder with the packages, None where nothing is installed."""
+        return plugins_folder() / self.generation / self.site if self.generation else None
+
+
+def python_version() -> str:
+    """The version that compiled packages depend on."""
+    return f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def plugins_folder() -> Path:
+    return paths.data() / "plugins"
+
+
+def bundles_folder() -> Path:
+    """The folder of Claude's plugin bundles that `cockpit plugins install` copied, one folder each."""
+    return paths.data() / "bundles"
+
+
+def record_path() -> Path:
+    return plugins_folder() / "installed.json"
+
+
+def read_record() -> InstalledRecord:
+    """The record; an empty one where there is none. One that cannot be read counts as none: the
+    distributions it names are lost to cockpit until they are installed anew."""
+    try:
+        raw = json.loads(file_io.read_bytes(record_path()))
+    except (OSError, ValueError):
+        return InstalledRecord()
+    return decode_record(raw) if isinstance(raw, dict) else InstalledRecord()
+
+
+def decode_record(raw: Mapping[str, object]) -> InstalledRecord:
+    """The record that `encoded` wrote; what has another shape is left out."""
+
+    def word(table: Mapping[str, object], key: str) -> str:
+        value = table.get(key)
+        return value if isinstance(value, str) else ""
+
+    def words(table: Mapping[str, object], key: str) -> tuple[str, ...]:
+        value = table.get(key)
+        return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+    rows = raw.get("plugins")
+    plugins = []
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and word(row, "distribution"):
+            table = cast("Mapping[str, object]", row)
+            time = table.get("time")
+            plugins.append(
+                InstalledPlugin(
+                    word(table, "distribution"),
+                    word(table, "version"),
+                    word(table, "source"),
+                    word(table, "kind"),
+                    float(time) if isinstance(time, int | float) else 0.0,
+                    words(table, "names"),
+                    word(table, "revision"),
+                    word(table, "installer"),
+                )
+            )
+    generation = word(raw, "generation")
+    # A name only: the record must not lead out of the folder it lies in.
+    if Path(generation).name != generation or ".." in Path(word(raw, "site")).parts:
+        return InstalledRecord()
+    return InstalledRecord(
+        generation, word(raw, "site"), word(raw, "python"), words(raw, "past"), tuple(plugins)
+    )
+
+
+def encode_record(record: InstalledRecord) -> bytes:
+    return json.dumps({"v": RECORD_VERSION, **asdict(record)}, indent=1).encode()
+
+
+def add_to_path(record: InstalledRecord) -> None:
+    """Put the installed packages on the path, behind everything that is there."""
+    for entry in path_entries(record):
+        if entry not in sys.path:
+            sys.path.append(entry)
+
+
+def path_entries(record: InstalledRecord) -> list[str]:
+    """The folders to put on the path: the environment's, and those that its path files name."""
+    folder = record.folder()
+    if folder is None or not record.fits or not folder.is_dir():
+        return []
+    return [str(folder), *linked_folders(folder)]
+
+
+def linked_folders(folder: Path) -> list[str]:
+    """The folders that path files in `folder` name: plugins installed to be worked on. Lines that are
+    code are not run."""
+    found = []
+    for path in sorted(folder.glob("*.pth")):
+        if path.name == OWN_PATH_FILE:
+            continue
+        try:
+            lines = file_io.read_text(path).splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            if line.strip() and not line.startswith(("#", "import ", "import\t")):
+                target = folder / line.strip()
+                if target.is_dir():
+                    found.append(str(target))
+    return found
+
+
+ENTRY_POINT_GROUP = "cockpit"
+OWN_DISTRIBUTION = "cockpit-agent"
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveredPlugin:
     """A plugin that has an entry point. `seconds` is what loading took. `module` is what the entry point
     names, `trace` the last place in its code before it failed (`file:line in function`), `beside` says
     that it lies in the environment of `cockpit plugins install`."""
@@ -41,12 +197,12 @@ class Found:
 
     @property
     def is_ours(self) -> bool:
-        return self.distribution == OURS
+        return self.distribution == OWN_DISTRIBUTION
 
 
-def load(
-    disabled: Collection[str] = (), record: Record | None = None
-) -> tuple[pluggy.PluginManager, tuple[Found, ...]]:
+def load_plugins(
+    disabled: Collection[str] = (), record: InstalledRecord | None = None
+) -> tuple[pluggy.PluginManager, tuple[DiscoveredPlugin, ...]]:
     """Load every plugin that is not disabled. `record` None: what is installed beside, as it is now.
 
     The environment's `COCKPIT_PLUGINS`, where set, is a comma-separated list of the foreign plugins
@@ -54,13 +210,15 @@ def load(
     """
     manager = pluggy.PluginManager("cockpit")
     manager.add_hookspecs(hookspecs)
-    wanted = _wanted()
+    wanted = _requested_plugins()
     if record is None:
-        record = Record() if wanted == frozenset() else installed.read()
-    installed.use(record)
-    found: list[Found] = []
+        record = InstalledRecord() if wanted == frozenset() else read_record()
+    add_to_path(record)
+    found: list[DiscoveredPlugin] = []
     taken: dict[str, str] = {}
-    points = sorted(_points(record), key=lambda one: (not one[1].is_ours, one[1].name, one[1].distribution))
+    points = sorted(
+        _find_entry_points(record), key=lambda one: (not one[1].is_ours, one[1].name, one[1].distribution)
+    )
     for point, plugin in points:
         name = plugin.name
         if not plugin.is_ours and wanted is not None and name not in wanted:
@@ -72,47 +230,54 @@ def load(
             found.append(replace(plugin, state="failed", reason=reason))
         else:
             taken[name] = plugin.distribution
-            found.append(_load(manager, point, plugin))
-    return manager, (*found, *_out_of_date(record, disabled))
+            found.append(_load_plugin(manager, point, plugin))
+    return manager, (*found, *_outdated_plugins(record, disabled))
 
 
-def _wanted() -> frozenset[str] | None:
+def _requested_plugins() -> frozenset[str] | None:
     named = os.environ.get("COCKPIT_PLUGINS")
     if named is None:
         return None
     return frozenset(name.strip() for name in named.split(",") if name.strip())
 
 
-def _points(record: Record) -> list[tuple[metadata.EntryPoint, Found]]:
+def _find_entry_points(record: InstalledRecord) -> list[tuple[metadata.EntryPoint, DiscoveredPlugin]]:
     """Every entry point, as a plugin that nobody has loaded yet."""
-    found: list[tuple[metadata.EntryPoint, Found]] = []
+    found: list[tuple[metadata.EntryPoint, DiscoveredPlugin]] = []
     # Name and version each parse the whole METADATA, and the points of one distribution share it.
     known: dict[int, tuple[str, str, bool]] = {}
     folder = record.folder()
-    for point in metadata.entry_points(group=GROUP):
+    for point in metadata.entry_points(group=ENTRY_POINT_GROUP):
         dist = point.dist
         if dist is not None and id(dist) not in known:
             beside = folder is not None and Path(str(dist.locate_file(""))) == folder
             known[id(dist)] = dist.name, dist.version, beside
         name, version, beside = known.get(id(dist), ("unknown", "", False))
-        found.append((point, Found(point.name, name, version, "disabled", module=point.value, beside=beside)))
+        found.append(
+            (
+                point,
+                DiscoveredPlugin(point.name, name, version, "disabled", module=point.value, beside=beside),
+            )
+        )
     return found
 
 
-def _out_of_date(record: Record, disabled: Collection[str]) -> list[Found]:
+def _outdated_plugins(record: InstalledRecord, disabled: Collection[str]) -> list[DiscoveredPlugin]:
     """What was installed for another Python: its compiled parts would not load."""
     if record.fits:
         return []
-    reason = f"installed for Python {record.python}, this is {installed.python()}; `cockpit plugins upgrade`"
+    reason = f"installed for Python {record.python}, this is {python_version()}; `cockpit plugins upgrade`"
     return [
-        Found(name, one.distribution, one.version, "failed", reason, beside=True)
+        DiscoveredPlugin(name, one.distribution, one.version, "failed", reason, beside=True)
         for one in record.plugins
         for name in one.names
         if name not in disabled
     ]
 
 
-def _load(manager: pluggy.PluginManager, point: metadata.EntryPoint, plugin: Found) -> Found:
+def _load_plugin(
+    manager: pluggy.PluginManager, point: metadata.EntryPoint, plugin: DiscoveredPlugin
+) -> DiscoveredPlugin:
     started = time.perf_counter()
     try:
         # What it prints is no part of an answer that somebody reads from stdout.

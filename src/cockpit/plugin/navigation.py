@@ -10,7 +10,15 @@ from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, Edit
-from cockpit.protocol.code import Ask, ProblemRow, ProblemRows, Relation, ServerRow, SymbolRow, SymbolRows
+from cockpit.protocol.code import (
+    ProblemRow,
+    ProblemRows,
+    Relation,
+    ServerRow,
+    SourceChoice,
+    SymbolRow,
+    SymbolRows,
+)
 
 
 class PlaceUnknown(CockpitError):
@@ -50,7 +58,7 @@ class CodeAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ProblemCheck:
     """What a change set would do to the problems of its files, as the servers see it.
 
     `before` counts those there are; `new` are those it would bring, `gone` counts those it would mend.
@@ -77,18 +85,18 @@ class Navigator(Protocol):
         """
         ...
 
-    async def outline(self, path: str, source: Ask = "auto") -> SymbolRows:
+    async def outline(self, path: str, source: SourceChoice = "auto") -> SymbolRows:
         """The definitions of a file, in its order. Raises `PlaceUnknown`."""
         ...
 
     async def symbols(
-        self, query: str, kind: str = "", source: Ask = "auto", patience: float = 1.0
+        self, query: str, kind: str = "", source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
         """Definitions of the workspace by name, the best first."""
         ...
 
     async def related(
-        self, relation: Relation, at: Position, source: Ask = "auto", patience: float = 1.0
+        self, relation: Relation, at: Position, source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
         """What stands in `relation` to the symbol at `at`."""
         ...
@@ -128,7 +136,7 @@ class Navigator(Protocol):
         decorators and the comment that documents it. Raises `PlaceUnknown`."""
         ...
 
-    async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> Checked:
+    async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> ProblemCheck:
         """Problems before and after `changes`, staged in the servers and withdrawn again."""
         ...
 

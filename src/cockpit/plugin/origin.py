@@ -14,7 +14,7 @@ Layer = Literal["built-in", "plugin", "user", "project", "flags", "managed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FileProblem:
     """Something in `file` that was not taken. `line` counts from 1, 0 where the file as a whole is meant.
 
     `remedy` is what to write instead. The rest of the file, and every other file, still works.
@@ -42,7 +42,7 @@ class Origin:
     layer: Layer
     fields: Mapping[str, Json] = field(default_factory=dict)
     shadows: tuple[str, ...] = ()
-    refused: tuple[Fault, ...] = ()
+    refused: tuple[FileProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

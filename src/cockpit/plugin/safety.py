@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from cockpit.plugin.context import Context
-from cockpit.plugin.launching import Profile
 from cockpit.plugin.origin import Origin
 from cockpit.plugin.tools import Capability, Preview, Tool
+from cockpit.plugin.workspace import Profile
 from cockpit.protocol.messages import Json, ToolCall
 
 Level = Literal["allow", "ask", "deny"]

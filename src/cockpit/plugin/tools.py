@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet
-from cockpit.plugin.launching import Launch
-from cockpit.plugin.navigation import Checked
+from cockpit.plugin.navigation import ProblemCheck
+from cockpit.plugin.workspace import Launch
 from cockpit.protocol.content import Block
 from cockpit.protocol.messages import Json, Kind
 
@@ -102,7 +102,7 @@ class Preview:
     paths: tuple[str, ...] = ()
     destination: str = ""
     lift: str = ""
-    checked: Checked | None = None
+    checked: ProblemCheck | None = None
     whole: bool = False
     line: CommandLine | None = None
     launch: Launch | None = None

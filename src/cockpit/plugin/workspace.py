@@ -1,14 +1,106 @@
-"""The files and processes of a root, as plugins see them. Implemented by `workspace/`, in memory for
+"""A process before it starts: what will run, bound by a digest to what was judged and approved, and
+what will hold it in.
+
+Worktrees as a plugin may touch them: where an agent stands, and moving the session into one and back.
+
+The files and processes of a root, as plugins see them. Implemented by `workspace/`, in memory for
 tests, and later by worktrees, editors and other hosts.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, Edit
-from cockpit.plugin.launching import Isolation, Launch
+
+Profile = Literal["none", "read", "build", "net"]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A process that is about to start.
+
+    `argv` is exec'd as it stands; `cwd` is a real, absolute folder. `environment` is what is added to
+    the scrubbed environment, sorted by name. `profile` is what it may touch: `read` (the workspace
+    read-only, no network), `build` (the workspace writable, no network), `net` (as build, with the
+    network: only `hosts` where there are any), `none` (held by nothing). `hosts` are exact names.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: tuple[tuple[str, str], ...] = ()
+    profile: Profile = "none"
+    hosts: tuple[str, ...] = ()
+
+    def seal(self) -> str:
+        """The sha256 (hex) of all of it. Whoever approves keeps it; whoever starts the process works it
+        out again and refuses another (G5 of the safety guarantees)."""
+        fields = [self.argv, self.cwd, self.environment, self.profile, self.hosts]
+        return hashlib.sha256(json.dumps(fields, ensure_ascii=True).encode()).hexdigest()
+
+
+class SealBroken(CockpitError):
+    """What would start is not what was approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What really holds a launched process on this machine, as it was probed.
+
+    `level` is `full` (bubblewrap: files, network, processes, system calls), `partial` (Landlock: files
+    and TCP only) or `none`. `reason` says why it is not more and what would mend it; "" when full.
+    """
+
+    level: Literal["full", "partial", "none"]
+    runner: Literal["bwrap", "landlock", "none"]
+    reason: str = ""
+
+    def label(self, profile: Profile) -> str:
+        """What a record says of a process that ran with `profile`: `bwrap read`, `landlock build`, `none`."""
+        return "none" if self.runner == "none" or profile == "none" else f"{self.runner} {profile}"
+
+
+NO_ISOLATION = Isolation("none", "none", "nothing was probed")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWorktree:
+    """The worktree that an agent works in. `root` is its folder there, `top` that of the whole worktree,
+    `origin` the tree it was made from; `notes` say what it holds besides the commit. `is_own`: it was made
+    for this agent alone, a subagent.
+    """
+
+    name: str
+    branch: str
+    root: str
+    top: str
+    origin: str
+    notes: tuple[str, ...] = ()
+    is_own: bool = False
+
+
+class Worktrees(Protocol):
+    """One agent's. Every method raises `CockpitError` with what to do instead."""
+
+    @property
+    def now(self) -> AgentWorktree | None:
+        """Where it stands; None for the session's own folder."""
+        ...
+
+    async def enter(
+        self, name: str, *, ref: str = "", create: bool = True, carry: bool = True
+    ) -> AgentWorktree:
+        """Work in the worktree `name` from now on. One that is not there is made, from `ref` ("": the commit
+        that is checked out, with what is not committed if `carry`), unless `create` is False."""
+        ...
+
+    async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> AgentWorktree:
+        """Work in the session's folder again. `settling` is awaited first, when nothing is in the way: what
+        it raises is raised, and the agent stays. The worktree is left as it is then."""
+        ...
 
 
 class PathRefused(CockpitError):
@@ -43,7 +135,7 @@ class Files(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessResult:
     """How a process ended. `code` is its exit code, negative for a signal; `output` is stdout and
     stderr in the order they came, `dropped` the bytes that were over the limit in the middle.
     `isolation` is what held it (`Isolation.label`). `errors` is stderr, where it was asked for apart."""
@@ -89,7 +181,7 @@ class Processes(Protocol):
         *,
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
-    ) -> Ended:
+    ) -> ProcessResult:
         """Run to the end. Cancelling kills the whole tree within a second."""
         ...
 
@@ -107,7 +199,7 @@ class Processes(Protocol):
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
         apart: bool = False,
-    ) -> Ended:
+    ) -> ProcessResult:
         """Run to the end. Cancelling kills the whole group within a second. `apart` keeps stderr out of
         the output."""
         ...

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 AnswerSource = Literal["lsp", "tree-sitter", "text"]
-Ask = Literal["auto", "lsp", "tree-sitter"]
+SourceChoice = Literal["auto", "lsp", "tree-sitter"]
 Severity = Literal["error", "warning", "info", "hint"]
 Relation = Literal[
     "definition",
@@ -45,7 +45,7 @@ class Navigate:
 
     relation: Relation
     place: str
-    source: Ask = "auto"
+    source: SourceChoice = "auto"
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def new_text(hunk: Hunk) -> str:
 Block: TypeAlias = Text | Markdown | Code | Diff | Table | Tree | Image | Plot
 
 
-def plain(blocks: tuple[Block, ...]) -> str:
+def plain_text(blocks: tuple[Block, ...]) -> str:
     """The text of `blocks` for a reader who has only lines: a model, a pipe, a screen reader."""
     return "\n".join(_plain(block) for block in blocks)
 

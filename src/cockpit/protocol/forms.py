@@ -3,22 +3,22 @@
 import math
 from collections.abc import Mapping
 
-from cockpit.protocol.asking import FormField
+from cockpit.protocol.events import FormField
 from cockpit.protocol.messages import Json
 
 TRUE = frozenset({"yes", "y", "true", "on", "1"})
 FALSE = frozenset({"no", "n", "false", "off", "0"})
 
 
-class Unfit(ValueError):
+class FormValueInvalid(ValueError):
     """What was entered does not fit; the message says what would."""
 
 
-def value_of(field: FormField, text: str) -> Json:
+def parse_value(field: FormField, text: str) -> Json:
     """The value of the words `text` for `field`, None where it may stay empty. Raises `Unfit`."""
     text = text.strip()
     if not text:
-        return _nothing(field)
+        return _empty_value(field)
     match field.kind:
         case "text":
             return text
@@ -26,7 +26,7 @@ def value_of(field: FormField, text: str) -> Json:
             return _number(text, field.kind == "integer")
         case "yes_no":
             if text.lower() not in TRUE | FALSE:
-                raise Unfit("answer yes or no")
+                raise FormValueInvalid("answer yes or no")
             return text.lower() in TRUE
         case "choice":
             return _option(field, text)
@@ -34,22 +34,22 @@ def value_of(field: FormField, text: str) -> Json:
             return [_option(field, word.strip()) for word in text.split(",") if word.strip()]
 
 
-def values_of(fields: tuple[FormField, ...], texts: Mapping[str, str]) -> dict[str, Json]:
+def parse_values(fields: tuple[FormField, ...], texts: Mapping[str, str]) -> dict[str, Json]:
     """The values by name, those left empty left out. Raises `Unfit`, naming the field."""
     values: dict[str, Json] = {}
     for field in fields:
         try:
-            value = value_of(field, texts.get(field.name, ""))
-        except Unfit as error:
-            raise Unfit(f"{field.name}: {error}") from None
+            value = parse_value(field, texts.get(field.name, ""))
+        except FormValueInvalid as error:
+            raise FormValueInvalid(f"{field.name}: {error}") from None
         if value is not None:
             values[field.name] = value
     return values
 
 
-def _nothing(field: FormField) -> Json:
+def _empty_value(field: FormField) -> Json:
     if field.required and field.default is None:
-        raise Unfit("this must be filled in")
+        raise FormValueInvalid("this must be filled in")
     return field.default
 
 
@@ -59,11 +59,11 @@ def _number(text: str, whole: bool) -> Json:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise Unfit("write a number")
+        raise FormValueInvalid("write a number")
     if not whole:
         return number
     if not number.is_integer():
-        raise Unfit("write a whole number")
+        raise FormValueInvalid("write a whole number")
     return int(number)
 
 
@@ -74,4 +74,4 @@ def _option(field: FormField, text: str) -> str:
             return field.options[names.index(text)]
     if text.isdigit() and 0 < int(text) <= len(field.options):
         return field.options[int(text) - 1]
-    raise Unfit(f"choose from {', '.join(field.options)}")
+    raise FormValueInvalid(f"choose from {', '.join(field.options)}")

@@ -1,4 +1,8 @@
-"""Queries: questions to a session that only read, can be cancelled, and leave no trace."""
+"""What a session could be asked to do: its tools with their schemas, its prompts. For frontends that offer
+them to another program (docs/mcp-serve.md). Part of `protocol/queries`.
+
+Queries: questions to a session that only read, can be cancelled, and leave no trace.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,12 +22,73 @@ from cockpit.protocol.code import (
 )
 from cockpit.protocol.content import Diff
 from cockpit.protocol.events import Envelope
-from cockpit.protocol.messages import Json
-from cockpit.protocol.offering import Offered, Offering
-from cockpit.protocol.rewinding import CheckpointRow as CheckpointRow
-from cockpit.protocol.rewinding import CheckpointRows as CheckpointRows
-from cockpit.protocol.rewinding import Checkpoints as Checkpoints
+from cockpit.protocol.messages import Json, Kind
+from cockpit.protocol.rows import CheckpointRow as CheckpointRow
+from cockpit.protocol.rows import CheckpointRows as CheckpointRows
+from cockpit.protocol.rows import Checkpoints as Checkpoints
 from cockpit.protocol.rows import SettingRow
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Every tool there is, sent to the model or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """A tool as its caller must know it. `parameters` is a JSON Schema object. `looks_only`: whatever its
+    arguments are, it changes nothing and sends nothing."""
+
+    name: str
+    description: str
+    kind: Kind
+    parameters: Mapping[str, Json]
+    capabilities: tuple[str, ...]
+    looks_only: bool
+    plugin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRows:
+    rows: tuple[ToolRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """Every command of a file that becomes a prompt: commands, skills."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """Such a command. `arguments` are the names of what it takes, `hint` shows them to a person."""
+
+    name: str
+    description: str
+    hint: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRows:
+    rows: tuple[PromptRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """What a model would get of the prompt `name`, with `text` after its name. No turn begins. A skill is
+    not in force by it, and runs nothing; what a command's file runs to be written is judged as ever."""
+
+    name: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    text: str
+
+
+CatalogQuery: TypeAlias = Tools | Prompts | Expand
+CatalogReply: TypeAlias = ToolRows | PromptRows | Expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +338,7 @@ Query: TypeAlias = (
     | Plugins
     | Settings
     | Listing
-    | Offering
+    | CatalogQuery
 )
 Reply: TypeAlias = (
     Completions
@@ -292,6 +357,6 @@ Reply: TypeAlias = (
     | PluginRows
     | SettingsTable
     | ListingRows
-    | Offered
+    | CatalogReply
     | Refused
 )

@@ -1,11 +1,131 @@
-"""What events carry in rows: parts of an approval, lines of the todo list, rows of a panel."""
+"""Subagents as they cross the door: where one stands, and on what terms it was opened.
+
+Going back: what there is to go back to, and that somebody did. Part of `protocol/events` and
+`protocol/queries`.
+
+What events carry in rows: parts of an approval, lines of the todo list, rows of a panel.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from cockpit.protocol.agents import AgentRow
 from cockpit.protocol.content import Diff
-from cockpit.protocol.messages import Json
+from cockpit.protocol.messages import Json, Mode
+
+AgentPhase = Literal["queued", "running", "completed", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """Where a subagent stands. `id` is its path (`main/review-2`), `call` the tool call that opened it, ""
+    where a person did.
+
+    `doing` is its present call, or its last word, in one line; `report` its end, cut to a few lines.
+    `started` is when it last began, seconds since the epoch (0 while queued); `seconds` the time it has run,
+    without the run it is at. `branch` is that of its worktree. `recovered`: cockpit ended under it, and it
+    is taken up again.
+    """
+
+    id: str
+    role: str
+    task: str
+    phase: AgentPhase
+    background: bool = False
+    call: str = ""
+    doing: str = ""
+    report: str = ""
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    started: float = 0.0
+    seconds: float = 0.0
+    branch: str = ""
+    color: str = ""
+    recovered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTerms:
+    """What must still hold when the agent is taken up after a restart. `by_name`: its role can be found
+    again; `mode` and `planning` are those it was opened under."""
+
+    mode: Mode
+    planning: bool = False
+    by_name: bool = True
+    isolation: str = "none"
+    runner: str = ""
+    steps: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChanged:
+    """A subagent was opened (then with `terms`), began, or ended."""
+
+    agent: AgentRow
+    terms: AgentTerms | None = None
+
+
+RewindScope = Literal["files", "conversation", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """Files, conversation or both are as they were before `turn` (or, with `undoes`, as they were before
+    that rewind). `id` is the op's. What was said from the event `from_seq` to this one is not sent any
+    more. `files` counts those that changed; `kept` are files that a person had changed and that stay,
+    `left` those that could not be, each with the reason. `prompt` is what had been asked in `turn`."""
+
+    id: str
+    turn: str
+    what: RewindScope
+    from_seq: int = 0
+    files: int = 0
+    kept: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    undoes: str = ""
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The places this session can go back to, and what going back to before `turn` (or undoing the
+    rewind of that id) would change."""
+
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """A turn, or a rewind. `files` were changed by its calls, `paths` names some of them; lines are
+    `added` and `removed`. `state`: `rewound` or `undone` where it is not in force any more."""
+
+    turn: str
+    title: str
+    time: float
+    files: int
+    added: int = 0
+    removed: int = 0
+    paths: tuple[str, ...] = ()
+    kind: Literal["turn", "rewind"] = "turn"
+    state: Literal["", "rewound", "undone"] = ""
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRows:
+    """The newest first. The rest answers for `Checkpoints.turn`: `diffs` is what would change (`files` in
+    all, also where there are too many to show), `persons` what a person has changed since (kept unless
+    they say otherwise), `left` what cannot be, each with the reason. `note` says what is not kept."""
+
+    rows: tuple[CheckpointRow, ...]
+    diffs: tuple[Diff, ...] = ()
+    files: int = 0
+    persons: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,7 @@ from functools import cache
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from cockpit.errors import DecodeFailed
-from cockpit.protocol import (
-    agents,
-    asking,
-    code,
-    content,
-    events,
-    messages,
-    offering,
-    ops,
-    queries,
-    rewinding,
-    rows,
-)
+from cockpit.protocol import code, content, events, messages, ops, queries, rows
 from cockpit.protocol.events import Unknown
 
 VERSION = 1
@@ -82,7 +70,7 @@ def kind_of(cls: type) -> str:
 @cache
 def _kinds() -> dict[str, type]:
     found: dict[str, type] = {}
-    for module in (content, code, messages, agents, rows, ops, asking, rewinding, events, offering, queries):
+    for module in (content, code, messages, rows, rows, ops, events, rows, events, queries, queries):
         for value in vars(module).values():
             if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.__name__:
                 kind = kind_of(value)

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 GENESIS = "0" * 64
-LINE = re.compile(rb'(\{.*"prev_hash":"([0-9a-f]{64})"),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
-BEGAN = "began"
-PUT_BEFORE = "lines were put before the chain"
+CHAINED_LINE = re.compile(rb'(\{.*"prev_hash":"([0-9a-f]{64})"),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
+CHAIN_STARTED = "began"
+LINES_BEFORE_CHAIN = "lines were put before the chain"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """The first line that is not as it was written. `line` counts from 1 in `file`."""
 
     file: str
@@ -28,13 +28,13 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Reading:
+class ChainReader:
     """A walk along the chain, file by file from the oldest."""
 
     last: str = GENESIS
     lines: int = 0
     unchained: int = 0
-    fault: Fault | None = None
+    fault: ChainFault | None = None
     hashes: set[str] = field(default_factory=set)
     _plain: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
@@ -44,13 +44,13 @@ class Reading:
         rest = lines.pop()
         for number, line in enumerate(lines, start=1):
             if self.fault is None and (what := self._line(line)):
-                self.fault = Fault(name, 1 if what is PUT_BEFORE else number, what)
+                self.fault = ChainFault(name, 1 if what is LINES_BEFORE_CHAIN else number, what)
         if rest and self.fault is None:
-            self.fault = Fault(name, len(lines) + 1, "the last line has no end: it was torn or cut")
+            self.fault = ChainFault(name, len(lines) + 1, "the last line has no end: it was torn or cut")
 
     def _line(self, line: bytes) -> str:
         """What is wrong with the line, or nothing."""
-        found = LINE.fullmatch(line)
+        found = CHAINED_LINE.fullmatch(line)
         if found is None:
             return self._unchained(line)
         body, before, hashed = found[1], found[2].decode(), found[3].decode()
@@ -68,7 +68,7 @@ class Reading:
         return ""
 
     def _unchained(self, line: bytes) -> str:
-        if self.lines or not _is_plain(line):
+        if self.lines or not _is_unchained(line):
             return "the line was changed: it is no line of the chain"
         self.unchained += 1
         self._plain.update(line + b"\n")
@@ -77,14 +77,14 @@ class Reading:
     def _first(self, line: bytes) -> str:
         """The first chained line must own up to every line before it."""
         record = json.loads(line)
-        if record.get("what") != BEGAN:
-            return PUT_BEFORE if self.unchained else ""
+        if record.get("what") != CHAIN_STARTED:
+            return LINES_BEFORE_CHAIN if self.unchained else ""
         known = record.get("unchained"), record.get("sha256")
         found = self.unchained, self._plain.hexdigest()
         return "" if known == found else "the lines before the chain are not those it began after"
 
 
-def sealed(fields: Mapping[str, object], before: str) -> tuple[bytes, str]:
+def seal_record(fields: Mapping[str, object], before: str) -> tuple[bytes, str]:
     """The line for `fields` after the line with hash `before`, and its own hash."""
     text = json.dumps({**fields, "prev_hash": before}, ensure_ascii=True, separators=(",", ":"))
     body = text[:-1].encode("ascii")
@@ -92,16 +92,16 @@ def sealed(fields: Mapping[str, object], before: str) -> tuple[bytes, str]:
     return body + f',"hash":"{hashed}"}}\n'.encode("ascii"), hashed
 
 
-def hash_of(line: bytes) -> str:
+def read_hash(line: bytes) -> str:
     """The hash at the end of a chained line; that of the bytes for one that was tampered with, so that the
     chain goes on behind it and the fault stays where it is; "" for a line of before the chain."""
-    found = LINE.fullmatch(line)
+    found = CHAINED_LINE.fullmatch(line)
     if found is not None:
         return found[3].decode()
-    return "" if _is_plain(line) else hashlib.sha256(line).hexdigest()
+    return "" if _is_unchained(line) else hashlib.sha256(line).hexdigest()
 
 
-def records(raw: bytes) -> Iterable[Mapping[str, object]]:
+def parse_records(raw: bytes) -> Iterable[Mapping[str, object]]:
     """The lines of a file as objects; one that is none is left out."""
     for line in raw.split(b"\n"):
         try:
@@ -112,7 +112,7 @@ def records(raw: bytes) -> Iterable[Mapping[str, object]]:
             yield record
 
 
-def _is_plain(line: bytes) -> bool:
+def _is_unchained(line: bytes) -> bool:
     """Whether a line is of a version without a chain. A changed byte leaves one of the two names in sight."""
     if b'"hash"' in line or b'"prev_hash"' in line:
         return False

@@ -1,30 +1,84 @@
-"""Keys and tokens taken out of text before anybody sees it: known values exactly, others by their shape.
+"""A frozen value with every text in it changed by a function; what does not change is the same object.
+
+Keys and tokens taken out of text before anybody sees it: known values exactly, others by their shape.
 
 Known are the secret variables of the environment and of a trusted folder's `.env` files, and the keys that
 cockpit keeps. Each is replaced by `[redacted NAME]`. What a tool read of a file for the model to edit
 loses known values only (`file_reads`). Owns no stream (`secrets_stream`) and writes nothing.
+
+Text that comes in pieces, without secrets that a cut went through: a tail that may be the beginning of
+one is held back until more comes or the stream ends.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from cockpit.plugin.changes import ChangeSet
 from cockpit.plugin.tools import Done
-from cockpit.protocol.content import Block
+from cockpit.protocol.content import Block, Image
 from cockpit.protocol.events import Event, ToolCallFinished
 from cockpit.protocol.messages import Json, Kind
-from cockpit.safety import secrets
-from cockpit.safety.walking import Clean, walked
-from cockpit.settings import keys
-from cockpit.workspace.environment import is_secret
+from cockpit.safety import secret_patterns
+from cockpit.safety.secret_patterns import SECRET_PATTERNS
+from cockpit.settings import api_keys
+from cockpit.workspace.environment import is_secret_variable
+
+_Value = TypeVar("_Value")
+TextFilter = Callable[[str], str]
+
+
+def map_texts(value: _Value, clean: TextFilter) -> _Value:
+    """`value` (text, numbers, tuples, lists, mappings, frozen dataclasses, each within the others) with
+    `clean` applied to every text, keys of mappings and the pixels of pictures aside."""
+    return cast("_Value", _map_value(value, clean))
+
+
+def _map_value(value: object, clean: TextFilter) -> object:
+    if isinstance(value, str):
+        return clean(value) if value else value
+    if value is None or isinstance(value, int | float | bytes | Image):
+        return value
+    if isinstance(value, tuple | list):
+        return _map_sequence(value, clean)
+    if isinstance(value, Mapping):
+        changed = {key: _map_value(one, clean) for key, one in value.items()}
+        return changed if any(changed[key] is not value[key] for key in changed) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return _map_dataclass(value, clean)
+    return value
+
+
+def _map_sequence(value: tuple[object, ...] | list[object], clean: TextFilter) -> object:
+    changed = [_map_value(one, clean) for one in value]
+    if all(new is old for new, old in zip(changed, value, strict=True)):
+        return value
+    return changed if isinstance(value, list) else tuple(changed)
+
+
+def _map_dataclass(value: Any, clean: TextFilter) -> object:
+    changed = {}
+    cls: Any = type(value)
+    for name in _field_names(cls):
+        old = getattr(value, name)
+        new = _map_value(old, clean)
+        if new is not old:
+            changed[name] = new
+    return replace(value, **changed) if changed else value
+
+
+@cache
+def _field_names(cls: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(cls))
+
 
 T = TypeVar("T")
 MARKER = re.compile(r"\[redacted ([^\[\]\n]{1,80})\]")
-READS: tuple[Kind, ...] = ("read", "search", "edit", "delete", "move")
-DOTENV = (".env", ".env.local", ".env.development", ".env.production", ".env.test", ".env.staging")
+FILE_KINDS: tuple[Kind, ...] = ("read", "search", "edit", "delete", "move")
+DOTENV_FILES = (".env", ".env.local", ".env.development", ".env.production", ".env.test", ".env.staging")
 
 
 class Redactor:
@@ -47,31 +101,33 @@ class Redactor:
         self._own = {
             value.strip(): name
             for name, value in environment.items()
-            if is_secret(name) and secrets.is_worth(name, value.strip())
+            if is_secret_variable(name) and secret_patterns.is_redactable(name, value.strip())
         }
         self._compile()
 
     def _compile(self) -> None:
-        known = keys.known()
+        known = api_keys.known_secrets()
         self._keys = len(known)
-        values = {key: f"{name} key" for key, name in known.items() if secrets.is_worth("", key)}
+        values = {key: f"{name} key" for key, name in known.items() if secret_patterns.is_redactable("", key)}
         values |= self._own
-        found = {form: name for value, name in values.items() for form in secrets.forms(value)}
+        found = {
+            form: name for value, name in values.items() for form in secret_patterns.encoded_forms(value)
+        }
         # The longest first: one value may hold another.
         self._names = {form: found[form] for form in sorted(found, key=len, reverse=True)}
-        self._searched = tuple((form, _bytes_of(form)) for form in self._names)
+        self._searched = tuple((form, _search_bytes(form)) for form in self._names)
         self._bounds = frozenset(form[at : at + 4] for form in self._names for at in range(len(form) - 3))
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand in `text`, known ones and others: start, end, name; some may overlap."""
-        whole = _bytes_of(text)
+        whole = _search_bytes(text)
         found = [
             (match.start(), match.end(), self._names[form])
             for form, raw in self._searched
             if raw in whole
-            for match in _broken(form).finditer(text)
+            for match in _across_lines(form).finditer(text)
         ]
-        return sorted([*found, *secrets.spans(text)])
+        return sorted([*found, *secret_patterns.find_secrets(text)])
 
     def text(self, text: str) -> str:
         """`text` without known values and without what looks like a secret."""
@@ -79,11 +135,11 @@ class Redactor:
 
     def exact(self, text: str) -> str:
         """`text` without the known values, whole, encoded, or broken over lines."""
-        if self._keys != len(keys.known()):
+        if self._keys != len(api_keys.known_secrets()):
             self._compile()
         if not self._searched:
             return text
-        whole = _bytes_of(text)
+        whole = _search_bytes(text)
         for form, raw in self._searched:
             if raw in whole:
                 text = self._taken(text, form)
@@ -93,10 +149,10 @@ class Redactor:
         """`text` without `form`, also where lines were broken inside it."""
         end = f"[redacted {self._names[form]}]"
         plain = text.replace(form, end)
-        return _broken(form).sub(lambda _: end, plain) if "\n" in plain else plain
+        return _across_lines(form).sub(lambda _: end, plain) if "\n" in plain else plain
 
     def _shapes(self, text: str) -> str:
-        found = secrets.spans(text)
+        found = secret_patterns.find_secrets(text)
         for start, end, kind in reversed(found):
             text = f"{text[:start]}[redacted {kind}]{text[end:]}"
         return text
@@ -115,18 +171,18 @@ class Redactor:
 
     def value(self, value: T) -> T:
         """A value of the protocol with every text in it as `text` makes it."""
-        return walked(value, self.text)
+        return map_texts(value, self.text)
 
     def event(self, event: Event) -> Event:
         """An event as it may be written and shown. A result was looked at by `done`; its shapes stay, or
         the model could not edit the source it read."""
         if not isinstance(event, ToolCallFinished):
             return self.value(event)
-        return event if event.result.call in self._raw else walked(event, self.exact)
+        return event if event.result.call in self._raw else map_texts(event, self.exact)
 
     def done(self, done: Done, kind: Kind, call: str) -> Done:
         """A tool's result as the model, the screen and the transcript get it."""
-        if kind not in READS:
+        if kind not in FILE_KINDS:
             return _clean(done, self.text)
         if self.file_reads == "raw" and kind in ("read", "search"):
             self._raw.add(call)
@@ -135,7 +191,7 @@ class Redactor:
 
     def spoilt(self, changes: ChangeSet) -> str:
         """The path of a file into which a marker of ours would be written, or nothing."""
-        kinds = {shape.kind for shape in secrets.SHAPES} | set(self._names.values())
+        kinds = {shape.kind for shape in secret_patterns.SECRET_PATTERNS} | set(self._names.values())
         for file in changes.files:
             before, after = file.before or b"", file.after or b""
             if b"[redacted " not in after:
@@ -146,19 +202,19 @@ class Redactor:
         return ""
 
 
-def _clean(done: Done, clean: Clean) -> Done:
-    blocks: tuple[Block, ...] = walked(done.blocks, clean)
-    data: Json = walked(done.data, clean)
+def _clean(done: Done, clean: TextFilter) -> Done:
+    blocks: tuple[Block, ...] = map_texts(done.blocks, clean)
+    data: Json = map_texts(done.data, clean)
     return replace(done, text=clean(done.text), blocks=blocks, data=data)
 
 
-def _broken(form: str) -> re.Pattern[str]:
+def _across_lines(form: str) -> re.Pattern[str]:
     """`form` with line ends anywhere inside it."""
     letters = map(re.escape, form.replace("\r", "").replace("\n", ""))
     return re.compile(r"[\r\n]*".join(letters))
 
 
-def _bytes_of(text: str) -> bytes:
+def _search_bytes(text: str) -> bytes:
     """`text` for searching: without its line ends. Bytes are searched several times as fast."""
     return text.encode("utf-8", "surrogatepass").translate(None, b"\r\n")
 
@@ -169,9 +225,84 @@ def _markers(raw: bytes, kinds: set[str]) -> list[str]:
 
 def secrets_of(root: str, trusted: bool, ours: Mapping[str, str]) -> dict[str, str]:
     """The variables to look for: `ours`, and those of a trusted folder's `.env` files."""
-    from cockpit.settings.files import dotenv
+    from cockpit.settings.files import read_dotenv
 
     found: dict[str, str] = {}
-    for name in DOTENV if trusted else ():
-        found |= dotenv(Path(root) / name)
+    for name in DOTENV_FILES if trusted else ():
+        found |= read_dotenv(Path(root) / name)
     return found | dict(ours)
+
+
+# What is looked at for an open secret (characters), and the most that is ever held back.
+LOOKBACK = 600
+MAX_HELD_BACK = 16_000
+# What was passed on is looked at once more with the next piece: a cue may begin in it.
+OVERLAP = 24
+
+_CUES = "|".join(
+    re.escape(one) for one in sorted({one.cue.strip() for one in SECRET_PATTERNS}, key=len, reverse=True)
+)
+# A cue and what may belong to it up to the end: no blank but around `=`, `:` and behind `Bearer`.
+_OPEN = re.compile(
+    rf"""(?:{_CUES})[\w-]*["']?\s{{0,3}}(?:=>|:=|[:=])?\s{{0,3}}["']?(?:bearer|basic|token)?\s?[^\s"'`,;]*\Z""",
+    re.IGNORECASE,
+)
+_OPEN_PEM = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,24}(?:-{0,4}|PRIVATE KEY(?: BLOCK)?-----(?:(?!-----END [A-Z ]*-----)[^\0])*)\Z"
+)
+
+
+@dataclass(slots=True)
+class _OpenStream:
+    """A stream: what is held back, and the end of what was passed on."""
+
+    held: str = ""
+    said: str = ""
+
+
+class RedactedStreams:
+    """The open streams of a session, by name."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._open: dict[tuple[str, ...], _OpenStream] = {}
+
+    def feed(self, name: tuple[str, ...], piece: str) -> str:
+        """What may be passed on now, "" for nothing yet."""
+        stream = self._open.setdefault(name, _OpenStream())
+        text = stream.held + piece
+        # A cue may have begun in what was passed on: a few letters of it tell nobody anything.
+        cut = max(0, _safe_length(stream.said + text, self._redactor) - len(stream.said))
+        stream.held = text[cut:]
+        return self._passed(stream, text[:cut])
+
+    def end(self, name: tuple[str, ...]) -> str:
+        """What was held back, when nothing more comes."""
+        stream = self._open.pop(name, None)
+        return self._passed(stream, stream.held) if stream is not None else ""
+
+    def _passed(self, stream: _OpenStream, text: str) -> str:
+        """`text` without its secrets, also those of which a few letters were passed on before."""
+        if not text:
+            return ""
+        seam, whole = len(stream.said), stream.said + text
+        stream.said = whole[-OVERLAP:]
+        pieces, at = [], seam
+        for start, end, name in self._redactor.spans(whole):
+            if end <= at:
+                continue
+            pieces += [whole[at : max(at, start)], f"[redacted {name}]"]
+            at = end
+        return "".join([*pieces, whole[at:]])
+
+
+def _safe_length(text: str, redactor: Redactor) -> int:
+    """How much of `text` can be passed on without cutting through a secret."""
+    tail = max(0, len(text) - LOOKBACK)
+    cut = redactor.begins(text)
+    if found := _OPEN.search(text, tail):
+        cut = min(cut, found.start())
+    at = text.rfind("-----BEGIN ", max(0, len(text) - MAX_HELD_BACK))
+    if at >= 0 and _OPEN_PEM.match(text, at):
+        cut = min(cut, at)
+    return cut if len(text) - cut <= MAX_HELD_BACK else len(text)

@@ -10,7 +10,7 @@ Platform = Literal["posix", "windows"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ExecutionContext:
     """Where a command line would run. All folders are real and absolute.
 
     `cwd` is where it starts ("" for the root). `own` are cockpit's own folders besides `<root>/.cockpit`
@@ -30,7 +30,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JudgedLine:
     """A command line, judged. `script` is the form that was judged and is to be run (git readers
     hardened, otherwise as it came), `environment` what that form needs besides."""
 

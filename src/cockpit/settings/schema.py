@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["text", "choice", "whole", "number", "words", "table"]
-Path: TypeAlias = tuple[str, ...]
+KeyKind: TypeAlias = Literal["text", "choice", "whole", "number", "words", "table"]
+KeyPath: TypeAlias = tuple[str, ...]
 # From the loosest to the tightest.
 MODES = ("full", "auto-edit", "ask", "plan", "deny")
 TIERS = ("fast", "default", "medium", "strong")
-WORDS: Mapping[Kind, str] = {
+KIND_DESCRIPTIONS: Mapping[KeyKind, str] = {
     "text": "text in quotes",
     "choice": "a word in quotes",
     "whole": "a whole number from 0 on",
@@ -25,12 +25,12 @@ WORDS: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingKey:
     """One key by its dotted `name`. `default` None: nothing is set. `live` False: what is changed while a
     session runs holds from the next session on. `grows`: every layer adds to the list."""
 
     name: str
-    kind: Kind
+    kind: KeyKind
     default: object = None
     about: str = ""
     project: bool = False
@@ -39,20 +39,20 @@ class Key:
     grows: bool = False
 
     @property
-    def path(self) -> Path:
+    def path(self) -> KeyPath:
         return tuple(self.name.split("."))
 
     @property
     def wanted(self) -> str:
         """What its value must be, for people."""
-        return f"one of {', '.join(self.choices)}" if self.choices else WORDS[self.kind]
+        return f"one of {', '.join(self.choices)}" if self.choices else KIND_DESCRIPTIONS[self.kind]
 
     @property
     def variable(self) -> str:
         """The variable of the environment that sets it; empty for a table."""
         if self.kind == "table" or "*" in self.name:
             return ""
-        return SHORT.get(self.name, f"COCKPIT_{self.name.replace('.', '_').upper()}")
+        return SHORT_VARIABLES.get(self.name, f"COCKPIT_{self.name.replace('.', '_').upper()}")
 
     def misfit(self, value: object) -> bool:
         """Whether `value` is of another shape. A bool is an int to Python, not to a person."""
@@ -71,49 +71,56 @@ class Key:
                 return not isinstance(value, dict)
 
 
-SHORT: Mapping[str, str] = {"models.default": "COCKPIT_MODEL", "limits.stop_file": "COCKPIT_STOP_FILE"}
+SHORT_VARIABLES: Mapping[str, str] = {
+    "models.default": "COCKPIT_MODEL",
+    "limits.stop_file": "COCKPIT_STOP_FILE",
+}
 
 
-def _table(name: str, about: str = "") -> Key:
-    return Key(name, "table", None, about)
+def _table_key(name: str, about: str = "") -> SettingKey:
+    return SettingKey(name, "table", None, about)
 
 
-def _limit(name: str, kind: Kind, default: object, about: str) -> Key:
-    return Key(f"limits.{name}", kind, default, about, project=True, live=False)
+def _limit_key(name: str, kind: KeyKind, default: object, about: str) -> SettingKey:
+    return SettingKey(f"limits.{name}", kind, default, about, project=True, live=False)
 
 
-def _rules(level: str, about: str, project: bool) -> Key:
-    return Key(f"permissions.{level}", "words", [], about, project, grows=project)
+def _rules_key(level: str, about: str, project: bool) -> SettingKey:
+    return SettingKey(f"permissions.{level}", "words", [], about, project, grows=project)
 
 
-def _off(name: str, what: str, project: bool) -> Key:
-    return Key(f"{name}.disabled", "words", [], f"{what} that are switched off", project, grows=True)
+def _disabled_key(name: str, what: str, project: bool) -> SettingKey:
+    return SettingKey(f"{name}.disabled", "words", [], f"{what} that are switched off", project, grows=True)
 
 
-KEYS: tuple[Key, ...] = (
-    Key("mode", "choice", "ask", "the permission mode of new sessions", choices=MODES, live=False),
-    _table("models"),
-    Key("models.default", "text", "", "the model of new sessions, as provider:model", live=False),
-    Key("models.fallback", "words", [], "models that are asked in order when that one fails"),
-    Key("models.tiers", "table", {}, "what fast, default, medium and strong mean"),
-    *(Key(f"models.tiers.{tier}", "text", None, f"the model of the tier {tier}") for tier in TIERS),
-    Key("models.window", "whole", None, "tokens of the context window, where the model's own is wrong"),
-    _table("limits"),
-    _limit("steps", "whole", 200, "model requests of one turn"),
-    _limit("tool_calls", "whole", None, "tool calls of one turn"),
-    _limit("seconds", "number", None, "wall time of one turn"),
-    _limit("tokens", "whole", None, "tokens of one turn, in and out together"),
-    _limit("money", "number", None, "US dollars of one turn"),
-    _limit("session_money", "number", None, "US dollars of one session"),
-    _limit("stop_file", "text", None, "a turn ends when this file is there"),
-    _table("approvals"),
-    Key("approvals.seconds", "number", None, "an approval nobody answers in this time is a no", live=False),
-    _table("permissions"),
-    _rules("allow", "rules that answer an ask with yes", project=False),
-    _rules("ask", "rules that turn an allow into an ask", project=True),
-    _rules("deny", "rules that refuse, in every mode", project=True),
-    _table("redaction"),
-    Key(
+KEYS: tuple[SettingKey, ...] = (
+    SettingKey("mode", "choice", "ask", "the permission mode of new sessions", choices=MODES, live=False),
+    _table_key("models"),
+    SettingKey("models.default", "text", "", "the model of new sessions, as provider:model", live=False),
+    SettingKey("models.fallback", "words", [], "models that are asked in order when that one fails"),
+    SettingKey("models.tiers", "table", {}, "what fast, default, medium and strong mean"),
+    *(SettingKey(f"models.tiers.{tier}", "text", None, f"the model of the tier {tier}") for tier in TIERS),
+    SettingKey(
+        "models.window", "whole", None, "tokens of the context window, where the model's own is wrong"
+    ),
+    _table_key("limits"),
+    _limit_key("steps", "whole", 200, "model requests of one turn"),
+    _limit_key("tool_calls", "whole", None, "tool calls of one turn"),
+    _limit_key("seconds", "number", None, "wall time of one turn"),
+    _limit_key("tokens", "whole", None, "tokens of one turn, in and out together"),
+    _limit_key("money", "number", None, "US dollars of one turn"),
+    _limit_key("session_money", "number", None, "US dollars of one session"),
+    _limit_key("stop_file", "text", None, "a turn ends when this file is there"),
+    _table_key("approvals"),
+    SettingKey(
+        "approvals.seconds", "number", None, "an approval nobody answers in this time is a no", live=False
+    ),
+    _table_key("permissions"),
+    _rules_key("allow", "rules that answer an ask with yes", project=False),
+    _rules_key("ask", "rules that turn an allow into an ask", project=True),
+    _rules_key("deny", "rules that refuse, in every mode", project=True),
+    _table_key("redaction"),
+    SettingKey(
         "redaction.file_reads",
         "choice",
         "redacted",
@@ -121,8 +128,8 @@ KEYS: tuple[Key, ...] = (
         choices=("redacted", "raw"),
         live=False,
     ),
-    _table("sandbox"),
-    Key(
+    _table_key("sandbox"),
+    SettingKey(
         "sandbox.use",
         "choice",
         "auto",
@@ -130,44 +137,48 @@ KEYS: tuple[Key, ...] = (
         choices=("auto", "required", "off"),
         live=False,
     ),
-    Key("sandbox.hosts", "words", [], "hosts that a command with the network may reach; none: all"),
-    _table("agents"),
-    Key("agents.limit", "whole", 8, "subagents that run at once"),
-    Key("agents.depth", "whole", 1, "how deep subagents may open others; 1: only the main agent opens any"),
-    Key("agents.steps", "whole", 100, "model requests of a subagent at most, whatever its role says"),
-    Key("agents.tokens", "whole", None, "tokens of a subagent, in and out together"),
-    Key("agents.output", "whole", 12_000, "characters of a subagent's report that the opener reads at once"),
-    Key("agents.seconds", "number", None, "wall time of a subagent"),
-    Key(
+    SettingKey("sandbox.hosts", "words", [], "hosts that a command with the network may reach; none: all"),
+    _table_key("agents"),
+    SettingKey("agents.limit", "whole", 8, "subagents that run at once"),
+    SettingKey(
+        "agents.depth", "whole", 1, "how deep subagents may open others; 1: only the main agent opens any"
+    ),
+    SettingKey("agents.steps", "whole", 100, "model requests of a subagent at most, whatever its role says"),
+    SettingKey("agents.tokens", "whole", None, "tokens of a subagent, in and out together"),
+    SettingKey(
+        "agents.output", "whole", 12_000, "characters of a subagent's report that the opener reads at once"
+    ),
+    SettingKey("agents.seconds", "number", None, "wall time of a subagent"),
+    SettingKey(
         "agents.follow_up",
         "choice",
         "never",
         "whether a subagent that ends in the background begins a turn",
         choices=("never", "idle"),
     ),
-    _table("skills"),
-    _off("skills", "skills", project=True),
-    _table("hooks"),
-    _off("hooks", "hooks", project=False),
-    _table("mcp"),
-    _off("mcp", "MCP servers", project=True),
-    Key("mcp.connect_seconds", "number", None, "how long a server may take to start"),
-    Key("mcp.call_seconds", "number", None, "how long a call may take"),
-    Key("mcp.expose_tools", "words", None, "tools that `cockpit mcp-serve` offers"),
-    _table("plugins", "what a plugin gets as its own table"),
-    Key("plugins.disabled", "words", [], "plugins that are not loaded", grows=True, live=False),
-    _table("plugins.*"),
-    _table("projects", "rules for one folder, by real path"),
-    _table("projects.*"),
-    _table("projects.*.permissions"),
-    *(Key(f"projects.*.permissions.{level}", "words") for level in ("allow", "ask", "deny")),
+    _table_key("skills"),
+    _disabled_key("skills", "skills", project=True),
+    _table_key("hooks"),
+    _disabled_key("hooks", "hooks", project=False),
+    _table_key("mcp"),
+    _disabled_key("mcp", "MCP servers", project=True),
+    SettingKey("mcp.connect_seconds", "number", None, "how long a server may take to start"),
+    SettingKey("mcp.call_seconds", "number", None, "how long a call may take"),
+    SettingKey("mcp.expose_tools", "words", None, "tools that `cockpit mcp-serve` offers"),
+    _table_key("plugins", "what a plugin gets as its own table"),
+    SettingKey("plugins.disabled", "words", [], "plugins that are not loaded", grows=True, live=False),
+    _table_key("plugins.*"),
+    _table_key("projects", "rules for one folder, by real path"),
+    _table_key("projects.*"),
+    _table_key("projects.*.permissions"),
+    *(SettingKey(f"projects.*.permissions.{level}", "words") for level in ("allow", "ask", "deny")),
 )
-BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+KEYS_BY_NAME: Mapping[str, SettingKey] = {key.name: key for key in KEYS}
 # Below these anything may stand: a plugin knows its own keys.
-OPEN = ("plugins.*",)
+OPEN_TABLES = ("plugins.*",)
 
 
-def _defaults() -> dict[str, object]:
+def _build_defaults() -> dict[str, object]:
     made: dict[str, object] = {}
     for key in KEYS:
         if key.default is None:
@@ -181,47 +192,54 @@ def _defaults() -> dict[str, object]:
     return made
 
 
-DEFAULTS: Mapping[str, object] = _defaults()
+DEFAULTS: Mapping[str, object] = _build_defaults()
 
 
-def find(path: Path) -> Key | None:
+def find_key(path: KeyPath) -> SettingKey | None:
     """The key that `path` is, None where there is none."""
     any_name = (path[0], "*", *path[2:]) if len(path) > 1 else path
-    return BY_NAME.get(".".join(path)) or BY_NAME.get(".".join(any_name))
+    return KEYS_BY_NAME.get(".".join(path)) or KEYS_BY_NAME.get(".".join(any_name))
 
 
-def is_open(path: Path) -> bool:
+def is_in_open_table(path: KeyPath) -> bool:
     """Whether `path` lies in a table whose keys are somebody else's to know."""
-    table = find(path[:2]) if len(path) > 2 else None
-    return table is not None and table.name in OPEN
+    table = find_key(path[:2]) if len(path) > 2 else None
+    return table is not None and table.name in OPEN_TABLES
 
 
-def walk(table: Mapping[str, object], above: Path = ()) -> Iterator[tuple[Path, object, Key | None]]:
+def walk_keys(
+    table: Mapping[str, object], above: KeyPath = ()
+) -> Iterator[tuple[KeyPath, object, SettingKey | None]]:
     """Every key of a file that is the schema's to judge, with what it is there; tables before what is in
     them. What stands below an unknown key is not looked at."""
     for name, value in table.items():
         path = (*above, name)
-        key = find(path)
+        key = find_key(path)
         yield path, value, key
-        if key is not None and key.kind == "table" and isinstance(value, Mapping) and key.name not in OPEN:
-            yield from walk(value, path)
+        if (
+            key is not None
+            and key.kind == "table"
+            and isinstance(value, Mapping)
+            and key.name not in OPEN_TABLES
+        ):
+            yield from walk_keys(value, path)
 
 
-def is_under(name: str, wanted: str) -> bool:
+def is_key_under(name: str, wanted: str) -> bool:
     """Whether the key `name` is `wanted` or lies in it: `mode` is not `models.default`. Empty: all are."""
     return not wanted or name == wanted or name.startswith(f"{wanted.rstrip('.')}.")
 
 
-def nearest(path: Path) -> str:
+def suggest_key(path: KeyPath) -> str:
     """What to do about a key that is none: the one that may have been meant."""
-    name = dotted(path)
+    name = format_key(path)
     known = [key.name for key in KEYS if "*" not in key.name and len(key.path) == len(path)]
     if len(path) > 1:
         known = [one for one in known if one.startswith(f"{path[0]}.")] or known
-    near = difflib.get_close_matches(name, known or list(BY_NAME), 1, 0.5)
+    near = difflib.get_close_matches(name, known or list(KEYS_BY_NAME), 1, 0.5)
     return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}"
 
 
-def dotted(path: Path) -> str:
+def format_key(path: KeyPath) -> str:
     """`path` as it is written in TOML."""
     return ".".join(one if one.replace("-", "").replace("_", "").isalnum() else f'"{one}"' for one in path)

@@ -5,27 +5,27 @@ import os
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.settings.atomic import write_atomically
+from cockpit.settings.file_io import write_atomically
 
 
 def is_trusted(root: str) -> bool | None:
     """What was answered for the real path of `root`, or None when nobody was asked."""
-    return _load().get(os.path.realpath(root))
+    return _load_answers().get(os.path.realpath(root))
 
 
-def keep(root: str, trusted: bool) -> None:
+def save_trust(root: str, trusted: bool) -> None:
     """Remember the answer for the real path of `root`."""
-    answers = _load() | {os.path.realpath(root): trusted}
-    write_atomically(_file(), json.dumps(answers, indent=1, sort_keys=True).encode(), private=True)
+    answers = _load_answers() | {os.path.realpath(root): trusted}
+    write_atomically(_trust_file(), json.dumps(answers, indent=1, sort_keys=True).encode(), private=True)
 
 
-def _file() -> Path:
+def _trust_file() -> Path:
     return paths.config() / "trust.json"
 
 
-def _load() -> dict[str, bool]:
+def _load_answers() -> dict[str, bool]:
     try:
-        raw = json.loads(_file().read_bytes())
+        raw = json.loads(_trust_file().read_bytes())
     except (OSError, ValueError):
         # Without a readable file nothing is trusted: the person is asked again.
         return {}

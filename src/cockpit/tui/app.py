@@ -21,21 +21,21 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from cockpit.tui import themes
-from cockpit.tui.actions import ACTIONS
-from cockpit.tui.bars import Bar, Standing, hint_line, top_line
+from cockpit.tui.actions.table import ACTIONS
 from cockpit.tui.clean import clean
-from cockpit.tui.composer.editor import Editor
-from cockpit.tui.messages import Typed
-from cockpit.tui.palette import Palette, colours_of
-from cockpit.tui.trace.layout import Line, paragraph
+from cockpit.tui.composer.editor import PromptEditor
+from cockpit.tui.render import themes
+from cockpit.tui.render.bars import Bar, TopBarStatus, hint_line, top_line
+from cockpit.tui.render.layout import StyledLine, layout_paragraph
+from cockpit.tui.render.themes import Palette, theme_colours
+from cockpit.tui.render.welcome import welcome_lines
+from cockpit.tui.render.widgets import UnclaimedKey
 from cockpit.tui.trace.view import TraceView
-from cockpit.tui.welcome import welcome
 
 if TYPE_CHECKING:
     from cockpit.protocol.channel import Deck
-    from cockpit.tui.composer.popup import Popup
-    from cockpit.tui.desk import Desk
+    from cockpit.tui.composer.completion import CompletionPopup
+    from cockpit.tui.controller import SessionController
     from cockpit.tui.work.view import WorkView
 
 
@@ -47,7 +47,7 @@ class Body(Widget):
     """Trace and Work beside or above each other."""
 
 
-class Options(NamedTuple):
+class CockpitOptions(NamedTuple):
     """How the cockpit is to be: `still` (no animation, no blinking, no clock) is for pictures and
     for people who want it; `theme` empty means the last one chosen; `real` owns a real terminal;
     `quiet` are the seconds in which an approval that has just appeared takes no key."""
@@ -84,22 +84,26 @@ class Cockpit(App[int]):
         if one.everywhere
     ]
 
-    def __init__(self, make_deck: "Callable[[], Awaitable[Deck]]", root: str, options: Options) -> None:
+    def __init__(
+        self, make_deck: "Callable[[], Awaitable[Deck]]", root: str, options: CockpitOptions
+    ) -> None:
         self.options = options
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]
         self.make_deck = make_deck
         self.root = root
-        self.desk: Desk | None = None
+        self.desk: SessionController | None = None
         self.typed_at = 0.0
         self.early: list[str] = []  # what was sent before there was a session
         if options.still:
             self.animation_level = "none"
-        self.register_theme(themes.default())
-        self.set_reactive(App.theme, themes.DEFAULT)  # quietly: nothing is styled yet that would need it
+        self.register_theme(themes.default_theme())
+        self.set_reactive(
+            App.theme, themes.DEFAULT_THEME
+        )  # quietly: nothing is styled yet that would need it
         self.stylesheet.set_variables(self.get_css_variables())
-        self.palette = Palette(colours_of(self.current_theme))
+        self.palette = Palette(theme_colours(self.current_theme))
 
     def notify(
         self,
@@ -115,9 +119,9 @@ class Cockpit(App[int]):
 
     def get_driver_class(self) -> type[Driver]:
         if self.options.real:
-            from cockpit.tui.terminal import driver
+            from cockpit.tui.terminal.driver import driver_class
 
-            return driver() or super().get_driver_class()
+            return driver_class() or super().get_driver_class()
         return super().get_driver_class()
 
     def get_default_screen(self) -> Screen[None]:
@@ -130,27 +134,27 @@ class Cockpit(App[int]):
         yield Bar(self.palette, id="top")
         with Body(id="body"):
             yield TraceView(self.palette)  # Work follows after the first paint, on the same shade
-        yield Editor()
+        yield PromptEditor()
         yield Bar(self.palette, id="hints")
 
     def on_mount(self) -> None:
         self.top, self.hints = self.query_one("#top", Bar), self.query_one("#hints", Bar)
         self.trace = self.query_one(TraceView)
-        self.editor = self.query_one(Editor)
+        self.editor = self.query_one(PromptEditor)
         self.project = Path(self.root).name or self.root
         self._draw_empty()
         if self.options.real:
-            from cockpit.tui.terminal import on_signals
+            from cockpit.tui.terminal.driver import exit_on_signals
 
-            on_signals(self)
+            exit_on_signals(self)
         self.call_after_refresh(self.run_worker, self._start(), exit_on_error=True)
 
     def _draw_empty(self) -> None:
         """What stands there while nothing is known yet."""
-        self.top.show(top_line(Standing(self.project, self.root), self.size.width), self.palette)
+        self.top.show(top_line(TopBarStatus(self.project, self.root), self.size.width), self.palette)
         self.hints.show(hint_line([], self.size.width, "starting "), self.palette)
         width = max(20, self.size.width * 62 // 100 if self.size.width >= 100 else self.size.width)
-        self.trace.lead(welcome(self.project, self.root, width))
+        self.trace.lead(welcome_lines(self.project, self.root, width))
 
     async def _start(self) -> None:
         """After the first paint: import the rest in a thread, open the deck and the session."""
@@ -173,30 +177,30 @@ class Cockpit(App[int]):
         if self.desk is not None and event.text_area is self.editor:
             self.desk.drafted()
 
-    def on_editor_submitted(self, event: Editor.Submitted) -> None:
+    def on_editor_submitted(self, event: PromptEditor.Submitted) -> None:
         if self.desk is not None and self.desk.ready:
             self.run_worker(self.desk.submitted(event))
             return
         self.early.append(event.text)
         width = max(20, self.trace.size.width)
-        tail: list[Line] = []
+        tail: list[StyledLine] = []
         for text in self.early:
             first = [(" ", "body"), ("▌ ", "faint")]
-            tail += [Line([]), *paragraph(text, width - 2, key="muted", first=first, rest=first)]
+            tail += [StyledLine([]), *layout_paragraph(text, width - 2, key="muted", first=first, rest=first)]
         self.trace.tail(tail)
 
-    def on_editor_meant(self, event: Editor.Meant) -> None:
+    def on_editor_meant(self, event: PromptEditor.Meant) -> None:
         self.action_do(event.action)
 
-    def on_editor_chose(self, event: Editor.Chose) -> None:
+    def on_editor_chose(self, event: PromptEditor.Chose) -> None:
         if self.desk is not None and self.desk.completing is not None:
             self.desk.completing.chose(event.what)
 
-    def on_editor_recalled(self, event: Editor.Recalled) -> None:
+    def on_editor_recalled(self, event: PromptEditor.Recalled) -> None:
         if self.desk is not None:
             self.desk.recall(event.step)
 
-    def on_popup_picked(self, event: "Popup.Picked") -> None:
+    def on_popup_picked(self, event: "CompletionPopup.Picked") -> None:
         if self.desk is not None and self.desk.completing is not None:
             self.desk.completing.put(event.completion)
 
@@ -204,7 +208,7 @@ class Cockpit(App[int]):
         if self.desk is not None:
             self.desk.choose(event.does)
 
-    def on_typed(self, event: Typed) -> None:
+    def on_typed(self, event: UnclaimedKey) -> None:
         if self.desk is not None:
             self.desk.typed(event)
 
@@ -223,10 +227,10 @@ class Cockpit(App[int]):
         self.action_do("quit")
 
 
-def _import_rest() -> "tuple[type[Desk], type[WorkView]]":
+def _import_rest() -> "tuple[type[SessionController], type[WorkView]]":
     """All that the first paint did without; run in a thread."""
     import_module("cockpit.tui.trace.document")  # the first frame's
-    from cockpit.tui.desk import Desk
+    from cockpit.tui.controller import SessionController
     from cockpit.tui.work.view import WorkView
 
-    return Desk, WorkView
+    return SessionController, WorkView

@@ -4,9 +4,9 @@ import os
 import re
 from collections.abc import Mapping
 
-from cockpit.workspace.words import words
+from cockpit.workspace.word_set import word_set
 
-SECRET = re.compile(
+SECRET_NAME = re.compile(
     r"""
     (^|_)(API_?KEYS?|ACCESS_?KEYS?|SECRET_?KEYS?|PRIVATE_?KEYS?|TOKENS?|SECRETS?|CREDENTIALS?)(_|$)
     | (^|_)(PASSWORDS?|PASSWD|PASSPHRASE|AUTH|PAT|APIKEY|DSN)(_|$)
@@ -19,64 +19,66 @@ SECRET = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # Each makes a shell or a loader run a file before the command that was shown.
-STARTERS = words("BASH_ENV ENV PROMPT_COMMAND PS4 SHELLOPTS BASHOPTS LD_AUDIT")
+STARTUP_VARIABLES = word_set("BASH_ENV ENV PROMPT_COMMAND PS4 SHELLOPTS BASHOPTS LD_AUDIT")
 # Of git's variables these say who a person is and how it connects; every other one leads it to another
 # repository, other configuration or a program (cockpit may itself be run by a hook).
-GIT_KEPT = re.compile(
+GIT_ALLOWED = re.compile(
     r"GIT_(AUTHOR_\w+|COMMITTER_\w+|SSL_\w+|SSH|SSH_COMMAND|SSH_VARIANT|CEILING_DIRECTORIES|"
     r"CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|TERMINAL_PROMPT)"
 )
 # Each leads to a service of the person's, or to a folder that a held program does not have.
-DOORS = words(
+SERVICE_VARIABLES = word_set(
     """
     SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS DISPLAY
     WAYLAND_DISPLAY XAUTHORITY DOCKER_HOST DOCKER_CONFIG KUBECONFIG TMUX STY TMPDIR TMP TEMP COCKPIT_HOME
     """
 )
 # A key says what it is, under any name: a provider's prefix, or a password in an address.
-KEYS = re.compile(
+KEY_VALUE = re.compile(
     r"""
     ^(sk-|sk_live_|rk_live_|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|xox[abpors]-|hf_|AIza|AKIA|ASIA)[\w-]{12}
     | ://[^/\s:@]*:[^/\s@]+@ | -----BEGIN\ [A-Z ]*PRIVATE
     """,
     re.VERBOSE,
 )
-FIXED = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+FIXED_VARIABLES = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 
-def is_secret(name: str) -> bool:
+def is_secret_variable(name: str) -> bool:
     """Whether a variable's name says that it holds a key."""
-    return SECRET.search(name) is not None
+    return SECRET_NAME.search(name) is not None
 
 
-def scrubbed(ours: Mapping[str, str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+def scrub_environment(ours: Mapping[str, str], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """`ours` without secrets and starters, for a child without a terminal; `given` is added as it is."""
     kept = {
         name: value
         for name, value in ours.items()
-        if not is_secret(name)
-        and name not in STARTERS
+        if not is_secret_variable(name)
+        and name not in STARTUP_VARIABLES
         and not name.startswith("BASH_FUNC_")
-        and (not name.startswith("GIT_") or GIT_KEPT.fullmatch(name))
-        and (KEYS.search(value) is None or name.lower().endswith("_proxy"))
+        and (not name.startswith("GIT_") or GIT_ALLOWED.fullmatch(name))
+        and (KEY_VALUE.search(value) is None or name.lower().endswith("_proxy"))
     }
     if "PATH" in kept:
-        kept["PATH"] = search_path(kept["PATH"])
-    return kept | FIXED | dict(given or {})
+        kept["PATH"] = absolute_search_path(kept["PATH"])
+    return kept | FIXED_VARIABLES | dict(given or {})
 
 
-def held_in(scrubbed: Mapping[str, str], given: Mapping[str, str], home: str) -> dict[str, str]:
+def sandbox_environment(scrubbed: Mapping[str, str], given: Mapping[str, str], home: str) -> dict[str, str]:
     """`scrubbed` for a program in a sandbox: without the doors out of it, with folders that are there."""
     kept = {
         name: value
         for name, value in scrubbed.items()
-        if name not in DOORS and not name.startswith(("XDG_", "VSCODE_")) and not KEYS.search(value)
+        if name not in SERVICE_VARIABLES
+        and not name.startswith(("XDG_", "VSCODE_"))
+        and not KEY_VALUE.search(value)
     }
     person = kept.get("USER") or kept.get("LOGNAME") or os.path.basename(home)
     names = {"HOME": home, "USER": person, "LOGNAME": person, "TMPDIR": "/tmp"}
     return kept | names | dict(given)
 
 
-def search_path(value: str) -> str:
+def absolute_search_path(value: str) -> str:
     """`PATH` without relative entries: with `.` in it a folder would say which `git` is run."""
     return os.pathsep.join(entry for entry in value.split(os.pathsep) if os.path.isabs(entry))

@@ -8,11 +8,18 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from cockpit.plugin.changes import ChangeSet, Edit
-from cockpit.plugin.context import Applied, ChangeRefused, Ended, FileEntry, JobView, PathRefused
-from cockpit.workspace import names
-from cockpit.workspace.changes import NEW_MODE, Seen, Tree, digest, planned, undoing
-from cockpit.workspace.ignores import CACHES, NEVER
-from cockpit.workspace.processes import ProcessFailed
+from cockpit.plugin.context import Applied, ChangeRefused, FileEntry, JobView, PathRefused, ProcessResult
+from cockpit.workspace import path_names
+from cockpit.workspace.files.changes import (
+    NEW_MODE,
+    FileSnapshot,
+    SourceTree,
+    digest,
+    plan_changes,
+    undo_changes,
+)
+from cockpit.workspace.files.ignore_rules import CACHE_FOLDERS, VCS_FOLDERS
+from cockpit.workspace.processes.local_processes import ProcessFailed
 
 ROOT = "/memory"
 REASON = "a workspace in memory runs no programs; open a folder on disk"
@@ -23,9 +30,9 @@ class MemoryWorkspace:
 
     def __init__(self, files: Mapping[str, bytes] | None = None, root: str = ROOT) -> None:
         self._root = root
-        self._held: dict[str, Seen] = {}
+        self._held: dict[str, FileSnapshot] = {}
         for path, content in (files or {}).items():
-            self._held[posixpath.normpath(posixpath.join(root, path))] = Seen(content)
+            self._held[posixpath.normpath(posixpath.join(root, path))] = FileSnapshot(content)
         self._files = MemoryFiles(self, self._held)
         self._processes = NoProcesses()
 
@@ -42,11 +49,13 @@ class MemoryWorkspace:
         return self._processes
 
     def resolve(self, path: str, access: Literal["read", "write"]) -> str:
-        if reason := names.fault(path):
+        if reason := path_names.find_path_problem(path):
             raise PathRefused(f"{path!r} is refused: {reason}")
         real = posixpath.normpath(posixpath.join(self._root, path))
         parts = tuple(part for part in self.relative(real).split("/") if part)
-        reason = names.sensitive(parts) or (names.protected(parts) if access == "write" else "")
+        reason = path_names.secret_reason(parts) or (
+            path_names.protected_reason(parts) if access == "write" else ""
+        )
         if reason:
             raise PathRefused(f"{path!r} is refused: {reason}")
         return real
@@ -60,10 +69,10 @@ class MemoryWorkspace:
         return posixpath.relpath(real, self._root) if self.is_inside(real) else real
 
     async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
-        return planned(edits, Tree(self._find, self._look, self.relative), agent, call)
+        return plan_changes(edits, SourceTree(self._find, self._look, self.relative), agent, call)
 
     async def apply(self, changes: ChangeSet) -> Applied:
-        after: dict[str, Seen] = {}
+        after: dict[str, FileSnapshot] = {}
         modes: dict[str, int] = {}
         for change in changes.files:
             source = self._find(change.moved_from or change.path)
@@ -71,12 +80,12 @@ class MemoryWorkspace:
             if digest(there.content) != change.before_hash:
                 raise ChangeRefused(f"{change.path} has changed since the edit was planned; read it again")
             modes[change.moved_from or change.path] = there.mode
-            after[source] = Seen(None)
-            after[self._find(change.path)] = Seen(change.after, change.mode)
+            after[source] = FileSnapshot(None)
+            after[self._find(change.path)] = FileSnapshot(change.after, change.mode)
         self._held.update(after)
         for path in [path for path, seen in self._held.items() if seen.content is None]:
             del self._held[path]
-        return Applied(changes, undoing(changes, modes))
+        return Applied(changes, undo_changes(changes, modes))
 
     async def close(self) -> None:
         """Nothing runs, so nothing ends."""
@@ -84,16 +93,16 @@ class MemoryWorkspace:
     def _find(self, path: str) -> str:
         return self.resolve(path, "write")
 
-    def _look(self, real: str) -> Seen:
+    def _look(self, real: str) -> FileSnapshot:
         if any(path.startswith(real + "/") for path in self._held):
             raise ChangeRefused(f"{self.relative(real)} is a folder; name a file in it")
-        return self._held.get(real, Seen(None, NEW_MODE))
+        return self._held.get(real, FileSnapshot(None, NEW_MODE))
 
 
 class MemoryFiles:
     """`Files` over the mapping. Hidden names and well-known caches are left out; there are no rules."""
 
-    def __init__(self, workspace: MemoryWorkspace, held: Mapping[str, Seen]) -> None:
+    def __init__(self, workspace: MemoryWorkspace, held: Mapping[str, FileSnapshot]) -> None:
         self._workspace = workspace
         self._held = held
 
@@ -134,7 +143,7 @@ class MemoryFiles:
 
 
 def _is_left_out(name: str, hidden: bool) -> bool:
-    return name in NEVER or name in CACHES or (fnmatchcase(name, ".*") and not hidden)
+    return name in VCS_FOLDERS or name in CACHE_FOLDERS or (fnmatchcase(name, ".*") and not hidden)
 
 
 class NoProcesses:
@@ -150,7 +159,7 @@ class NoProcesses:
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
         apart: bool = False,
-    ) -> Ended:
+    ) -> ProcessResult:
         raise ProcessFailed(REASON)
 
     def shell(self, command: str) -> tuple[str, ...]:

@@ -1,31 +1,84 @@
-"""One resolver for every path of every tool. Says what a path really is and whether it can ever be
+"""Whether a file with several names is a secret by one of the others: a hard link is no link that can be
+seen, only two names with one inode. Looks at the usual places of secrets, and nowhere else.
+
+One resolver for every path of every tool. Says what a path really is and whether it can ever be
 touched; whether it may be touched now is a decider's part.
 
 `judge` has three levels: allow (inside, plain), ask (outside, or a file that installs things), deny
 (secret, protected, a device, a link that leaves the root). `resolve` raises `PathRefused` for deny only.
+
+A Windows path judged by its letters alone, on any platform: no disk is looked at.
 """
 
 import errno
+import ntpath
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from cockpit import paths
 from cockpit.plugin.context import PathRefused
-from cockpit.settings import plain
-from cockpit.workspace import names, twins, windows
-from cockpit.workspace.words import words
+from cockpit.settings import file_io
+from cockpit.workspace import path_names
+from cockpit.workspace.word_set import word_set
+
+SECRET_PLACES = (
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    ".azure",
+    ".docker",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/cockpit",
+)
+MAX_SECRET_ENTRIES = 256
+
+
+def find_secret_hard_link(facts: os.stat_result, home: str, root: str) -> str:
+    """The secret file that shares its inode with `facts`, or ""."""
+    for entry in _secret_files(home, root):
+        try:
+            other = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        if (other.st_dev, other.st_ino) == (facts.st_dev, facts.st_ino):
+            return entry.path
+    return ""
+
+
+def _secret_files(home: str, root: str) -> Iterator["os.DirEntry[str]"]:
+    for place in SECRET_PLACES:
+        yield from _folder_entries(os.path.join(home, place))
+    for folder, in_home in ((home, True), (root, False), ("/etc", False)):
+        for entry in _folder_entries(folder):
+            if path_names.secret_reason((entry.name,), in_home) or entry.path in (
+                "/etc/shadow",
+                "/etc/gshadow",
+            ):
+                yield entry
+
+
+def _folder_entries(folder: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as found:
+            return [entry for _, entry in zip(range(MAX_SECRET_ENTRIES * 4), found, strict=False)]
+    except OSError:
+        return []
+
 
 Access = Literal["read", "write"]
-Level = Literal["allow", "ask", "deny"]
-Sort = Literal[
+PathLevel = Literal["allow", "ask", "deny"]
+PathKind = Literal[
     "plain", "outside", "installs", "secret", "protected", "system", "device", "link", "unreadable"
 ]
 SYSTEM_FOLDERS = tuple(
-    words(
+    word_set(
         """
     /etc /usr /bin /sbin /lib /lib32 /lib64 /libx32 /boot /dev /proc /sys /run /var /opt /snap /System
     /Library /Applications /private/etc /private/var/db /private/var/root /nix /srv
@@ -46,14 +99,14 @@ ROOT_SOCKETS = re.compile(r"^/(var/)?run/.*(docker|containerd|podman|crio|libvir
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class PathVerdict:
     """What `path` is: its real path, where it lies, and why it is refused (or asked about)."""
 
-    level: Level
+    level: PathLevel
     real: str
     inside: bool
     reason: str = ""
-    sort: Sort = "plain"
+    sort: PathKind = "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +121,31 @@ class Resolver:
     own: tuple[str, ...] = ()
     origin: str = ""
 
-    def judge(self, path: str, access: Access) -> Judged:
+    def judge(self, path: str, access: Access) -> PathVerdict:
         """What touching `path` would mean. Raises nothing."""
-        if reason := names.fault(path) or (windows.fault(path) if os.name == "nt" else ""):
-            return Judged("deny", "", False, reason, "unreadable")
+        if reason := path_names.find_path_problem(path) or (
+            path_names.find_windows_path_problem(path) if os.name == "nt" else ""
+        ):
+            return PathVerdict("deny", "", False, reason, "unreadable")
         lexical = self.lexical(path)
         real = real_path(lexical)
         inside = is_within(real, self.root)
-        facts, reason = _facts(real)
-        if reason := _unsafe(lexical, real) or reason:
-            return Judged("deny", real, inside, reason, "device")
+        facts, reason = _stat_path(real)
+        if reason := _unsafe_reason(lexical, real) or reason:
+            return PathVerdict("deny", real, inside, reason, "device")
         if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
-            return Judged("deny", real, inside, f"{reason}; ask the person for the value you need", "secret")
+            return PathVerdict(
+                "deny", real, inside, f"{reason}; ask the person for the value you need", "secret"
+            )
         if facts is not None and facts.st_nlink > 1 and (found := self._shared(real, facts, access)):
             return found
         if access == "write" and (refused := self._unwritable(lexical, real, inside)):
             return refused
         if not inside:
-            return Judged("ask", real, False, f"{real} lies outside of {self.root}", "outside")
-        if access == "write" and (reason := names.installs(_below(real, self.root))):
-            return Judged("ask", real, True, reason, "installs")
-        return Judged("allow", real, True)
+            return PathVerdict("ask", real, False, f"{real} lies outside of {self.root}", "outside")
+        if access == "write" and (reason := path_names.install_hook_reason(_below(real, self.root))):
+            return PathVerdict("ask", real, True, reason, "installs")
+        return PathVerdict("allow", real, True)
 
     def resolve(self, path: str, access: Access) -> str:
         """The real path. Raises `PathRefused` for what no tool may touch."""
@@ -100,7 +157,7 @@ class Resolver:
 
     def is_inside(self, path: str) -> bool:
         """Whether the real path lies in the root. A path that cannot be read as one does not."""
-        return not names.fault(path) and is_within(real_path(self.lexical(path)), self.root)
+        return not path_names.find_path_problem(path) and is_within(real_path(self.lexical(path)), self.root)
 
     def lexical(self, path: str) -> str:
         """`path` made absolute by its letters: `~`, the root, `.`; links are not followed."""
@@ -123,11 +180,11 @@ class Resolver:
         """The home folder that is meant."""
         return self.home or os.path.expanduser("~")
 
-    def _unwritable(self, lexical: str, real: str, inside: bool) -> Judged | None:
+    def _unwritable(self, lexical: str, real: str, inside: bool) -> PathVerdict | None:
         named_inside = is_within(os.path.normpath(lexical), self.root)
         if not inside and named_inside:
             reason = f"it is a link to {real}, outside of {self.root}"
-            return Judged("deny", real, inside, reason, "link")
+            return PathVerdict("deny", real, inside, reason, "link")
         # The names above the root are the person's own choice of a place, as in ~/.claude/worktrees/x.
         here = [_below(real, self.root) if inside else _parts(real)]
         if named_inside:
@@ -135,33 +192,33 @@ class Resolver:
         for parts in here:
             # A backslash parts names on other systems: `.git\\config` is git's own file there.
             flat = tuple(one for part in parts for one in part.split("\\"))
-            if reason := names.protected(flat):
-                return Judged("deny", real, inside, f"{reason}; a person must change it", "protected")
+            if reason := path_names.protected_reason(flat):
+                return PathVerdict("deny", real, inside, f"{reason}; a person must change it", "protected")
         for folder in (*_git_folders(self.root), *self._own_folders()):
-            if is_within(folded_case(real), folded_case(folder)):
+            if is_within(fold_path_case(real), fold_path_case(folder)):
                 reason = f"{folder} steers programs that run later; a person must change it"
-                return Judged("deny", real, inside, reason, "protected")
-        if not inside and self.origin and is_within(folded_case(real), folded_case(self.origin)):
+                return PathVerdict("deny", real, inside, reason, "protected")
+        if not inside and self.origin and is_within(fold_path_case(real), fold_path_case(self.origin)):
             name = os.path.relpath(real, self.origin).replace(os.sep, "/")
             reason = (
                 f"you work in a worktree, and it lies in the tree that was made from; name {name} instead"
             )
-            return Judged("deny", real, inside, reason, "protected")
+            return PathVerdict("deny", real, inside, reason, "protected")
         if not inside and _is_system(real):
             reason = "it belongs to the system; a person must change it"
-            return Judged("deny", real, inside, reason, "system")
+            return PathVerdict("deny", real, inside, reason, "system")
         return None
 
-    def _shared(self, real: str, facts: os.stat_result, access: Access) -> Judged | None:
+    def _shared(self, real: str, facts: os.stat_result, access: Access) -> PathVerdict | None:
         """A file with several names: which of them the others are is seen only for secrets."""
         inside = is_within(real, self.root)
-        if other := twins.secret(facts, _real_folder(self.house()), self.root):
+        if other := find_secret_hard_link(facts, _real_folder(self.house()), self.root):
             reason = f"it is a hard link to {other}; ask the person for the value you need"
-            return Judged("deny", real, inside, reason, "secret")
+            return PathVerdict("deny", real, inside, reason, "secret")
         if access == "read":
             return None
         reason = f"it is a hard link: {facts.st_nlink} names share it; replace it by a copy of its own first"
-        return Judged("deny", real, inside, reason, "link")
+        return PathVerdict("deny", real, inside, reason, "link")
 
     def _secret(self, path: str) -> str:
         path = os.path.normpath(path)
@@ -169,12 +226,12 @@ class Resolver:
             return "it holds the system's secrets"
         home = _real_folder(self.house())
         for own in self._own_folders():
-            if is_within(path, own) and names.own_secret(_below(path, own)):
+            if is_within(path, own) and path_names.is_own_secret(_below(path, own)):
                 return "cockpit keeps its keys there"
         for own in (home, self.house()):
             if is_within(path, own):
-                return names.sensitive(_below(path, own), in_home=True)
-        return names.sensitive(_parts(path))
+                return path_names.secret_reason(_below(path, own), in_home=True)
+        return path_names.secret_reason(_parts(path))
 
     def _own_folders(self) -> tuple[str, ...]:
         usual = tuple(os.path.join(self.house(), one) for one in OWN_IN_HOME)
@@ -198,12 +255,12 @@ def is_within(path: str, folder: str) -> bool:
     return one[: len(other)] == other
 
 
-def folded_case(path: str) -> str:
+def fold_path_case(path: str) -> str:
     """`path` as a file system that ignores case compares it."""
     return path.casefold()
 
 
-def _facts(real: str) -> tuple[os.stat_result | None, str]:
+def _stat_path(real: str) -> tuple[os.stat_result | None, str]:
     """What stands at a real path, and why it can be nothing that is read or written."""
     try:
         facts = os.lstat(real)
@@ -220,7 +277,7 @@ def _facts(real: str) -> tuple[os.stat_result | None, str]:
     return facts, "it is a device" if stat.S_ISCHR(facts.st_mode) else ""
 
 
-def _unsafe(lexical: str, real: str) -> str:
+def _unsafe_reason(lexical: str, real: str) -> str:
     for path in (os.path.normpath(lexical), real):
         if PROCESS_FILES.match(path):
             return "it is the memory or the state of a process"
@@ -240,14 +297,14 @@ def _real_folder(path: str) -> str:
 def _git_folders(root: str) -> tuple[str, ...]:
     """Where git keeps what belongs to `root`, when `.git` is a file that points elsewhere."""
     try:
-        line = plain.read_text(os.path.join(root, ".git"), 4096)
+        line = file_io.read_text(os.path.join(root, ".git"), 4096)
     except OSError:
         return ()
     if not line.startswith("gitdir:"):
         return ()
     folder = os.path.realpath(os.path.join(root, line[7:].strip()))
     try:
-        named = plain.read_text(os.path.join(folder, "commondir"), 4096).strip()
+        named = file_io.read_text(os.path.join(folder, "commondir"), 4096).strip()
         common = os.path.realpath(os.path.join(folder, named))
     except OSError:
         common = folder
@@ -257,11 +314,11 @@ def _git_folders(root: str) -> tuple[str, ...]:
 
 def _is_system(path: str) -> bool:
     if os.name == "nt":
-        return windows.is_system(path)
-    folded = folded_case(path)
+        return path_names.is_windows_system(path)
+    folded = fold_path_case(path)
     if any(is_within(folded, folder) for folder in NEVER_SYSTEM):
         return False
-    return any(is_within(folded, folded_case(folder)) for folder in SYSTEM_FOLDERS)
+    return any(is_within(folded, fold_path_case(folder)) for folder in SYSTEM_FOLDERS)
 
 
 def _below(path: str, folder: str) -> tuple[str, ...]:
@@ -273,3 +330,53 @@ def _parts(path: str) -> tuple[str, ...]:
     drive, rest = os.path.splitdrive(path)
     split = tuple(part for part in rest.replace(os.sep, "/").split("/") if part)
     return (drive, *split) if drive else split
+
+
+def judge_windows_path(
+    path: str, access: Access, root: str, home: str, own: tuple[str, ...] = ()
+) -> PathVerdict:
+    """`Resolver.judge` for a Windows path. `root` and `home` may be written either way; `own` are folders
+    of cockpit's."""
+    if reason := path_names.find_path_problem(path) or path_names.find_windows_path_problem(
+        _below_root(path, root)
+    ):
+        return PathVerdict("deny", "", False, reason, "unreadable")
+    whole = path_names.windows_absolute(path, root, home)
+    inside = path_names.is_within_windows(whole, root)
+    in_home = path_names.is_within_windows(whole, home)
+    from_home = (
+        path_names.windows_parts(whole)[len(path_names.windows_parts(home)) :]
+        if in_home
+        else path_names.windows_parts(whole)
+    )
+    if path_names.is_windows_secret(whole):
+        return PathVerdict("deny", whole, inside, "it holds the system's secrets", "secret")
+    if reason := path_names.secret_reason(from_home, in_home):
+        return PathVerdict("deny", whole, inside, reason, "secret")
+    if in_home and path_names.is_own_secret_on_windows(from_home):
+        return PathVerdict("deny", whole, inside, "cockpit keeps its keys there", "secret")
+    below = (
+        path_names.windows_parts(whole)[len(path_names.windows_parts(root)) :]
+        if inside
+        else path_names.windows_parts(whole)
+    )
+    if access == "write":
+        if reason := path_names.protected_reason(below):
+            return PathVerdict("deny", whole, inside, reason, "protected")
+        if any(path_names.is_within_windows(whole, folder) for folder in own):
+            return PathVerdict("deny", whole, inside, "it is a folder of cockpit's own", "protected")
+        if not inside and path_names.is_windows_system(whole):
+            return PathVerdict("deny", whole, inside, "it belongs to the system", "system")
+    if not inside:
+        return PathVerdict("ask", whole, False, "outside of the root", "outside")
+    if access == "write" and (reason := path_names.install_hook_reason(below)):
+        return PathVerdict("ask", whole, True, reason, "installs")
+    return PathVerdict("allow", whole, True)
+
+
+def _below_root(path: str, root: str) -> str:
+    """`path` without the root in front: the person chose that one, whatever it is called."""
+    flat, folder = path.replace("/", "\\"), root.replace("/", "\\").rstrip("\\")
+    if folder and flat.casefold().startswith(folder.casefold() + "\\"):
+        return flat[len(folder) + 1 :].lstrip("\\") or "."
+    return path if ntpath.normcase(flat) != ntpath.normcase(folder) else "."

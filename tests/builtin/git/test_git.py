@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import call, context_on, registered
 
-from cockpit.builtin import git
-from cockpit.builtin.git import mutations
-from cockpit.builtin.git.readers import describe_status
+from cockpit.builtin.tools import git
+from cockpit.builtin.tools.git import format_status
 from cockpit.plugin.context import PathRefused
 from cockpit.plugin.tools import ToolFailed
 
@@ -177,7 +176,7 @@ async def test_what_is_missing_or_unsafe_is_refused(
 
 
 async def test_the_preview_shows_what_git_is_told(run: Git, tmp_path: Path) -> None:
-    preview = await mutations.preview({"what": "commit", "message": "Say it"}, context_on(tmp_path))
+    preview = await git.preview_change({"what": "commit", "message": "Say it"}, context_on(tmp_path))
     assert preview.argv == (("git", "commit", "--no-verify", "--no-gpg-sign", "--message=Say it"),)
     assert preview.lift == "git commit *"
 
@@ -194,7 +193,7 @@ def test_a_rename_and_a_conflict_are_named() -> None:
         "2 R. N... 100644 100644 100644 a b R100 new name.py\0old.py\0"
         "u UU N... 100644 100644 100644 100644 a b c both.py\0"
     )
-    assert describe_status(porcelain).splitlines() == [
+    assert format_status(porcelain).splitlines() == [
         "no branch (detached HEAD)",
         "conflicted (1):",
         "  both.py",

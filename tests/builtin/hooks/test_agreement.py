@@ -7,13 +7,13 @@ from tests.support.decks import Driver, call, driving
 from tests.support.hooks import House, command, options, write
 
 from cockpit import paths
-from cockpit.builtin.hooks.agreeing import agree, line_of, pin
-from cockpit.builtin.hooks.guarding import life_of
-from cockpit.formats.hook_files import read_files
+from cockpit.builtin.files.hooks.approvals import approve_hooks, describe_hook, fingerprint_hook
+from cockpit.builtin.files.hooks.guards import get_runtime
+from cockpit.formats.hook_files import read_hook_files
 from cockpit.formats.hooks import Hook, HookFile
-from cockpit.protocol.clean import clean_output
 from cockpit.protocol.events import ApprovalRequested, QuestionAsked, ToolCallFinished, Warned
 from cockpit.protocol.ops import Answer, Trust
+from cockpit.protocol.safe_text import clean_output
 
 READ = call("Read", file_path="a.txt")
 
@@ -108,9 +108,9 @@ def test_a_script_is_pinned_however_its_line_names_it(house: House, line: str) -
     script.write_text("exit 0\n", encoding="utf-8")
     house.project(PreToolUse=("Read", command(line)))
     [hook] = hooks_of_project(house)
-    before = pin(hook, str(house.root))
+    before = fingerprint_hook(hook, str(house.root))
     script.write_text("exit 2\n", encoding="utf-8")
-    assert pin(hook, str(house.root)) != before
+    assert fingerprint_hook(hook, str(house.root)) != before
 
 
 def test_a_large_script_is_pinned_by_its_content(house: House) -> None:
@@ -118,9 +118,9 @@ def test_a_large_script_is_pinned_by_its_content(house: House) -> None:
     script.write_text(f"{' ' * 5_000_000}\nexit 0\n", encoding="utf-8")
     house.project(PreToolUse=("Read", command("sh check.sh")))
     [hook] = hooks_of_project(house)
-    before = pin(hook, str(house.root))
+    before = fingerprint_hook(hook, str(house.root))
     script.write_text(f"{' ' * 5_000_000}\nexit 2\n", encoding="utf-8")
-    assert pin(hook, str(house.root)) != before
+    assert fingerprint_hook(hook, str(house.root)) != before
 
 
 def test_in_a_worktree_another_script_of_the_name_is_another_hook(house: House) -> None:
@@ -130,10 +130,10 @@ def test_in_a_worktree_another_script_of_the_name_is_another_hook(house: House) 
         (folder / "check.sh").write_text("exit 0\n", encoding="utf-8")
     house.project(PreToolUse=("Read", command('sh "$CLAUDE_PROJECT_DIR"/check.sh')))
     [hook] = hooks_of_project(house)
-    agreed = pin(hook, str(house.root))
-    assert pin(hook, str(house.root), str(here)) == agreed
+    agreed = fingerprint_hook(hook, str(house.root))
+    assert fingerprint_hook(hook, str(house.root), str(here)) == agreed
     (here / "check.sh").write_text("exit 2\n", encoding="utf-8")
-    assert pin(hook, str(house.root), str(here)) != agreed
+    assert fingerprint_hook(hook, str(house.root), str(here)) != agreed
 
 
 async def test_a_branch_that_is_entered_brings_no_script_that_nobody_agreed_to(house: House) -> None:
@@ -151,7 +151,7 @@ async def test_a_branch_that_is_entered_brings_no_script_that_nobody_agreed_to(h
         git("commit", "-q", "-m", name)
     git("checkout", "-q", "first")
     [hook] = hooks_of_project(house)
-    agree(str(house.root), [pin(hook, str(house.root))])
+    approve_hooks(str(house.root), [fingerprint_hook(hook, str(house.root))])
     entering = call("enter_worktree", name="x", ref="theirs")
     house.play({"calls": [READ]}, {"calls": [entering]}, {"calls": [READ]}, {"text": "Done."})
     async with driving(house.root, options=options("full", someone=False)) as driver:
@@ -187,7 +187,7 @@ async def test_what_changed_is_asked_about_also_when_its_file_no_longer_names_it
         await driver.end(turn)
         script.write_text(house.python("note('changed')"), encoding="utf-8")
         # As another session of this folder finds it; this one still has the hook on duty.
-        life_of(str(house.root)).agreement.hooks = ()
+        get_runtime(str(house.root)).agreement.hooks = ()
         turn = await driver.begin("go")
         await driver.until(lambda one: len(driver.all(QuestionAsked)) == 2)
         asked = driver.all(QuestionAsked)[1]
@@ -200,19 +200,19 @@ def test_a_question_says_which_variables_a_request_carries_away(house: House) ->
     hook = {"type": "http", "url": "https://example.com/x", "allowedEnvVars": ["OPENAI_API_KEY"]}
     house.project(PreToolUse=("Read", hook))
     [found] = hooks_of_project(house)
-    assert line_of(found, house.root).endswith("; sends your OPENAI_API_KEY)")
+    assert describe_hook(found, house.root).endswith("; sends your OPENAI_API_KEY)")
 
 
 def test_a_question_hides_nothing_of_a_line(house: House) -> None:
     house.project(PreToolUse=("Read", command("echo \x1b]; touch evil; \x07 \u202egnp.sh #\b\b")))
     [found] = hooks_of_project(house)
-    told = line_of(found, house.root)
+    told = describe_hook(found, house.root)
     assert clean_output(told) == told
     assert "; touch evil; " in told and "\\u202egnp.sh" in told
 
 
 def hooks_of_project(house: House) -> tuple[Hook, ...]:
-    return read_files((HookFile(house.root / ".claude" / "settings.json", "project"),)).hooks
+    return read_hook_files((HookFile(house.root / ".claude" / "settings.json", "project"),)).hooks
 
 
 async def test_without_a_person_nothing_of_the_project_runs_and_it_is_said_once(house: House) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from tests.support.decks import Driver, call, driving
 from tests.support.hooks import House, command, options
 
-from cockpit.core.session import Session
-from cockpit.protocol.content import plain
+from cockpit.core.session.session import AgentSession
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     ContextCompacted,
@@ -29,15 +29,15 @@ def notes(house: House) -> list[Any]:
     return [json.loads(line) for line in house.noted()]
 
 
-def session_of(driver: Driver) -> Session:
-    assert isinstance(driver.channel, Session)
+def session_of(driver: Driver) -> AgentSession:
+    assert isinstance(driver.channel, AgentSession)
     return driver.channel
 
 
 def told(driver: Driver, agent: str = "main") -> list[str]:
     """What stands in the conversation in a person's place."""
     return [
-        plain(one.event.message.content)
+        plain_text(one.event.message.content)
         for one in driver.seen
         if one.agent == agent
         and isinstance(one.event, MessageFinished)

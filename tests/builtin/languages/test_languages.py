@@ -3,7 +3,7 @@
 import pytest
 from tests.support.sources import languages
 
-from cockpit.navigation.index.grammars import Readers
+from cockpit.navigation.index.grammars import LanguageParsers
 from cockpit.plugin.languages import Language
 
 ALL = {one.name: one for one in languages()}
@@ -11,7 +11,7 @@ ALL = {one.name: one for one in languages()}
 
 @pytest.mark.parametrize("language", ALL.values(), ids=lambda language: language.name)
 def test_grammar_and_queries_fit_each_other(language: Language) -> None:
-    reader = Readers((language,)).by_name[language.name]
+    reader = LanguageParsers((language,)).by_name[language.name]
     for name in language.queries:
         assert reader.query(name) is not None
     assert "tags" in language.queries
@@ -38,11 +38,11 @@ def test_grammar_and_queries_fit_each_other(language: Language) -> None:
     ],
 )
 def test_a_files_name_says_its_language(path: str, name: str) -> None:
-    assert Readers(languages()).candidates(path)[0].name == name
+    assert LanguageParsers(languages()).candidates(path)[0].name == name
 
 
 def test_names_that_no_language_has_are_nobodys() -> None:
-    readers = Readers(languages())
+    readers = LanguageParsers(languages())
     assert [readers.candidates(path) for path in ("a.png", "Makefile", "py", "a.py.orig")] == [[]] * 4
 
 
@@ -69,7 +69,7 @@ def test_servers_that_run_the_projects_code_say_so() -> None:
 
 def test_a_grammar_that_is_not_installed_costs_its_language_alone() -> None:
     missing = Language("klingon", ("*.kli", "*.py"), grammar="tree_sitter_klingon", queries={"tags": "x"})
-    readers = Readers((missing, ALL["python"]))
+    readers = LanguageParsers((missing, ALL["python"]))
     found = readers.parse("a.py", b"x = 1\n")
     assert found is not None and found[0].name == "python"
     assert list(readers.broken) == ["klingon"] and readers.parse("a.kli", b"x") is None

@@ -13,7 +13,7 @@ from tests.support.session_view import context_on, registered
 from cockpit.builtin.languages.c import CPP, C
 from cockpit.builtin.languages.javascript import TYPESCRIPT
 from cockpit.builtin.languages.rust import RUST
-from cockpit.builtin.navigation import edit_symbol
+from cockpit.builtin.tools.navigation import edit_symbol
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context
 from cockpit.protocol.messages import Json

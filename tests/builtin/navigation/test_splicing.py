@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.builtin.navigation.splicing import Piece, cut
+from cockpit.builtin.tools.navigation.splice import DefinitionSlice, cut_definition
 
 CLASS = (
     b"class Cart:\n    def total(self):\n        return 1\n\n    def add(self):\n        return 2\n"
@@ -10,12 +10,12 @@ CLASS = (
 )
 
 
-def piece(content: bytes, text: bytes) -> Piece:
+def piece(content: bytes, text: bytes) -> DefinitionSlice:
     at = content.index(text)
-    return cut(content, at, at + len(text))
+    return cut_definition(content, at, at + len(text))
 
 
-def method() -> Piece:
+def method() -> DefinitionSlice:
     return piece(CLASS, b"def total(self):\n        return 1")
 
 

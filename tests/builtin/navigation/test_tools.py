@@ -11,9 +11,10 @@ from tests.support.code import APP, NO_SERVER, SHOP, TY, opened, ready, shop
 from tests.support.contexts import previewed_call
 from tests.support.session_view import call, context_on, registered
 
-from cockpit.builtin import diagnostics_note, edit
+from cockpit.builtin.context import diagnostics_note
 from cockpit.builtin.languages.python import PYTHON
-from cockpit.builtin.navigation import (
+from cockpit.builtin.tools import edit
+from cockpit.builtin.tools.navigation import (
     code_actions,
     definition,
     diagnostics,
@@ -24,7 +25,7 @@ from cockpit.builtin.navigation import (
     rename,
     symbols,
 )
-from cockpit.core.toolbox import Toolbox
+from cockpit.core.plugins.toolbox import AgentToolbox
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Tool
@@ -176,7 +177,7 @@ async def test_an_edit_names_the_problems_it_brings_once(context: Context, proje
     )
     assert [row.line for row in preview.checked.new] == [6]
     assert "new problems: 1\n  app.py:6: error: " in done.text
-    assert await diagnostics_note.collect(context) == ""
+    assert await diagnostics_note.collect_problems(context) == ""
 
 
 async def test_problems_that_came_otherwise_are_told_with_the_next_step(
@@ -184,9 +185,9 @@ async def test_problems_that_came_otherwise_are_told_with_the_next_step(
 ) -> None:
     (project / "app.py").write_text(APP + "    print(unknown)\n")
     context.navigator.changed("app.py", APP.encode())
-    told = await diagnostics_note.collect(context)
+    told = await diagnostics_note.collect_problems(context)
     assert told.startswith("New problems after your edits:\napp.py\n  8:11 error: ")
-    assert await diagnostics_note.collect(context) == ""
+    assert await diagnostics_note.collect_problems(context) == ""
 
 
 async def test_actions_are_listed_shown_and_done(context: Context, project: Path) -> None:
@@ -288,7 +289,7 @@ async def test_a_cold_server_lets_an_edit_through_unchecked(project: Path) -> No
 def test_lilbots_names_are_understood(
     name: str, given: dict[str, Any], meant: tuple[str, dict[str, Any]]
 ) -> None:
-    from cockpit.cli.catalogs import catalog_of
+    from cockpit.cli.command import load_catalog
 
-    found = Toolbox(catalog_of(".")).find(name, given)
+    found = AgentToolbox(load_catalog(".")).find(name, given)
     assert found is not None and (found[0].name, dict(found[1])) == meant

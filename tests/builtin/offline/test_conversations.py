@@ -10,12 +10,13 @@ import pytest
 from tests.support.contexts import writing_context
 from tests.support.session_view import registered
 
-from cockpit.builtin import apply_patch, delete, edit, glob, move, offline, read, search, shell, todo, write
-from cockpit.builtin import list as list_tool
-from cockpit.builtin.navigation import definition, diagnostics, references, rename, symbols
-from cockpit.builtin.navigation import format as format_tool
+from cockpit.builtin.models import offline
+from cockpit.builtin.tools import apply_patch, delete, edit, glob, move, read, search, shell, todo, write
+from cockpit.builtin.tools import list as list_tool
+from cockpit.builtin.tools.navigation import definition, diagnostics, references, rename, symbols
+from cockpit.builtin.tools.navigation import format as format_tool
 from cockpit.errors import CockpitError
-from cockpit.plugin.context import Running
+from cockpit.plugin.context import RunningCall
 from cockpit.plugin.models import CallPart, FinishPart, ModelRequest, TextPart, ToolSchema
 from cockpit.plugin.tools import Tool
 from cockpit.protocol.content import Text
@@ -44,7 +45,7 @@ def running_on(root: Path, denied: frozenset[str] = frozenset()) -> Answer:
                     call.id, call.name, "the person rejected this call; do not repeat it", True
                 )
             seal = shown.launch.seal() if shown is not None and shown.launch is not None else ""
-            running = replace(context, call=Running(call, shown, lambda text: None, seal))
+            running = replace(context, call=RunningCall(call, shown, lambda text: None, seal))
             done = await tool.run(call.arguments, running)
         except CockpitError as error:
             return ToolMessage(call.id, call.name, str(error), True)

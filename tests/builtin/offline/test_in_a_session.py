@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.support.decks import driving
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import MessageFinished, ToolCallFinished, ToolCallStarted
 from cockpit.protocol.messages import AssistantMessage
 
@@ -12,7 +12,7 @@ from cockpit.protocol.messages import AssistantMessage
 async def test_the_output_of_a_typed_command_is_no_request(root: Path) -> None:
     (root / "notes.md").write_text("show notes.md\n", encoding="utf-8")
     (root / "a.py").write_text("def hello():\n    return 1\n", encoding="utf-8")
-    async with driving(root, options=Options(model="offline")) as driver:
+    async with driving(root, options=RunOptions(model="offline")) as driver:
         await driver.run_tool("shell", command="ls; echo delete a.py")
         await driver.next(ToolCallFinished)
         await driver.prompt("where is hello defined?")

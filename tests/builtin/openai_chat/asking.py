@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
-from cockpit.builtin import openai_chat
+from cockpit.builtin.models import openai_chat
 from cockpit.plugin.models import (
     CallPart,
     Delta,

@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.builtin.openai_chat.asking import request
 
-from cockpit.builtin.openai_chat.body import NO_RESULT, adapted, body
-from cockpit.builtin.openai_chat.presets import packaged
+from cockpit.builtin.models.openai_chat.presets import packaged_presets
+from cockpit.builtin.models.openai_chat.request_body import NO_RESULT, adapt_body, build_body
 from cockpit.plugin.models import ModelFacts, ToolSchema
 from cockpit.protocol.content import Code, Image, Text
 from cockpit.protocol.messages import AssistantMessage, Json, Message, ToolCall, ToolMessage, UserMessage
@@ -20,7 +20,7 @@ RESULT = ToolMessage("call_1", "read", "text")
 def sent(
     *messages: Message, preset: str = "openai", facts: ModelFacts | None = None, **fields: object
 ) -> list[dict[str, Json]]:
-    wire = body(packaged()[preset], request(*messages, **fields), facts or ModelFacts())
+    wire = build_body(packaged_presets()[preset], request(*messages, **fields), facts or ModelFacts())
     found = wire["messages"]
     assert isinstance(found, list)
     return [one for one in found if isinstance(one, dict)]
@@ -116,9 +116,9 @@ def test_the_same_conversation_gives_the_same_bytes_and_a_longer_one_the_same_be
 )
 def test_what_a_server_does_not_take_is_left_out(words: str, gone: str, came: str | None) -> None:
     wire: dict[str, Json] = {"stream_options": {}, "max_tokens": 5, "temperature": 0.5}
-    smaller = adapted(wire, words)
+    smaller = adapt_body(wire, words)
     assert smaller is not None
     assert gone not in smaller
     assert came is None or smaller[came] == 5
-    assert adapted(smaller, words) is None or came
-    assert adapted(wire, "messages: wrong") is None
+    assert adapt_body(smaller, words) is None or came
+    assert adapt_body(wire, "messages: wrong") is None

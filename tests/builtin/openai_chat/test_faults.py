@@ -24,8 +24,8 @@ from tests.support.provider import (
     thought,
 )
 
-from cockpit.builtin.openai_chat import connection
-from cockpit.builtin.openai_chat.faults import retry_after
+from cockpit.builtin.models.openai_chat import client
+from cockpit.builtin.models.openai_chat.faults import parse_retry_after
 from cockpit.plugin.models import Fault, ModelFailed
 
 
@@ -80,10 +80,10 @@ async def test_a_limit_says_how_long_to_wait(
 
 def test_a_date_to_retry_at_becomes_seconds_from_now() -> None:
     now = time.time()
-    assert retry_after({"retry-after": formatdate(now + 30, usegmt=True)}, now=now) == pytest.approx(
+    assert parse_retry_after({"retry-after": formatdate(now + 30, usegmt=True)}, now=now) == pytest.approx(
         30, abs=1
     )
-    assert retry_after({"retry-after": formatdate(now - 30, usegmt=True)}, now=now) == 0
+    assert parse_retry_after({"retry-after": formatdate(now - 30, usegmt=True)}, now=now) == 0
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ async def test_a_vendor_that_gives_up_within_the_answer_is_an_interruption() -> 
 
 
 async def test_silence_ends_a_request_before_and_within_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(client, "SILENCE_SECONDS", 0.2)
     before = await failure_of(Answer(pieces=(HANG,)))
     within = await failure_of(open_stream(text("half"), HANG))
     assert (before.fault, within.fault) == ("interrupted", "interrupted")

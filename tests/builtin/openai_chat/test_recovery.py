@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.builtin.openai_chat.asking import ask, openai, request
 from tests.support.provider import Provider, call, finish, open_stream, stream, text
 
-from cockpit.builtin.openai_chat.recovery import Recovery
+from cockpit.builtin.models.openai_chat.text_calls import TextRecovery
 from cockpit.plugin.models import TextPart, ThoughtPart
 
 ARGUMENTS = '{"path":"a.py"}'
@@ -34,7 +34,7 @@ def played(
     pieces: list[str], tools: tuple[str, ...] = ("read",), is_whole: bool = True
 ) -> tuple[str, str, list[tuple[str, str]]]:
     """(text, thoughts, calls) of an answer that came in `pieces`."""
-    recovery = Recovery(tools)
+    recovery = TextRecovery(tools)
     deltas = [delta for piece in pieces for delta in recovery.feed(piece)]
     owed, calls = recovery.end(is_whole)
     said = "".join(delta.text for delta in [*deltas, *owed] if isinstance(delta, TextPart))
@@ -87,7 +87,7 @@ def test_code_and_json_that_are_no_calls_come_through_unchanged(answer: str) -> 
 
 
 def test_only_what_may_be_a_call_is_held_back() -> None:
-    recovery = Recovery(["read"])
+    recovery = TextRecovery(["read"])
     assert recovery.feed("plain text <b>and tags</b>") == [TextPart("plain text <b>and tags</b>")]
     assert recovery.feed('\n```json\n{"version": 1') == [TextPart('\n```json\n{"version": 1')]
     assert recovery.feed(" <tool") == [TextPart(" ")]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.builtin.openai_chat.sse import Decoder
+from cockpit.builtin.models.openai_chat.client import SseDecoder
 
 
 def decoded(*chunks: bytes) -> list[tuple[str, str]]:
-    decoder = Decoder()
+    decoder = SseDecoder()
     events = [event for chunk in chunks for event in decoder.feed(chunk)]
     return events + decoder.end()
 

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builtin.openai_chat.asking import request
 
-from cockpit.builtin.openai_chat import written
-from cockpit.builtin.openai_chat.body import body
-from cockpit.builtin.openai_chat.presets import packaged
+from cockpit.builtin.models.openai_chat import request_body
+from cockpit.builtin.models.openai_chat.presets import packaged_presets
+from cockpit.builtin.models.openai_chat.request_body import build_body
 from cockpit.plugin.models import ModelFacts
 from cockpit.protocol.content import Text
 from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
@@ -27,9 +27,10 @@ MESSAGES: st.SearchStrategy[Message] = st.one_of(
 @given(st.lists(MESSAGES, max_size=12), st.sampled_from(["openai", "mistral", "deepseek"]))
 def test_asked_at_every_message_it_is_what_it_is_asked_once(messages: list[Message], preset: str) -> None:
     def bodies(*ends: int) -> object:
-        written._kept.clear()
+        request_body._sent_conversations.clear()
         made = [
-            body(packaged()[preset], request(*messages[:end], reminder="now"), ModelFacts()) for end in ends
+            build_body(packaged_presets()[preset], request(*messages[:end], reminder="now"), ModelFacts())
+            for end in ends
         ]
         return made[-1]
 
@@ -40,13 +41,13 @@ def test_only_what_is_new_is_written() -> None:
     conversation = tuple(UserMessage((Text(str(number)),)) for number in range(5))
     seen: list[int] = []
 
-    def write(messages: tuple[Message, ...]) -> list[written.Wire]:
+    def write(messages: tuple[Message, ...]) -> list[request_body.Wire]:
         seen.append(len(messages))
         return [{} for _ in messages]
 
-    written._kept.clear()
+    request_body._sent_conversations.clear()
     for end in (3, 4, 5):
-        assert len(written.written(conversation[:end], "plain", write)) == end
+        assert len(request_body.write_incrementally(conversation[:end], "plain", write)) == end
     assert seen == [3, 1, 1]
-    written.written(conversation, "another manner", write)
+    request_body.write_incrementally(conversation, "another manner", write)
     assert seen[-1] == 5

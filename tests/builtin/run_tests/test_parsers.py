@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.builtin.run_tests import cargo_text, go_json, javascript, junit, outcomes, unittest_text
-from cockpit.builtin.run_tests.outcomes import Failure, Outcomes
+from cockpit.builtin.tools.run_tests import outcomes, reports
+from cockpit.builtin.tools.run_tests.outcomes import FailedCase, RunOutcome
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "run_tests"
 
@@ -14,17 +14,17 @@ def recorded(name: str) -> str:
     return (RECORDED / name).read_text("utf-8")
 
 
-def numbers(found: Outcomes) -> tuple[int, int, int, int]:
+def numbers(found: RunOutcome) -> tuple[int, int, int, int]:
     return found.passed, found.failed, found.skipped, found.errors
 
 
-def places(found: Outcomes) -> list[str]:
-    shown = outcomes.relative_to(found, "/project", ".")
+def places(found: RunOutcome) -> list[str]:
+    shown = outcomes.make_paths_relative(found, "/project", ".")
     return [f"{one.place} {one.name}" for one in shown.failures]
 
 
 def test_a_pytest_report() -> None:
-    found = junit.parse_junit(recorded("pytest.xml"))
+    found = reports.parse_junit(recorded("pytest.xml"))
     assert numbers(found) == (2, 4, 2, 1)
     assert places(found) == [
         "test_sample.py:13 test_prices_are_rounded",
@@ -38,20 +38,20 @@ def test_a_pytest_report() -> None:
 
 
 def test_a_pytest_report_of_a_module_that_cannot_be_imported() -> None:
-    found = junit.parse_junit(recorded("pytest_collection_error.xml"))
+    found = reports.parse_junit(recorded("pytest_collection_error.xml"))
     assert numbers(found) == (0, 0, 0, 1)
     assert places(found) == ["test_broken_import.py:1 test_broken_import"]
     assert "No module named 'nothing_of_that_name'" in found.failures[0].message
 
 
 def test_pytest_text_where_there_is_no_report() -> None:
-    found = junit.parse_pytest_text(recorded("pytest.txt"))
+    found = reports.parse_pytest_text(recorded("pytest.txt"))
     assert numbers(found) == (2, 4, 2, 1)
     assert [one.name for one in found.failures][:2] == ["test_prices_are_rounded", "test_names[中文]"]
 
 
 def test_unittest_text() -> None:
-    found = unittest_text.parse_unittest(recorded("unittest.txt"))
+    found = reports.parse_unittest(recorded("unittest.txt"))
     assert numbers(found) == (1, 3, 2, 2)
     assert places(found) == [
         "test_gone.py:1 test_gone",
@@ -65,7 +65,7 @@ def test_unittest_text() -> None:
 
 @pytest.mark.parametrize(("name", "file"), [("jest", "t/cart.test.js"), ("vitest", "t/cart.test.mjs")])
 def test_a_javascript_report(name: str, file: str) -> None:
-    found = javascript.parse_javascript(recorded(f"{name}.json"))
+    found = reports.parse_javascript(recorded(f"{name}.json"))
     assert numbers(found) == (1, 2, 2, 1)
     lines = (4, 10) if name == "jest" else (5, 11)
     said = places(found)
@@ -77,7 +77,7 @@ def test_a_javascript_report(name: str, file: str) -> None:
 
 
 def test_cargo_text_of_several_binaries() -> None:
-    found = cargo_text.parse_cargo(recorded("cargo.txt"))
+    found = reports.parse_cargo(recorded("cargo.txt"))
     assert numbers(found) == (2, 4, 1, 0)
     assert places(found) == [
         " tests::fails_with_result",
@@ -89,14 +89,14 @@ def test_cargo_text_of_several_binaries() -> None:
 
 
 def test_cargo_code_that_does_not_compile() -> None:
-    found = cargo_text.parse_cargo(recorded("cargo_compile.txt"))
+    found = reports.parse_cargo(recorded("cargo_compile.txt"))
     assert numbers(found) == (0, 0, 0, 1)
     assert places(found) == ["src/lib.rs:1 compile error"]
     assert "cannot find value `c`" in found.failures[0].message
 
 
 def test_go_events_as_documented() -> None:
-    found = go_json.parse_go(recorded("go_test.jsonl"), "example.com/money")
+    found = reports.parse_go(recorded("go_test.jsonl"), "example.com/money")
     assert numbers(found) == (1, 1, 1, 1)
     assert places(found) == [
         "money_test.go:14 TestRounds/half_up",
@@ -107,23 +107,23 @@ def test_go_events_as_documented() -> None:
 @pytest.mark.parametrize("text", ["", "<testsuites><testsuite", "no xml"])
 def test_a_report_that_is_cut_off_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="cut off"):
-        junit.parse_junit(text)
+        reports.parse_junit(text)
 
 
 @pytest.mark.parametrize("text", ["", 'nonsense\n{}\n{"Action":', "\x00\xff"])
 def test_foreign_text_gives_no_tests_rather_than_an_error(text: str) -> None:
     for found in (
-        unittest_text.parse_unittest(text),
-        cargo_text.parse_cargo(text),
-        go_json.parse_go(text),
-        junit.parse_pytest_text(text),
+        reports.parse_unittest(text),
+        reports.parse_cargo(text),
+        reports.parse_go(text),
+        reports.parse_pytest_text(text),
     ):
         assert found.total == 0
 
 
 def test_the_text_says_counts_first_and_leaves_zeros_out() -> None:
-    found = Outcomes(5, 1, 0, 0, 0.5, (Failure("test_x", "a.py", 3, "E1\nE2"),))
-    assert outcomes.text(found, "pytest", "r1").splitlines() == [
+    found = RunOutcome(5, 1, 0, 0, 0.5, (FailedCase("test_x", "a.py", 3, "E1\nE2"),))
+    assert outcomes.format_outcome(found, "pytest", "r1").splitlines() == [
         "pytest: 1 failed, 5 passed in 0.50 s",
         "FAILED a.py:3 test_x",
         "    E1",
@@ -133,6 +133,6 @@ def test_the_text_says_counts_first_and_leaves_zeros_out() -> None:
 
 
 def test_paths_of_a_folder_in_the_project_are_relative_to_the_root() -> None:
-    found = Outcomes(failures=(Failure("t", "/root/web/a.test.js", 1), Failure("u", "b.py", 2)))
-    shown = outcomes.relative_to(found, "/root/web", "web")
+    found = RunOutcome(failures=(FailedCase("t", "/root/web/a.test.js", 1), FailedCase("u", "b.py", 2)))
+    shown = outcomes.make_paths_relative(found, "/root/web", "web")
     assert [one.path for one in shown.failures] == ["web/a.test.js", "web/b.py"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import call, context_on, registered
 
-from cockpit.builtin import run_tests
+from cockpit.builtin.tools import run_tests
 from cockpit.plugin.tools import ToolFailed
 
 TOOL = registered(run_tests)["run_tests"]

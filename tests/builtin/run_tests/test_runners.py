@@ -4,13 +4,15 @@ import json
 
 import pytest
 
-from cockpit.builtin.run_tests import runners
-from cockpit.builtin.run_tests.runners import Project, Runner
+from cockpit.builtin.tools.run_tests import execution
+from cockpit.builtin.tools.run_tests.execution import Runner, RunnerProject
 
 
-def project(sample: str = "", folder: str = ".", names: tuple[str, ...] = (), **manifests: str) -> Project:
+def project(
+    sample: str = "", folder: str = ".", names: tuple[str, ...] = (), **manifests: str
+) -> RunnerProject:
     named = {name.replace("__", "."): text for name, text in manifests.items()}
-    return Project(folder, named, frozenset((*names, *named)), sample)
+    return RunnerProject(folder, named, frozenset((*names, *named)), sample)
 
 
 PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
@@ -34,12 +36,12 @@ PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
         (project(), None),
     ],
 )
-def test_the_manifests_name_the_runner(given: Project, runner: Runner | None) -> None:
-    assert runners.detect(given) == runner
+def test_the_manifests_name_the_runner(given: RunnerProject, runner: Runner | None) -> None:
+    assert execution.detect_runner(given) == runner
 
 
-def tail(runner: Runner, target: str, given: Project | None = None) -> tuple[str, ...]:
-    argv = runners.command(runner, given or project(), target, "/root", "/report").argv
+def tail(runner: Runner, target: str, given: RunnerProject | None = None) -> tuple[str, ...]:
+    argv = execution.build_command(runner, given or project(), target, "/root", "/report").argv
     return argv[1:]
 
 
@@ -57,13 +59,15 @@ def test_a_path_is_a_path_and_a_name_is_a_name() -> None:
 
 def test_the_target_is_relative_to_the_folder_of_the_project() -> None:
     given = project(folder="web", package__json=PACKAGE)
-    command = runners.command("vitest", given, "web/t/a.test.ts", "/root", "/report")
+    command = execution.build_command("vitest", given, "web/t/a.test.ts", "/root", "/report")
     assert command.folder == "web"
     assert command.argv[-1] == "t/a.test.ts"
-    assert runners.command("vitest", given, "web", "/root", "/report").argv[-1] == "--outputFile=/report"
+    assert (
+        execution.build_command("vitest", given, "web", "/root", "/report").argv[-1] == "--outputFile=/report"
+    )
 
 
 def test_the_project_s_own_interpreter_is_taken() -> None:
     names = frozenset({".venv"})
-    assert runners.interpreter(names, "/root", is_windows=False) == "/root/.venv/bin/python"
-    assert runners.interpreter(names, "C:/root", is_windows=True) == "C:/root/.venv/Scripts/python.exe"
+    assert execution.find_interpreter(names, "/root", is_windows=False) == "/root/.venv/bin/python"
+    assert execution.find_interpreter(names, "C:/root", is_windows=True) == "C:/root/.venv/Scripts/python.exe"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import call, context_on, registered
 
-from cockpit.builtin import search
-from cockpit.builtin.search import dialect, engines, globs, scan
+from cockpit.builtin.tools import search
+from cockpit.builtin.tools.search import dialect, engines, scan
 from cockpit.plugin.context import PathRefused
 from cockpit.plugin.tools import ToolFailed
 
@@ -118,7 +118,7 @@ async def test_a_pattern_that_backtracks_without_end_is_stopped(
 ) -> None:
     (tmp_path / "a.txt").write_text("early aa\n")
     (tmp_path / "b.txt").write_text("a" * 60 + "!\n")
-    monkeypatch.setattr(engines, "SECONDS", 1.0)
+    monkeypatch.setattr(engines, "SEARCH_SECONDS", 1.0)
     context = context_on(tmp_path, {"engine": "python"})
     done = await asyncio.wait_for(call(TOOL, context, pattern=r"^early|(a+)+$"), 20)
     assert "a.txt:1: early aa" in done.text
@@ -148,7 +148,7 @@ async def test_look_around_and_back_references_work_without_ripgrep_too(tree: Pa
 )
 def test_what_the_engines_would_read_differently_is_refused(pattern: str, said: str) -> None:
     with pytest.raises(ToolFailed, match=said.replace("(", r"\(").replace("[", r"\[").replace("]", r"\]")):
-        dialect.translate(pattern)
+        dialect.translate_pattern(pattern)
 
 
 async def test_a_missing_path_is_named(tree: Path) -> None:
@@ -162,14 +162,14 @@ async def test_a_glob_without_files_is_said(tree: Path) -> None:
 
 
 def test_the_smart_case_looks_at_letters_that_were_typed() -> None:
-    assert dialect.translate("Foo").has_upper
-    assert not dialect.translate(r"\W\S[A-Z]foo").has_upper
-    assert dialect.literal("a.B").has_upper
+    assert dialect.translate_pattern("Foo").has_upper
+    assert not dialect.translate_pattern(r"\W\S[A-Z]foo").has_upper
+    assert dialect.escape_literal("a.B").has_upper
 
 
 def test_a_command_line_never_grows_over_its_bound() -> None:
     files = tuple(f"some/folder/file-{number}.txt" for number in range(5_000))
-    parts = list(engines.chunks(files, 10_000))
+    parts = list(engines.split_files(files, 10_000))
     assert tuple(path for part in parts for path in part) == files
     assert all(sum(len(os.fsencode(path)) + 9 for path in part) <= 10_000 for part in parts)
 
@@ -185,13 +185,13 @@ def test_a_command_line_never_grows_over_its_bound() -> None:
     ],
 )
 def test_globs_name_files(glob: str, yes: str, no: str) -> None:
-    matches = globs.matcher(glob)
+    matches = search.compile_globs(glob)
     assert matches(yes)
     assert not matches(no)
 
 
 def test_lines_are_counted_by_line_feeds_alone() -> None:
-    assert scan.lines_of("a\x0cb\r\nc\u2028d\n") == ["a\x0cb", "c\u2028d"]
+    assert scan.split_lines("a\x0cb\r\nc\u2028d\n") == ["a\x0cb", "c\u2028d"]
 
 
 async def test_ripgrep_that_is_absent_is_no_fault(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

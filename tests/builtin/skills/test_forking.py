@@ -3,10 +3,10 @@
 from tests.support.decks import call, driving, script
 from tests.support.skills import House
 
-from cockpit.core.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import Noticed, ToolCallFinished, Warned
 
-FULL = Options(model="spy:script", trust=True, mode="full")
+FULL = RunOptions(model="spy:script", trust=True, mode="full")
 USE = call("use_skill", name="survey", arguments="parsers")
 
 

@@ -6,15 +6,15 @@ import pytest
 from tests.support.decks import Driver, call, driving, script
 from tests.support.skills import House
 
-from cockpit.builtin.skills.allowing import names
-from cockpit.builtin.skills.state import STATE, State
-from cockpit.core.options import Options
+from cockpit.builtin.files.skills.state import SKILL_SESSIONS, SkillSessions
+from cockpit.builtin.files.skills.tool_patterns import matches_tool
+from cockpit.core.session.options import RunOptions
 from cockpit.plugin.tools import Alias, Done, Tool
 from cockpit.plugin.values import Skill
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.protocol.messages import Json, Kind
 
-FULL = Options(model="spy:script", trust=True, mode="full")
+FULL = RunOptions(model="spy:script", trust=True, mode="full")
 Call = Mapping[str, Json]
 
 
@@ -170,7 +170,7 @@ async def test_it_loosens_no_verdict(house: House) -> None:
         {"calls": [call("write", path="x", content="y")]},
         {"text": "done"},
     )
-    asking = Options(model="spy:script", trust=True, mode="ask", someone=False)
+    asking = RunOptions(model="spy:script", trust=True, mode="ask", someone=False)
     async with driving(house.root, options=asking) as driver:
         await driver.prompt("go")
         assert await outcomes(driver) == [("use_skill", "ok"), ("write", "denied")]
@@ -178,13 +178,13 @@ async def test_it_loosens_no_verdict(house: House) -> None:
 
 def test_what_holds_is_known_to_the_next_process(house: House) -> None:
     skill = Skill("tight", "D", str, allowed_tools=("Read",))
-    State().take("s1", "main", skill)
-    again = State()
+    SkillSessions().take("s1", "main", skill)
+    again = SkillSessions()
     assert [one.skill for one in again.over("s1", "main/child-1")] == ["tight"]
     assert again.over("s2", "main") == ()
     again.begin("s1", "main", "another prompt")
-    assert State().over("s1", "main") == ()
-    assert STATE.over("s1", "main") == ()
+    assert SkillSessions().over("s1", "main") == ()
+    assert SKILL_SESSIONS.over("s1", "main") == ()
 
 
 async def nothing(arguments: object, context: object) -> Done:
@@ -209,4 +209,4 @@ def test_names_are_those_of_any_agent(pattern: str, name: str, kind: Kind, fits:
     tool = Tool(
         name, kind, "", {}, frozenset({"none"}), nothing, lambda arguments: name, aliases=(Alias("Theirs"),)
     )
-    assert names(pattern, tool) == fits
+    assert matches_tool(pattern, tool) == fits

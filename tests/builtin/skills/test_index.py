@@ -4,12 +4,18 @@ import pytest
 from tests.support.decks import call, driving, script
 from tests.support.skills import House
 
-from cockpit.builtin.skills import shipped
-from cockpit.builtin.skills.index import HEAD, cut, index_of, is_listed, shared
-from cockpit.core.options import Options
+from cockpit.builtin.files.skills import load_shipped_skills
+from cockpit.builtin.files.skills.prompt_text import (
+    INDEX_HEADING,
+    format_index,
+    is_listed,
+    share_room,
+    shorten,
+)
+from cockpit.core.session.options import RunOptions
 from cockpit.plugin.values import Skill
 
-SPYING = Options(model="spy:script", trust=True, mode="full")
+SPYING = RunOptions(model="spy:script", trust=True, mode="full")
 
 
 def skills(count: int, length: int = 200) -> list[Skill]:
@@ -18,41 +24,41 @@ def skills(count: int, length: int = 200) -> list[Skill]:
 
 @pytest.mark.parametrize("length", [10, 60, 200, 1_000])
 def test_thirty_skills_cost_less_than_three_hundred_tokens(length: int) -> None:
-    text = index_of(skills(30, length))
+    text = format_index(skills(30, length))
     assert len(text) / 4 < 300
     assert all(f"- skill-number-{at:02}" in text for at in range(30))
 
 
 def test_a_hundred_are_all_named_or_counted_in_a_thousand_tokens() -> None:
-    text = index_of(skills(100))
+    text = format_index(skills(100))
     named = text.count("- skill-number-")
     assert len(text) / 4 <= 1_000 and (named == 100 or f"and {100 - named} more" in text)
     assert named >= 90
 
 
 def test_a_few_have_room_for_what_they_say() -> None:
-    text = index_of(skills(4))
+    text = format_index(skills(4))
     assert all(len(line) > 150 for line in text.splitlines()[1:])
 
 
 def test_the_shipped_ones_are_listed_with_a_word_each() -> None:
-    mine = [one for one in shipped() if isinstance(one, Skill)]
+    mine = [one for one in load_shipped_skills() if isinstance(one, Skill)]
     names = ["commit", "debug", "explain", "plan", "release-notes", "review", "summarize", "test"]
     assert [one.name for one in mine] == names and all(is_listed(one) for one in mine)
-    lines = index_of(mine).splitlines()
-    assert lines[0] == HEAD and all(": " in line for line in lines[1:])
+    lines = format_index(mine).splitlines()
+    assert lines[0] == INDEX_HEADING and all(": " in line for line in lines[1:])
 
 
 def test_room_that_one_does_not_need_goes_to_the_others() -> None:
-    assert shared(100, [10, 80, 80]) == [10, 45, 45]
-    assert shared(1_000, [10, 80]) == [10, 80]
-    assert shared(-5, [10, 80]) == [0, 0]
+    assert share_room(100, [10, 80, 80]) == [10, 45, 45]
+    assert share_room(1_000, [10, 80]) == [10, 80]
+    assert share_room(-5, [10, 80]) == [0, 0]
 
 
 def test_text_is_cut_between_words() -> None:
-    assert cut("one two three four", 12) == "one two…"
-    assert cut("onetwothreefour", 8) == "onetwot…"
-    assert cut("short", 8) == "short"
+    assert shorten("one two three four", 12) == "one two…"
+    assert shorten("onetwothreefour", 8) == "onetwot…"
+    assert shorten("short", 8) == "short"
 
 
 async def test_the_index_is_in_the_prefix_byte_by_byte_the_same(house: House) -> None:
@@ -99,7 +105,7 @@ async def test_an_untrusted_folder_shows_the_persons_skills_only(house: House) -
     house.skill("of-the-project")
     house.skill("of-the-person", base=str(house.home / ".claude"))
     script(house.root.parent, {"text": "done"})
-    async with driving(house.root, options=Options(model="spy:script", trust=False)) as driver:
+    async with driving(house.root, options=RunOptions(model="spy:script", trust=False)) as driver:
         await driver.prompt("go")
     [request] = house.requests()
     assert "of-the-person" in request["system"] and "of-the-project" not in request["system"]

@@ -7,8 +7,8 @@ from tests.support.command import cockpit
 from tests.support.decks import Driver, call, driving, script
 from tests.support.skills import House
 
-from cockpit.core.options import Options
-from cockpit.protocol.content import plain
+from cockpit.core.session.options import RunOptions
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import (
     ApprovalRequested,
     Noticed,
@@ -21,8 +21,8 @@ from cockpit.protocol.messages import Mode, ToolResult
 from cockpit.protocol.queries import CommandRows, Commands
 
 
-def options(mode: Mode = "ask", trust: bool = True) -> Options:
-    return Options(model="spy:script", trust=trust, mode=mode)
+def options(mode: Mode = "ask", trust: bool = True) -> RunOptions:
+    return RunOptions(model="spy:script", trust=trust, mode=mode)
 
 
 async def used(house: House, mode: Mode = "ask", **arguments: str) -> ToolResult:
@@ -153,7 +153,7 @@ async def said(driver: Driver, name: str, text: str) -> str:
     begun = await driver.until(lambda one: isinstance(one.event, TurnStarted) and one.event.op == id)
     await driver.end(id)
     assert isinstance(begun.event, TurnStarted)
-    return plain(begun.event.content)
+    return plain_text(begun.event.content)
 
 
 async def test_each_is_a_command_with_its_hint(house: House) -> None:

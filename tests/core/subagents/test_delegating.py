@@ -7,11 +7,10 @@ import pytest
 from tests.support.decks import Driver, call, distribution, driving, script
 from tests.support.survivors import running
 
-from cockpit.core.options import Options
-from cockpit.core.session import Session
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import Quota, Role
-from cockpit.protocol.agents import AgentChanged
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import (
     ApprovalRequested,
@@ -27,6 +26,7 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage, Json, UserMessage
 from cockpit.protocol.ops import Interrupt, Steer
 from cockpit.protocol.queries import AgentEventRows, AgentEvents, Complete, Completions
+from cockpit.protocol.rows import AgentChanged
 
 EAR = """
 import json
@@ -79,7 +79,7 @@ def role(root: Path, name: str, fields: str = "", body: str = "You scout.") -> N
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-TRUSTING = Options(model="scripted:script", trust=True)
+TRUSTING = RunOptions(model="scripted:script", trust=True)
 
 
 async def became(driver: Driver, name: str, phase: str) -> None:
@@ -122,7 +122,7 @@ async def test_a_child_is_sent_its_system_message_and_its_task_alone(root: Path,
     log = root.parent / "requests"
     ear(plugins, log)
     role(root, "scout", "tools: Read, Grep\n")
-    async with driving(root, options=Options(model="ear:ear", trust=True)) as driver:
+    async with driving(root, options=RunOptions(model="ear:ear", trust=True)) as driver:
         await driver.prompt("go and see")
     main, child, *_ = [json.loads(line) for line in log.read_text().splitlines()]
     assert child["messages"] == ["find the answer"] and child["reminder"] == ""
@@ -137,9 +137,9 @@ async def test_a_small_window_caps_the_body_the_report_and_the_instructions(
     log = root.parent / "requests"
     ear(plugins, log, window=16_000)
     role(root, "scout", "tools: Read\nmaxTurns: 60\n", "Word. " * 1_000)
-    async with driving(root, options=Options(model="ear:ear", trust=True)) as driver:
+    async with driving(root, options=RunOptions(model="ear:ear", trust=True)) as driver:
         session = driver.channel
-        assert isinstance(session, Session) and session.host.crew is not None
+        assert isinstance(session, AgentSession) and session.host.crew is not None
         await driver.prompt("go")
         agent = session.host.crew.agents()[0]
         assert agent.body == min(8_000, int(0.3 * 16_000)) and agent.budget.limits.steps == 15
@@ -163,7 +163,9 @@ async def test_a_tool_that_is_not_listed_is_not_run_and_the_denial_is_in_the_chi
             ]
         },
     )
-    async with driving(scripted, options=Options(model="scripted:script", trust=True, mode="full")) as driver:
+    async with driving(
+        scripted, options=RunOptions(model="scripted:script", trust=True, mode="full")
+    ) as driver:
         await driver.prompt("go")
         child = [
             one.event.result
@@ -184,7 +186,7 @@ async def test_an_empty_list_means_no_tools_and_an_unknown_one_refuses_the_role(
     async with driving(scripted, options=TRUSTING) as driver:
         script(scripted.parent, {"text": "hi"})
         session = driver.channel
-        assert isinstance(session, Session) and session.host.crew is not None
+        assert isinstance(session, AgentSession) and session.host.crew is not None
         await session.main.agents.open("bare", "look")
         assert session.host.crew.agents()[0].toolbox.tools() == ()
         with pytest.raises(CockpitError, match=r"Serch.*search"):
@@ -199,15 +201,15 @@ async def test_a_project_role_hides_the_built_in_one_of_its_name_and_of_an_alias
     script(scripted.parent, {"text": "hi"})
     async with driving(scripted, options=TRUSTING) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         assert session.main.agents.role("review").instructions.strip() == "Mine."
         assert session.main.agents.role("reviewer").instructions.strip() == "Mine."
         assert session.main.agents.role("coder").instructions.strip() == "Also mine."
         entry = session.host.catalog.by_hook["register_roles"]["review"]
         assert entry.layer == "project" and entry.shadows == "built-in (roles)"
-    async with driving(scripted, options=Options(model="scripted:script", trust=False)) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", trust=False)) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         assert "Mine" not in session.main.agents.role("review").instructions
 
 
@@ -229,7 +231,7 @@ async def test_a_child_opens_nobody_unless_settings_allow_a_deeper_level(scripte
         ]
         assert [one.outcome for one in denied] == ["denied"] and "agents.depth" in denied[0].text
         session = driver.channel
-        assert isinstance(session, Session) and session.host.crew is not None
+        assert isinstance(session, AgentSession) and session.host.crew is not None
         child = session.host.crew.agents()[0]
         with pytest.raises(CockpitError, match="1 deep"):
             await child.agents.open("", "more")
@@ -295,14 +297,14 @@ async def test_a_queued_one_is_cancelled_at_once_and_a_running_one_with_its_proc
         sleeper=[{"calls": [call("shell", command=command, seconds=200)]}, {"text": "woke"}],
         waiter=[{"text": "never"}],
     )
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("go")
         await driver.until(
             lambda one: isinstance(one.event, ToolCallProgressed) and "begun" in one.event.text
         )
         assert running("29753") or not Path("/proc").exists()
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         await session.main.agents.find("general-2").cancel()
         assert "running" not in phases(driver, "main/general-2")
         assert session.main.agents.all()[1].phase == "cancelled"
@@ -321,13 +323,13 @@ async def test_what_it_left_running_in_the_background_ends_with_it(scripted: Pat
         {"text": "over"},
         zebra=[{"calls": [start]}, {"text": "x", "gate": "never"}],
     )
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("go")
         await driver.until(
             lambda one: one.agent == "main/general-1" and isinstance(one.event, ToolCallFinished)
         )
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         [job] = session.host.workspace.processes.jobs()
         assert job.running
         await session.main.agents.find("general-1").cancel()
@@ -366,7 +368,7 @@ async def test_steering_one_reaches_its_next_step_and_an_ended_one_goes_on(scrip
     async with driving(scripted) as driver:
         await driver.prompt("go")
         session = driver.channel
-        assert isinstance(session, Session) and session.host.crew is not None
+        assert isinstance(session, AgentSession) and session.host.crew is not None
         member = session.host.crew.find("general-1")
         assert member.agent is not None
         await session.main.agents.find("general-1").send("to the left")
@@ -472,7 +474,7 @@ async def test_without_anybody_there_the_turn_waits_for_who_runs_in_the_backgrou
         {"text": "it said 42"},
         zebra=[{"text": "SUMMARY: 42", "delay_ms": 20, "chunks": 3}],
     )
-    async with driving(scripted, options=Options(model="scripted:script", someone=False)) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", someone=False)) as driver:
         await driver.prompt("go")
     texts = [
         one.message.text for one in driver.all(MessageFinished) if isinstance(one.message, AssistantMessage)
@@ -492,7 +494,7 @@ async def test_the_same_task_is_not_opened_twice_until_something_was_changed(scr
         {"text": "over"},
         **{"(?i)find +the one": [{"text": "SUMMARY: a.py:1", "delay_ms": 10, "chunks": 2}]},
     )
-    async with driving(scripted, options=Options(model="scripted:script", mode="full")) as driver:
+    async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("go")
     ids = sorted({one.agent.id for one in driver.all(AgentChanged)})
     assert ids == ["main/explore-1", "main/explore-2"]
@@ -512,10 +514,10 @@ async def test_the_bytes_of_the_tools_stay_the_same_when_roles_and_agents_come(
     log = root.parent / "requests"
     ear(plugins, log)
     role(root, "scout")
-    options = Options(model="ear:ear", trust=True)
+    options = RunOptions(model="ear:ear", trust=True)
     async with driving(root, options=options) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         before = session.main.toolbox.fingerprint()
         await driver.prompt("go")
         role(root, "another")
@@ -548,7 +550,7 @@ async def test_quotas_of_role_call_and_settings_hold_and_the_least_wins(scripted
     script(scripted.parent, {"text": "hi"}, count=looping)
     async with driving(scripted, options=TRUSTING) as driver:
         session = driver.channel
-        assert isinstance(session, Session)
+        assert isinstance(session, AgentSession)
         open_ = session.main.agents.open
         by_role = await (await open_("long", "count")).wait()
         by_call = await (await open_("long", "count again", quota=Quota(steps=2))).wait()
@@ -561,7 +563,7 @@ async def test_quotas_of_role_call_and_settings_hold_and_the_least_wins(scripted
 
 
 async def test_the_parents_budget_holds_for_its_children(scripted: Path) -> None:
-    from cockpit.core.budget import Limits
+    from cockpit.core.agent.turn_limits import TurnLimits
 
     script(
         scripted.parent,
@@ -573,7 +575,7 @@ async def test_the_parents_budget_holds_for_its_children(scripted: Path) -> None
             {"text": "y"},
         ],
     )
-    options = Options(model="scripted:script", limits=Limits(tokens=800))
+    options = RunOptions(model="scripted:script", limits=TurnLimits(tokens=800))
     async with driving(scripted, options=options) as driver:
         ended = await driver.prompt("go")
     assert (ended.stop_reason, ended.limit) == ("max_turn_requests", "tokens")

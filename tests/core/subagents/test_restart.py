@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from tests.support.decks import call, driving, script
 
-from cockpit.core import store
-from cockpit.core.options import Options
-from cockpit.core.session import Session
-from cockpit.core.transcript import load
-from cockpit.protocol.agents import AgentChanged
+from cockpit.core.session.options import RunOptions
+from cockpit.core.session.session import AgentSession
+from cockpit.core.transcript import session_store
+from cockpit.core.transcript.transcript import load_transcript
 from cockpit.protocol.events import Envelope, MessageFinished, ToolCallFinished, TurnStarted, Warned
 from cockpit.protocol.messages import AssistantMessage, UserMessage
 from cockpit.protocol.queries import AgentEventRows, AgentEvents
+from cockpit.protocol.rows import AgentChanged
 
 CHILD = """
 import asyncio, sys
-from cockpit.core.deck import LocalDeck
-from cockpit.core.options import Options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import Options
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import ToolCallProgressed
 from cockpit.protocol.ops import Prompt
@@ -63,8 +63,8 @@ async def killed(root: Path) -> None:
 
 
 def stored(root: Path) -> list[Envelope]:
-    [path] = store.folder_of(str(root)).glob("*.jsonl")
-    return [one for one in load(path).records if isinstance(one, Envelope)]
+    [path] = session_store.session_folder(str(root)).glob("*.jsonl")
+    return [one for one in load_transcript(path).records if isinstance(one, Envelope)]
 
 
 async def test_after_a_kill_one_that_ran_in_the_background_runs_on_exactly_once(scripted: Path) -> None:
@@ -78,8 +78,8 @@ async def test_after_a_kill_one_that_ran_in_the_background_runs_on_exactly_once(
         zebra=[{"calls": [write]}, {"calls": [hang]}, {"text": "SUMMARY: went on"}],
     )
     await killed(scripted)
-    [session] = [path.stem for path in store.folder_of(str(scripted)).glob("*.jsonl")]
-    options = Options(model="scripted:script", mode="full")
+    [session] = [path.stem for path in session_store.session_folder(str(scripted)).glob("*.jsonl")]
+    options = RunOptions(model="scripted:script", mode="full")
     async with driving(scripted, session, options) as driver:
         ended = await driver.until(
             lambda one: isinstance(one.event, AgentChanged) and one.event.agent.phase == "completed"
@@ -95,7 +95,7 @@ async def test_after_a_kill_one_that_ran_in_the_background_runs_on_exactly_once(
         ]
         assert len(told) == 1
         live = driver.channel
-        assert isinstance(live, Session)
+        assert isinstance(live, AgentSession)
         events, cursor = live.main.agents.find("implement-1").transcript()
     assert (scripted / "ran.log").read_text() == "once\n"
     mine = [one for one in stored(scripted) if one.agent == "main/implement-1"]
@@ -108,7 +108,7 @@ async def test_after_a_kill_one_that_ran_in_the_background_runs_on_exactly_once(
     async with driving(scripted, session, options) as driver:
         await driver.next(Warned)
         live = driver.channel
-        assert isinstance(live, Session)
+        assert isinstance(live, AgentSession)
         assert [one.phase for one in live.main.agents.all()] == ["completed"]
         assert (await live.main.agents.find("implement-1").wait()).text == "SUMMARY: went on"
         reply = await driver.channel.ask(AgentEvents("implement-1", cursor - 2))
@@ -125,10 +125,10 @@ async def test_one_that_somebody_waited_for_is_not_taken_up_and_says_why(scripte
         zebra=[{"calls": [hang]}, {"text": "never"}],
     )
     await killed(scripted)
-    [session] = [path.stem for path in store.folder_of(str(scripted)).glob("*.jsonl")]
-    async with driving(scripted, session, Options(model="scripted:script", mode="full")) as driver:
+    [session] = [path.stem for path in session_store.session_folder(str(scripted)).glob("*.jsonl")]
+    async with driving(scripted, session, RunOptions(model="scripted:script", mode="full")) as driver:
         live = driver.channel
-        assert isinstance(live, Session)
+        assert isinstance(live, AgentSession)
         [state] = live.main.agents.all()
         assert state.phase == "cancelled" and "who waited for it has ended too" in state.report
         await driver.prompt("go on")
@@ -152,7 +152,7 @@ async def test_closing_ends_all_and_nothing_of_it_begins_again(scripted: Path) -
     assert last.phase == "cancelled"
     async with driving(scripted, session) as driver:
         live = driver.channel
-        assert isinstance(live, Session)
+        assert isinstance(live, AgentSession)
         assert [one.phase for one in live.main.agents.all()] == ["cancelled"]
         await live.main.agents.find("general-1").send("go on after all")
         (scripted.parent / "never").touch()

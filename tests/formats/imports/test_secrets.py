@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.formats.imports.secrets import safe, safe_url, safe_words
+from cockpit.formats.imports.secrets import replace_in_arguments, replace_in_url, replace_secret
 
 WORD = "hunter2hunter2"
 
@@ -27,8 +27,8 @@ WORD = "hunter2hunter2"
     ],
 )
 def test_no_secret_of_a_command_line_stays(words: tuple[str, ...], out: tuple[str, ...]) -> None:
-    assert safe_words(words, "db")[0] == out
-    assert safe_words(words, "db")[1]
+    assert replace_in_arguments(words, "db")[0] == out
+    assert replace_in_arguments(words, "db")[1]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_no_secret_of_a_command_line_stays(words: tuple[str, ...], out: tuple[st
     ],
 )
 def test_what_is_none_stays(words: tuple[str, ...]) -> None:
-    assert safe_words(words, "db") == (words, ())
+    assert replace_in_arguments(words, "db") == (words, ())
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_what_is_none_stays(words: tuple[str, ...]) -> None:
     ],
 )
 def test_an_address_keeps_no_key(url: str, out: str) -> None:
-    assert safe_url(url, "s").text == (out or url)
+    assert replace_in_url(url, "s").text == (out or url)
 
 
 def test_the_address_of_a_database_in_a_variable_keeps_no_password() -> None:
-    made = safe("DATABASE_URL", f"postgres://me:{WORD}@db/x", "DB_DATABASE_URL")
+    made = replace_secret("DATABASE_URL", f"postgres://me:{WORD}@db/x", "DB_DATABASE_URL")
     assert WORD not in made.text and made.variables == ("DB_DATABASE_URL_PASSWORD",)

@@ -10,11 +10,11 @@ from tests.support.other_agents import SECRETS, lay_out
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
-from cockpit.formats.imports.taking import Row, apply, gather, plan
-from cockpit.settings.files import load, user_file
+from cockpit.formats.imports.plan import ImportRow, apply_import, collect_settings, plan_import
+from cockpit.settings.files import load_settings, user_file
 
 KNOWN = ("openai", "deepseek", "groq", "ollama", "mistral")
-Rows = Callable[..., dict[tuple[str, str], Row]]
+Rows = Callable[..., dict[tuple[str, str], ImportRow]]
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def person(tmp_path: Path) -> Path:
 def rows(person: Path, root: Path) -> Rows:
     lay_out(person, root)
 
-    def made(*agents: str, copy: bool = False) -> dict[tuple[str, str], Row]:
-        found = plan(gather(agents, root, True, person, KNOWN), copy)
+    def made(*agents: str, copy: bool = False) -> dict[tuple[str, str], ImportRow]:
+        found = plan_import(collect_settings(agents, root, True, person, KNOWN), copy)
         return {(row.found.what, row.found.name): row for row in found}
 
     return made
@@ -61,7 +61,7 @@ def test_claude_s_rules_and_servers_are_read_in_place_and_its_allows_want_a_yes(
 
 def test_claude_s_can_be_copied_without_their_secrets(rows: Rows) -> None:
     found = rows("claude", copy=True)
-    apply(found.values(), loosening=True)
+    apply_import(found.values(), loosening=True)
     made = servers()
     assert made["github"]["env"] == {
         "GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_PERSONAL_ACCESS_TOKEN}",
@@ -78,14 +78,14 @@ def test_claude_s_can_be_copied_without_their_secrets(rows: Rows) -> None:
 
 
 def test_claude_s_rules_for_one_folder_stay_for_that_folder(rows: Rows, root: Path) -> None:
-    apply(rows("claude").values(), loosening=True)
+    apply_import(rows("claude").values(), loosening=True)
     assert settings()["projects"] == {str(root): {"permissions": {"allow": ["Bash(make *)"]}}}
     assert settings()["mode"] == "auto-edit"
 
 
 def test_codex(rows: Rows) -> None:
     found = rows("codex")
-    apply(found.values(), loosening=False)
+    apply_import(found.values(), loosening=False)
     table = settings()
     assert table["models"] == {"default": "mine:qwen3-coder"} and "mode" not in table
     assert table["plugins"] == {
@@ -124,10 +124,10 @@ def test_codex(rows: Rows) -> None:
 
 def test_opencode(rows: Rows, person: Path) -> None:
     found = rows("opencode")
-    apply(found.values(), loosening=True)
+    apply_import(found.values(), loosening=True)
     table = settings()
     assert table["models"] == {"default": "groq:openai/gpt-oss-120b", "tiers": {"fast": "house:tiny"}}
-    providers = load("/", False).table("plugins.openai_chat.providers")
+    providers = load_settings("/", False).table("plugins.openai_chat.providers")
     assert providers == {
         "house": {
             "base_url": "https://llm.example.com/v1",
@@ -169,7 +169,7 @@ def test_opencode(rows: Rows, person: Path) -> None:
 
 def test_crush(rows: Rows) -> None:
     found = rows("crush")
-    apply(found.values(), loosening=True)
+    apply_import(found.values(), loosening=True)
     table = settings()
     assert table["models"] == {"default": "deepseek-own:deepseek-chat", "tiers": {"fast": "ollama:llama3"}}
     assert table["permissions"] == {
@@ -194,13 +194,13 @@ def test_crush(rows: Rows) -> None:
 
 def test_vibe(rows: Rows) -> None:
     found = rows("vibe")
-    apply(found.values(), loosening=True)
+    apply_import(found.values(), loosening=True)
     table = settings()
     assert table["models"] == {"default": "local-one:devstral-2"} and table["mode"] == "auto-edit"
-    providers = load("/", False).table("plugins.openai_chat.providers")
+    providers = load_settings("/", False).table("plugins.openai_chat.providers")
     assert providers["local-one"] == {"base_url": "http://127.0.0.1:8080/v1", "headers": {"X-Kind": "local"}}
     assert "vertex" in found["provider", "vertex"].why
-    permissions = load("/", False).table("permissions")
+    permissions = load_settings("/", False).table("permissions")
     assert permissions["allow"] == ["Bash(git status *)", "Bash(ls *)", "Read", "mcp__fetch__get"]
     assert permissions["deny"] == ["mcp__fetch__post", "Bash(rm -rf *)", "Write", "WebSearch"]
     assert servers()["fetch"] == {
@@ -221,7 +221,7 @@ def test_vibe(rows: Rows) -> None:
 @pytest.mark.parametrize("copy", [True, False])
 def test_no_secret_is_copied_shown_or_written(rows: Rows, copy: bool) -> None:
     found = rows("claude", "codex", "opencode", "crush", "vibe", copy=copy)
-    apply(found.values(), loosening=True)
+    apply_import(found.values(), loosening=True)
     written = [one.read_text(encoding="utf-8") for one in paths.config().rglob("*") if one.is_file()]
     assert len(written) >= 5
     for secret in SECRETS:
@@ -230,11 +230,11 @@ def test_no_secret_is_copied_shown_or_written(rows: Rows, copy: bool) -> None:
 
 
 def test_a_second_time_changes_nothing(rows: Rows) -> None:
-    apply(rows("codex", "opencode", "crush", "vibe").values(), loosening=True)
+    apply_import(rows("codex", "opencode", "crush", "vibe").values(), loosening=True)
     before = {one: one.read_bytes() for one in paths.config().rglob("*") if one.is_file()}
     again = rows("codex", "opencode", "crush", "vibe")
     assert not [row for row in again.values() if row.state == "new"]
-    assert apply(again.values(), loosening=True) == []
+    assert apply_import(again.values(), loosening=True) == []
     assert {one: one.read_bytes() for one in paths.config().rglob("*") if one.is_file()} == before
 
 
@@ -250,14 +250,14 @@ def test_what_stands_there_is_never_written_over(rows: Rows) -> None:
         and '"openai:x"' in found["model", "models.default"].why
     )
     assert found["mcp", "docs"].state == "other"
-    apply(found.values(), loosening=True)
+    apply_import(found.values(), loosening=True)
     assert servers()["docs"] == {"command": "own"} and "remote" in servers()
     text = user_file().read_text(encoding="utf-8")
     assert text.startswith("# mine\n") and '[models]\ndefault = "openai:x" # keep\n' in text
 
 
 def test_without_a_yes_nothing_that_loosens_is_written(rows: Rows) -> None:
-    apply(rows("claude", "codex", "opencode", "crush", "vibe", copy=True).values(), loosening=False)
+    apply_import(rows("claude", "codex", "opencode", "crush", "vibe", copy=True).values(), loosening=False)
     table = settings()
     permissions = table["permissions"]
     assert isinstance(permissions, dict) and "allow" not in permissions and "mode" not in table
@@ -277,13 +277,13 @@ def test_a_project_s_files_name_no_endpoint_model_or_server_of_the_person(person
     )
     (root / ".vibe").mkdir()
     (root / ".vibe/config.toml").write_text('default_agent = "auto-approve"\n', encoding="utf-8")
-    found = plan(gather(("opencode", "vibe"), root, True, person, KNOWN))
+    found = plan_import(collect_settings(("opencode", "vibe"), root, True, person, KNOWN))
     assert {row.found.what for row in found if row.state == "new"} == {"rule"}
-    apply(found, loosening=True)
+    apply_import(found, loosening=True)
     assert settings() == {
         "projects": {str(root): {"permissions": {"deny": ["Bash(rm *)"], "allow": ["Bash(ls *)"]}}}
     }
-    assert gather(("opencode", "vibe"), root, False, person, KNOWN) == []
+    assert collect_settings(("opencode", "vibe"), root, False, person, KNOWN) == []
 
 
 def test_a_broken_file_is_told_with_its_line_and_the_others_are_read(rows: Rows, person: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_broken_file_is_told_with_its_line_and_the_others_are_read(rows: Rows,
     (person / ".config/crush/crush.json").write_text('{\n "mcp": {}\n "x": 1\n}', encoding="utf-8")
     (person / ".vibe/config.toml").write_text("a = 1\nb = [\n", encoding="utf-8")
     found = rows("codex")
-    told = plan(gather(("crush", "vibe"), person, True, person, KNOWN))
+    told = plan_import(collect_settings(("crush", "vibe"), person, True, person, KNOWN))
     assert found and {
         (Path(row.found.file).name, row.found.line) for row in told if row.found.what == "other"
     } == {
@@ -305,5 +305,5 @@ def test_an_own_file_with_comments_is_not_rewritten(rows: Rows) -> None:
     file = paths.config() / "mcp.json"
     file.write_text('{\n // mine\n "mcpServers": {}}\n', encoding="utf-8")
     with pytest.raises(SettingsInvalid, match="comments"):
-        apply(rows("codex").values(), loosening=False)
+        apply_import(rows("codex").values(), loosening=False)
     assert "// mine" in file.read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ import pytest
 from tests.support.logins import Browser, authority
 
 from cockpit.mcp import oauth
-from cockpit.mcp.oauth.login import HELLO
-from cockpit.mcp.oauth.shelf import Shelf
+from cockpit.mcp.oauth.login import INITIALIZE_REQUEST
+from cockpit.mcp.oauth.token_store import TokenStore
 from cockpit.plugin.values import McpServer
 from cockpit.safety.redaction import Redactor
 
@@ -20,7 +20,7 @@ from cockpit.safety.redaction import Redactor
 async def asked(server: McpServer) -> httpx2.Response:
     """One request as a connection sends it, in a session where nobody logs in."""
     async with httpx2.AsyncClient(auth=oauth.auth_for(server)) as client:
-        return await client.post(server.url, json=HELLO)
+        return await client.post(server.url, json=INITIALIZE_REQUEST)
 
 
 async def test_a_login_by_browser_is_kept_and_used() -> None:
@@ -28,7 +28,7 @@ async def test_a_login_by_browser_is_kept_and_used() -> None:
         browser = Browser()
         done = await oauth.login(made.server(), browser)
         assert "You are logged in" in browser.ended
-        assert done.place == str(Shelf("guarded", f"{made.base}/mcp").file)
+        assert done.place == str(TokenStore("guarded", f"{made.base}/mcp").file)
         assert (await asked(made.server())).status_code == 200
 
 
@@ -48,7 +48,7 @@ async def test_the_code_is_bound_by_pkce_and_the_token_to_this_resource() -> Non
 
 async def test_without_a_person_a_login_is_asked_for_and_nothing_is_registered() -> None:
     async with authority() as made:
-        with pytest.raises(oauth.LoginNeeded, match="cockpit mcp login guarded"):
+        with pytest.raises(oauth.OAuthLoginNeeded, match="cockpit mcp login guarded"):
             await asked(made.server())
         assert not made.clients and not made.asked
 
@@ -56,7 +56,7 @@ async def test_without_a_person_a_login_is_asked_for_and_nothing_is_registered()
 async def test_what_is_kept_is_for_its_owner_alone() -> None:
     async with authority() as made:
         await oauth.login(made.server(), Browser())
-        file = Shelf("guarded", f"{made.base}/mcp").file
+        file = TokenStore("guarded", f"{made.base}/mcp").file
         if os.name == "posix":
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert set(made.tokens) == {json.loads(file.read_text())["tokens"]["access_token"]}
@@ -67,7 +67,7 @@ async def test_another_name_or_address_is_another_login() -> None:
         await oauth.login(made.server(), Browser())
         other = replace(made.server(), name="other")
         assert oauth.is_logged_in(made.server()) and not oauth.is_logged_in(other)
-        with pytest.raises(oauth.LoginNeeded):
+        with pytest.raises(oauth.OAuthLoginNeeded):
             await asked(other)
 
 
@@ -88,7 +88,7 @@ async def test_a_login_that_was_withdrawn_is_asked_for_again() -> None:
         await oauth.login(made.server(), Browser())
         made.tokens.clear()
         made.refreshing.clear()
-        with pytest.raises(oauth.LoginNeeded):
+        with pytest.raises(oauth.OAuthLoginNeeded):
             await asked(made.server())
 
 
@@ -96,7 +96,7 @@ async def test_a_scope_that_was_missing_is_asked_for_at_the_next_login() -> None
     async with authority() as made:
         await oauth.login(made.server(scopes=["read"]), Browser())
         made.needs = "write"
-        with pytest.raises(oauth.LoginNeeded, match="for write"):
+        with pytest.raises(oauth.OAuthLoginNeeded, match="for write"):
             await asked(made.server(scopes=["read"]))
         await oauth.login(made.server(scopes=["read"]), Browser())
         assert (await asked(made.server(scopes=["read"]))).status_code == 200
@@ -115,7 +115,7 @@ async def test_a_client_that_the_entry_names_is_never_registered() -> None:
         server = made.server(clientId="known", clientSecret="secret-9f8e7d6c5b")
         await oauth.login(server, Browser())
         assert not made.clients and made.asked[0]["client_id"] == "known"
-        assert "secret-9f8e7d6c5b" not in Shelf("guarded", server.url).file.read_text()
+        assert "secret-9f8e7d6c5b" not in TokenStore("guarded", server.url).file.read_text()
 
 
 async def test_what_the_authorization_server_refuses_is_said() -> None:
@@ -178,9 +178,9 @@ async def test_calls_do_not_wait_for_each_other() -> None:
         await oauth.login(made.server(), Browser())
         server = made.server()
         async with httpx2.AsyncClient(auth=oauth.auth_for(server)) as client:
-            slow = asyncio.create_task(client.post(server.url, json={**HELLO, "method": "slow"}))
+            slow = asyncio.create_task(client.post(server.url, json={**INITIALIZE_REQUEST, "method": "slow"}))
             await made.waiting.wait()
-            assert (await client.post(server.url, json=HELLO)).status_code == 200
+            assert (await client.post(server.url, json=INITIALIZE_REQUEST)).status_code == 200
             made.gate.set()
             await slow
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.logins import Browser, authority
 
 from cockpit.mcp import oauth
-from cockpit.mcp.oauth.person import open_page
+from cockpit.mcp.oauth.login_prompt import open_page
 
 PAGE = "https://login.example/authorize?state=s"
 
@@ -19,7 +19,7 @@ def saying(*lines: str) -> Iterator[str]:
 
 async def test_at_a_terminal_the_page_is_shown_and_the_pasted_address_taken() -> None:
     out, said = io.StringIO(), saying("what?", "http://localhost:1/callback?code=c&state=s")
-    person = oauth.TerminalPerson(out, lambda: next(said), has_browser=False)
+    person = oauth.TerminalLoginPrompt(out, lambda: next(said), has_browser=False)
     assert await person.guide("github", PAGE) == "http://localhost:1/callback?code=c&state=s"
     assert PAGE in out.getvalue() and "Paste the whole address" in out.getvalue()
 
@@ -28,7 +28,9 @@ async def test_where_no_browser_is_near_a_yes_opens_none(monkeypatch: pytest.Mon
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     said = saying("y", "http://localhost:1/callback?code=c&state=s")
-    await oauth.TerminalPerson(io.StringIO(), lambda: next(said), has_browser=False).guide("github", PAGE)
+    await oauth.TerminalLoginPrompt(io.StringIO(), lambda: next(said), has_browser=False).guide(
+        "github", PAGE
+    )
     assert not opened
 
 
@@ -36,7 +38,7 @@ async def test_a_browser_opens_only_after_a_yes(monkeypatch: pytest.MonkeyPatch)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     said = saying("n", "yes", "http://localhost:1/callback?code=c&state=s")
-    await oauth.TerminalPerson(io.StringIO(), lambda: next(said), has_browser=True).guide("github", PAGE)
+    await oauth.TerminalLoginPrompt(io.StringIO(), lambda: next(said), has_browser=True).guide("github", PAGE)
     assert opened == [PAGE]
 
 
@@ -49,7 +51,7 @@ async def test_a_login_at_a_terminal_ends_when_the_browser_is_back() -> None:
     async with authority() as made:
         browser = Browser()
 
-        class Watched(oauth.TerminalPerson):
+        class Watched(oauth.TerminalLoginPrompt):
             async def guide(self, server: str, url: str) -> str:
                 going = asyncio.create_task(browser.guide(server, url))
                 try:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from cockpit.mcp.oauth.wanted import LoginFailed, keeps_secrets, wanted_of
+from cockpit.mcp.oauth.config import LoginFailed, is_secure_url, parse_config
 from cockpit.protocol.messages import Json
 
 
 def test_an_entry_of_claude_is_read_as_it_stands() -> None:
     table: dict[str, Json] = {"clientId": "abc", "callbackPort": 8080, "scopes": "read write"}
-    wanted = wanted_of("github", table)
+    wanted = parse_config("github", table)
     assert (wanted.client_id, wanted.port, wanted.scopes) == ("abc", 8080, ("read", "write"))
     assert wanted.grant == "code"
 
@@ -41,10 +41,10 @@ def test_an_entry_of_claude_is_read_as_it_stands() -> None:
 )
 def test_what_is_wrong_is_named_with_its_key(table: dict[str, Json], words: str) -> None:
     with pytest.raises(LoginFailed) as failed:
-        wanted_of("github", table)
+        parse_config("github", table)
     assert words in str(failed.value) and "MCP server github" in str(failed.value)
 
 
 def test_secrets_go_over_https_or_stay_on_the_machine() -> None:
-    assert keeps_secrets("https://a.example/token") and keeps_secrets("http://127.0.0.1:9/token")
-    assert not keeps_secrets("http://a.example/token") and not keeps_secrets("ftp://localhost/token")
+    assert is_secure_url("https://a.example/token") and is_secure_url("http://127.0.0.1:9/token")
+    assert not is_secure_url("http://a.example/token") and not is_secure_url("ftp://localhost/token")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.sources import at, indexed, languages, names, places, until, write
 
-from cockpit.navigation.index.index import TreeIndex
+from cockpit.navigation.index.client import TreeIndex
 
 SOURCES = "=== a.py\ndef alpha(): ...\n=== pkg/b.py\nfrom a import alpha\ndef beta(): alpha()\n"
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from tests.support.sources import indexed, languages, places, until, write
 
-from cockpit.navigation.index.building import Work
-from cockpit.navigation.index.index import TreeIndex
+from cockpit.navigation.index.builder import ParseQueue
+from cockpit.navigation.index.client import TreeIndex
 
 SOURCES = "=== a.py\ndef alpha(): ...\n"
 START = """
 import asyncio, sys
 from tests.support.sources import languages
-from cockpit.navigation.index.index import TreeIndex
+from cockpit.navigation.index.client import TreeIndex
 
 async def main():
     index = TreeIndex(sys.argv[1], languages(), "", watching=False)
@@ -120,14 +120,14 @@ async def test_a_killed_worker_costs_no_file(root: Path) -> None:
 
 
 def test_a_batch_that_ends_its_worker_is_tried_file_by_file_and_the_file_given_up() -> None:
-    work = Work(deque([["a", "b"], ["c"]]))
+    work = ParseQueue(deque([["a", "b"], ["c"]]))
     assert work.give_back(work.take() or []) == []
     assert list(work.batches) == [["b"], ["a"], ["c"]] or list(work.batches) == [["a"], ["b"], ["c"]]
     assert work.give_back(work.take() or []) != [] and work.restarts == 2
 
 
 def test_a_file_that_was_alone_when_a_worker_died_has_a_second_try() -> None:
-    work = Work(deque([["c"]]))
+    work = ParseQueue(deque([["c"]]))
     assert work.give_back(work.take() or []) == []
     assert work.give_back(work.take() or []) == ["c"]
 
@@ -167,9 +167,9 @@ async def test_files_of_the_project_are_never_imported_by_its_processes(root: Pa
 
 def test_the_client_loads_no_grammar_and_the_worker_no_screen() -> None:
     code = (
-        "import sys, cockpit.navigation.index.index, cockpit.navigation.watching\n"
+        "import sys, cockpit.navigation.index.client, cockpit.navigation.file_watcher\n"
         "assert not {'tree_sitter', 'watchfiles', 'textual'} & set(sys.modules)\n"
-        "import cockpit.navigation.index.worker, cockpit.navigation.index.host\n"
+        "import cockpit.navigation.index.parse_workers, cockpit.navigation.index.host_main\n"
         "assert not {'tree_sitter', 'textual', 'openai'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

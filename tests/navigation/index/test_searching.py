@@ -7,22 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.sources import indexed, names, places, write
 
-from cockpit.navigation.index.searching import aside_of, fit, initials
+from cockpit.navigation.index.name_search import initials, match_rank, path_rank
 
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
 
 
 @given(NAME)
 def test_a_name_fits_itself_best_and_its_beginning_well(name: str) -> None:
-    assert fit(name, name) == 0
-    assert fit(name.swapcase(), name) in (0, 1)
-    assert 0 <= fit(name[: len(name) // 2 + 1], name) <= 3
-    assert 0 <= fit(name[1:] or name, name) <= 5
+    assert match_rank(name, name) == 0
+    assert match_rank(name.swapcase(), name) in (0, 1)
+    assert 0 <= match_rank(name[: len(name) // 2 + 1], name) <= 3
+    assert 0 <= match_rank(name[1:] or name, name) <= 5
 
 
 @given(NAME, NAME)
 def test_letters_that_are_nowhere_in_a_name_do_not_fit(query: str, name: str) -> None:
-    if fit(query, name) < 0:
+    if match_rank(query, name) < 0:
         assert query.lower() not in name.lower()
 
 
@@ -48,7 +48,7 @@ def test_initials_are_those_of_the_words(name: str, letters: str) -> None:
     ],
 )
 def test_tests_and_what_others_wrote_stand_aside(path: str, aside: int) -> None:
-    assert aside_of(path) == aside
+    assert path_rank(path) == aside
 
 
 async def test_the_best_fit_comes_first_and_sources_before_tests(root: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, language
 
-from cockpit.navigation.lsp.limits import Limits
-from cockpit.navigation.lsp.servers import LanguageServers
+from cockpit.navigation.lsp.language_servers import LanguageServers
+from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.plugin.languages import Language, LanguageServer
 
 
@@ -26,7 +26,7 @@ async def make(root: Path, tmp_path: Path) -> AsyncIterator[Make]:
     def servers(
         *known: LanguageServer | Language,
         trusted: bool = True,
-        limits: Limits = QUICK,
+        limits: LspLimits = QUICK,
         at: Path | None = None,
     ) -> LanguageServers:
         languages = [one for one in known if isinstance(one, Language)]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cockpit.navigation.lsp.limits import Limits
-from cockpit.navigation.lsp.servers import LanguageServers
+from cockpit.navigation.lsp.language_servers import LanguageServers
+from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.plugin.languages import Language, LanguageServer
 
 FAULTY = Path(__file__).with_name("faulty_server.py")
 Make = Callable[..., LanguageServers]
-QUICK = Limits(backoff=0.01, every=0.05, quiet=0.3, apart=0.05, measured_every=0.1)
+QUICK = LspLimits(backoff=0.01, every=0.05, quiet=0.3, apart=0.05, measured_every=0.1)
 
 
 def small(*faults: str, name: str = "small", notes: Path | None = None, **more: object) -> LanguageServer:

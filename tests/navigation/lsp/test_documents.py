@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, small, until
 
-from cockpit.navigation.contracts import Diagnosed, Served
+from cockpit.navigation.backends import FileDiagnostics, ServerAnswer
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.navigation import Position
 
@@ -29,10 +29,10 @@ async def test_edit_then_ask_sees_the_new_text(make: Make, file: Path, kind: tup
         text = f"x = '😀é' # {count}\n" * count + "def one(): bad\n  '😀' one()\n"
         file.write_text(text, newline="\r\n" if count % 2 else "\n")
         found = await servers.related("definition", Position("a.tiny", count + 2, 8), 10)
-        assert isinstance(found, Served)
+        assert isinstance(found, ServerAnswer)
         assert [(row.line, row.column) for row in found.rows] == [(count + 1, 5)]
         problems = await servers.diagnosed("a.tiny", 10)
-        assert isinstance(problems, Diagnosed)
+        assert isinstance(problems, FileDiagnostics)
         assert [(one.line, one.column, one.end_column) for one in problems.rows] == [(count + 1, 12, 15)]
     assert {path: len(rows) for path, rows in servers.published().items()} == {"a.tiny": 1}
 
@@ -44,7 +44,7 @@ async def test_a_file_written_twice_within_a_tick_is_read_again(make: Make, file
         file.write_text(f"{word}\n")
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         problems = await servers.diagnosed("a.tiny", 10)
-        assert isinstance(problems, Diagnosed) and bool(problems.rows) == word.startswith("bad")
+        assert isinstance(problems, FileDiagnostics) and bool(problems.rows) == word.startswith("bad")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,7 +85,7 @@ async def test_the_documents_asked_for_least_lately_are_closed(make: Make, root:
     servers = make(small(notes=notes), limits=replace(QUICK, documents=3))
     for count in range(6):
         (root / f"f{count}.tiny").write_text("def x():\n")
-        assert isinstance(await servers.outline(f"f{count}.tiny", 10), Served)
+        assert isinstance(await servers.outline(f"f{count}.tiny", 10), ServerAnswer)
     assert notes.read_text().count("textDocument/didClose") == 3
 
 
@@ -107,7 +107,7 @@ async def test_an_overlay_shows_problems_before_and_after_and_is_withdrawn(
         "new.tiny": ["bad4 is bad"],
     }
     problems = await servers.diagnosed("a.tiny", 10)
-    assert isinstance(problems, Diagnosed) and [row.message for row in problems.rows] == ["bad is bad"]
+    assert isinstance(problems, FileDiagnostics) and [row.message for row in problems.rows] == ["bad is bad"]
     assert "new.tiny" not in servers.published()
 
 
@@ -125,7 +125,7 @@ async def test_questions_never_see_an_overlay(make: Make, file: Path) -> None:
     staging = [asyncio.create_task(servers.staged({"a.tiny": b"def other():\n"}, 10)) for _ in range(3)]
     outlines = await asyncio.gather(*(servers.outline("a.tiny", 10) for _ in range(5)))
     assert all(isinstance(one, tuple) for one in await asyncio.gather(*staging))
-    assert {row.name for one in outlines if isinstance(one, Served) for row in one.rows} == {"one"}
+    assert {row.name for one in outlines if isinstance(one, ServerAnswer) for row in one.rows} == {"one"}
 
 
 async def test_cancelling_an_overlay_withdraws_it(make: Make, file: Path) -> None:
@@ -135,7 +135,7 @@ async def test_cancelling_an_overlay_withdraws_it(make: Make, file: Path) -> Non
     await asyncio.wait({staging}, timeout=0.1)
     staging.cancel()
     found = await servers.outline("a.tiny", 10)
-    assert isinstance(found, Served) and [row.name for row in found.rows] == ["one"]
+    assert isinstance(found, ServerAnswer) and [row.name for row in found.rows] == ["one"]
 
 
 async def test_the_edits_of_a_command_are_the_actions(make: Make, file: Path) -> None:
@@ -162,7 +162,7 @@ async def test_references_are_settled_once_the_server_has_worked(make: Make) -> 
     await servers.outline("a.tiny", 10)
     await until(servers, lambda: True)
     found = await servers.related("references", Position("a.tiny", 1, 5), 10)
-    assert isinstance(found, Served) and found.settled and len(found.rows) == 2
+    assert isinstance(found, ServerAnswer) and found.settled and len(found.rows) == 2
     assert {row.kind for row in found.rows} == {"reference"}
 
 
@@ -172,7 +172,7 @@ async def test_references_are_unsettled_while_it_works(make: Make) -> None:
     await until(servers, lambda: servers.rows()[0].state == "indexing")
     for _ in range(3):
         found = await servers.related("references", Position("a.tiny", 1, 5), 10)
-        assert isinstance(found, Served) and not found.settled
+        assert isinstance(found, ServerAnswer) and not found.settled
 
 
 async def test_equal_answers_far_enough_apart_settle(make: Make) -> None:
@@ -181,7 +181,7 @@ async def test_equal_answers_far_enough_apart_settle(make: Make) -> None:
     async with asyncio.timeout(10):
         while not answers or not answers[-1].settled:
             found = await servers.related("references", Position("a.tiny", 1, 5), 10)
-            assert isinstance(found, Served)
+            assert isinstance(found, ServerAnswer)
             answers.append(found)
     assert not answers[0].settled
 

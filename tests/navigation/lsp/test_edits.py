@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.navigation.lsp.edits import edits_of
-from cockpit.navigation.lsp.faults import Unable
-from cockpit.navigation.lsp.shapes import Misshapen
-from cockpit.navigation.lsp.texts import Texts
+from cockpit.navigation.lsp.documents import DocumentTextCache
+from cockpit.navigation.lsp.protocol import LspNotSupported, MalformedMessage
+from cockpit.navigation.lsp.workspace_edits import convert_workspace_edit
 from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
 
 
@@ -21,7 +20,9 @@ def edit(line: int, start: int, end: int, text: str, last: int | None = None) ->
 
 
 def read(root: Path, answer: object, versions: dict[str, int] | None = None) -> tuple[Edit, ...]:
-    return edits_of(answer, str(root.resolve()), Texts(), "utf-16", (versions or {}, {}))
+    return convert_workspace_edit(
+        answer, str(root.resolve()), DocumentTextCache(), "utf-16", (versions or {}, {})
+    )
 
 
 def uri(root: Path, name: str) -> str:
@@ -62,7 +63,7 @@ def test_a_byte_order_mark_stays(root: Path) -> None:
 
 def test_overlapping_edits_are_refused(root: Path) -> None:
     (root / "a.py").write_text("abcdef")
-    with pytest.raises(Misshapen, match="overlap"):
+    with pytest.raises(MalformedMessage, match="overlap"):
         read(root, {"changes": {uri(root, "a.py"): [edit(0, 0, 3, "x"), edit(0, 2, 4, "y")]}})
 
 
@@ -72,7 +73,7 @@ def test_edits_that_leave_the_root_are_refused(root: Path, tmp_path: Path, name:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "inner.py").write_text("a")
     (root / "link").symlink_to(tmp_path / "far")
-    with pytest.raises(Unable, match="outside of the folder"):
+    with pytest.raises(LspNotSupported, match="outside of the folder"):
         read(root, {"changes": {Path(root, name).as_uri(): [edit(0, 0, 1, "x")]}})
 
 
@@ -108,7 +109,7 @@ def test_files_are_created_moved_edited_and_deleted_in_order(root: Path) -> None
 def test_creating_what_is_there_is_refused_unless_it_may_be_left(root: Path) -> None:
     (root / "a.py").write_text("a")
     change = {"kind": "create", "uri": uri(root, "a.py")}
-    with pytest.raises(Unable, match="there already"):
+    with pytest.raises(LspNotSupported, match="there already"):
         read(root, {"documentChanges": [change]})
     assert read(root, {"documentChanges": [{**change, "options": {"ignoreIfExists": True}}]}) == ()
     (found,) = read(root, {"documentChanges": [{**change, "options": {"overwrite": True}}]})
@@ -119,20 +120,20 @@ def test_an_edit_of_another_version_is_refused(root: Path) -> None:
     (root / "a.py").write_text("a")
     document = {"uri": uri(root, "a.py"), "version": 3}
     answer = {"documentChanges": [{"textDocument": document, "edits": [edit(0, 0, 1, "b")]}]}
-    with pytest.raises(Unable, match="changed while"):
+    with pytest.raises(LspNotSupported, match="changed while"):
         read(root, answer, {uri(root, "a.py"): 4})
     assert read(root, answer, {uri(root, "a.py"): 3})
 
 
 def test_a_file_that_is_no_utf_8_is_left_alone(root: Path) -> None:
     (root / "a.py").write_bytes(b"\xff = 1\n")
-    with pytest.raises(Unable, match="UTF-8"):
+    with pytest.raises(LspNotSupported, match="UTF-8"):
         read(root, {"changes": {uri(root, "a.py"): [edit(0, 0, 1, "b")]}})
 
 
 @pytest.mark.parametrize("answer", [5, [], {"changes": 5}, {"documentChanges": [{"kind": "burn"}]}])
 def test_what_the_protocol_does_not_know_is_misshapen(root: Path, answer: object) -> None:
-    with pytest.raises(Misshapen):
+    with pytest.raises(MalformedMessage):
         read(root, answer)
 
 
@@ -143,7 +144,9 @@ def test_no_edit_is_none(root: Path) -> None:
 def test_a_rename_that_would_tear_the_text_apart_is_refused(root: Path) -> None:
     (root / "a.py").write_text("'é😀'; old = 1\n")
     answer = {"changes": {uri(root, "a.py"): [edit(0, 6, 9, "new")]}}
-    with pytest.raises(Unable, match="where old was to be renamed"):
-        edits_of(answer, str(root.resolve()), Texts(), "utf-16", ({}, {}), "old")
-    (found,) = edits_of(answer, str(root.resolve()), Texts(), "utf-32", ({}, {}), "old")
+    with pytest.raises(LspNotSupported, match="where old was to be renamed"):
+        convert_workspace_edit(answer, str(root.resolve()), DocumentTextCache(), "utf-16", ({}, {}), "old")
+    (found,) = convert_workspace_edit(
+        answer, str(root.resolve()), DocumentTextCache(), "utf-32", ({}, {}), "old"
+    )
     assert isinstance(found, WriteFile) and found.content.decode() == "'é😀'; new = 1\n"

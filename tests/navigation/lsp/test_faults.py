@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive, small, state_of, until
 
-from cockpit.navigation.contracts import Diagnosed, Served, Silent
-from cockpit.navigation.lsp.limits import Limits
+from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer
+from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.plugin.navigation import Position
 
 TEXT = "def one():\n    one() + bad\n"
@@ -27,7 +27,7 @@ def file(root: Path) -> Path:
 async def test_the_small_server_answers_when_it_has_no_fault(make: Make) -> None:
     servers = make(small())
     found = await servers.related("definition", USE, 10)
-    assert isinstance(found, Served)
+    assert isinstance(found, ServerAnswer)
     assert [(row.path, row.line, row.column, row.end_column) for row in found.rows] == [("a.tiny", 1, 5, 8)]
 
 
@@ -35,7 +35,7 @@ async def test_a_server_that_hangs_at_its_start_is_silent_within_the_time_given(
     servers = make(small("hang-initialize"))
     started = time.monotonic()
     found = await servers.related("definition", USE, SHORT)
-    assert found == Silent("small is starting", soon=True)
+    assert found == NoAnswer("small is starting", soon=True)
     assert time.monotonic() - started < 2
 
 
@@ -47,7 +47,7 @@ async def test_a_server_that_hangs_at_its_start_is_ended_and_given_up(make: Make
     assert "did not start within 0.3 s, 4 times in a row" in row.detail
     assert "/lsp log small" in row.detail and "/lsp restart small" in row.detail
     answer = await servers.related("definition", USE, 5)
-    assert isinstance(answer, Silent) and "did not start" in answer.reason
+    assert isinstance(answer, NoAnswer) and "did not start" in answer.reason
 
 
 async def test_a_server_that_hangs_at_a_request_is_silent_and_told_to_cancel(make: Make) -> None:
@@ -65,7 +65,7 @@ async def test_a_server_that_hangs_at_a_request_is_silent_and_told_to_cancel(mak
     heart = asyncio.create_task(beat())
     answer = await servers.related("definition", USE, SHORT)
     heart.cancel()
-    assert answer == Silent("small did not answer in time")
+    assert answer == NoAnswer("small did not answer in time")
     assert beats > 10, "the loop was held up"
 
 
@@ -83,22 +83,22 @@ async def test_every_question_to_a_hung_server_ends_in_time(make: Make) -> None:
         servers.formatted("a.tiny", SHORT),
         servers.actions("a.tiny", 1, 2, SHORT),
     )
-    assert all(isinstance(one, Silent) for one in answers)
+    assert all(isinstance(one, NoAnswer) for one in answers)
     assert time.monotonic() - started < SHORT + 2
 
 
 async def test_a_server_that_says_nothing_for_long_is_begun_again(make: Make, notes: Path) -> None:
-    servers = make(small("hang-once", notes=notes), limits=Limits(backoff=0.01, every=0.05, hung=0.3))
-    assert isinstance(await servers.related("definition", USE, SHORT), Silent)
+    servers = make(small("hang-once", notes=notes), limits=LspLimits(backoff=0.01, every=0.05, hung=0.3))
+    assert isinstance(await servers.related("definition", USE, SHORT), NoAnswer)
     first = servers.rows()[0].pid
     await until(servers, lambda: state_of(servers) == "ready" and servers.rows()[0].pid not in (0, first))
-    assert isinstance(await servers.related("definition", USE, 5), Served)
+    assert isinstance(await servers.related("definition", USE, 5), ServerAnswer)
 
 
 async def test_a_server_that_dies_at_its_start_says_where_to_look(make: Make) -> None:
     servers = make(small("die-start"))
     answer = await servers.related("definition", USE, 10)
-    assert isinstance(answer, Silent) and "/lsp log small" in answer.reason
+    assert isinstance(answer, NoAnswer) and "/lsp log small" in answer.reason
     assert "no licence" in servers.log("small")["small"]
 
 
@@ -106,10 +106,10 @@ async def test_a_server_that_dies_at_a_request_fails_that_request_at_once(make: 
     servers = make(small("die-once", notes=notes))
     started = time.monotonic()
     answer = await servers.related("definition", USE, 30)
-    assert answer == Silent("small ended while it was asked", soon=True)
+    assert answer == NoAnswer("small ended while it was asked", soon=True)
     assert time.monotonic() - started < 15
     again = await servers.related("definition", USE, 10)
-    assert isinstance(again, Served) and again.rows
+    assert isinstance(again, ServerAnswer) and again.rows
 
 
 async def test_a_server_that_keeps_dying_is_given_up(make: Make) -> None:
@@ -131,13 +131,13 @@ async def test_the_next_server_answers_when_the_first_was_given_up(make: Make) -
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers, "broken") == "failed")
     answer = await servers.related("definition", USE, 10)
-    assert isinstance(answer, Served) and answer.server == "small"
+    assert isinstance(answer, ServerAnswer) and answer.server == "small"
 
 
 async def test_a_flood_of_messages_holds_up_nothing(make: Make) -> None:
     servers = make(small("flood"))
     answer = await servers.related("definition", USE, 20)
-    assert isinstance(answer, Served) and answer.rows
+    assert isinstance(answer, ServerAnswer) and answer.rows
     log = Path(servers.rows()[0].log)
     assert log.stat().st_size < 2_500_000
 
@@ -145,7 +145,7 @@ async def test_a_flood_of_messages_holds_up_nothing(make: Make) -> None:
 async def test_a_flood_on_stderr_holds_up_nothing_and_its_log_stays_small(make: Make) -> None:
     servers = make(small("flood-stderr"))
     answer = await servers.related("definition", USE, 20)
-    assert isinstance(answer, Served) and answer.rows
+    assert isinstance(answer, ServerAnswer) and answer.rows
     log = Path(servers.rows()[0].log)
     sizes = [one.stat().st_size for one in log.parent.iterdir()]
     assert sum(sizes) < 3_000_000
@@ -154,14 +154,14 @@ async def test_a_flood_on_stderr_holds_up_nothing_and_its_log_stays_small(make: 
 async def test_huge_messages_are_dropped_and_the_answer_after_them_is_taken(make: Make) -> None:
     servers = make(small("huge"))
     answer = await servers.related("definition", USE, 20)
-    assert isinstance(answer, Served) and answer.rows
+    assert isinstance(answer, ServerAnswer) and answer.rows
     assert "40000000 bytes was dropped" in servers.log("small")["small"]
 
 
 async def test_a_server_that_lies_about_what_it_can_is_silent(make: Make) -> None:
     servers = make(small("lies"))
     answer = await servers.related("definition", USE, 10)
-    assert answer == Silent("small cannot do that, though it said so")
+    assert answer == NoAnswer("small cannot do that, though it said so")
     assert state_of(servers) == "ready"
 
 
@@ -176,14 +176,14 @@ async def test_answers_of_the_wrong_shape_are_no_exceptions(make: Make) -> None:
         await servers.formatted("a.tiny", 10),
         await servers.actions("a.tiny", 1, 1, 10),
     ):
-        assert isinstance(answer, Silent) and "wrong shape" in answer.reason
+        assert isinstance(answer, NoAnswer) and "wrong shape" in answer.reason
 
 
 @pytest.mark.parametrize("fault", ["strays", "length-last", "modified"])
 async def test_what_it_prints_between_messages_is_skipped(make: Make, fault: str) -> None:
     servers = make(small(fault))
     answer = await servers.related("definition", USE, 10)
-    assert isinstance(answer, Served) and answer.rows
+    assert isinstance(answer, ServerAnswer) and answer.rows
 
 
 async def test_strays_go_to_the_log(make: Make) -> None:
@@ -196,16 +196,16 @@ async def test_an_answer_after_the_cancel_is_dropped_without_harm(make: Make, no
     servers = make(small("late", notes=notes))
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers) == "ready")
-    assert await servers.related("definition", USE, SHORT) == Silent("small did not answer in time")
+    assert await servers.related("definition", USE, SHORT) == NoAnswer("small did not answer in time")
     answer = await servers.related("definition", USE, 10)
-    assert isinstance(answer, Served) and answer.rows
+    assert isinstance(answer, ServerAnswer) and answer.rows
 
 
 async def test_answers_to_other_ids_are_no_answers(make: Make) -> None:
     servers = make(small("wrong-id"))
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers) == "ready")
-    assert await servers.related("definition", USE, SHORT) == Silent("small did not answer in time")
+    assert await servers.related("definition", USE, SHORT) == NoAnswer("small did not answer in time")
 
 
 async def test_one_that_never_exits_is_ended_at_closing(make: Make) -> None:
@@ -227,13 +227,13 @@ async def test_closing_leaves_no_process_whatever_it_is_doing(make: Make, fault:
     started = time.monotonic()
     await servers.close()
     assert time.monotonic() - started < 3
-    assert isinstance(await asking, Silent)
+    assert isinstance(await asking, NoAnswer)
 
 
 async def test_a_silent_pusher_is_late_and_the_other_server_still_counts(make: Make) -> None:
     servers = make(small("silent", name="mute"), small("pull", beside=True))
     found = await servers.diagnosed("a.tiny", 2)
-    assert isinstance(found, Diagnosed)
+    assert isinstance(found, FileDiagnostics)
     assert found.servers == ("small",) and found.late == ("mute",)
     assert [row.message for row in found.rows] == ["bad is bad"]
 
@@ -241,6 +241,6 @@ async def test_a_silent_pusher_is_late_and_the_other_server_still_counts(make: M
 async def test_an_overlay_is_withdrawn_when_its_time_is_over(make: Make) -> None:
     servers = make(small("silent"), limits=QUICK)
     await servers.outline("a.tiny", 10)
-    assert isinstance(await servers.staged({"a.tiny": b"def other():\n"}, SHORT), Silent)
+    assert isinstance(await servers.staged({"a.tiny": b"def other():\n"}, SHORT), NoAnswer)
     answer = await servers.related("definition", USE, 5)
-    assert isinstance(answer, Served) and answer.rows[0].name == "one"
+    assert isinstance(answer, ServerAnswer) and answer.rows[0].name == "one"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive, language, small, state_of, until
 
-from cockpit.navigation.contracts import Served, Silent
-from cockpit.navigation.lsp import status
-from cockpit.navigation.lsp.lsp_json import PROJECT_FILE, read
+from cockpit.navigation.backends import NoAnswer, ServerAnswer
+from cockpit.navigation.lsp import status_files
+from cockpit.navigation.lsp.lsp_json import PROJECT_FILE, read_lsp_json
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.plugin.navigation import Position
 
@@ -43,7 +43,7 @@ async def test_nothing_starts_before_it_is_needed_and_then_once(make: Make, note
 async def test_nothing_starts_for_files_of_no_language(make: Make) -> None:
     servers = make(small())
     answer = await servers.outline("readme.txt", 5)
-    assert answer == Silent("no language server is known for readme.txt")
+    assert answer == NoAnswer("no language server is known for readme.txt")
     assert servers.rows() == ()
 
 
@@ -51,8 +51,8 @@ async def test_languages_that_name_the_same_server_share_it(make: Make, root: Pa
     (root / "b.small").write_text("def two():\n")
     both = small(notes=notes)
     servers = make(language(both), Language("other", ("*.small",), (both,)))
-    assert isinstance(await servers.outline("a.tiny", 10), Served)
-    assert isinstance(await servers.outline("b.small", 10), Served)
+    assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
+    assert isinstance(await servers.outline("b.small", 10), ServerAnswer)
     assert notes.read_text().split("\n").count("initialize") == 1
     assert "language tiny-id" in notes.read_text() and "language other" in notes.read_text()
 
@@ -61,7 +61,7 @@ async def test_a_program_that_is_not_installed_is_absent_with_its_install_comman
     missing = LanguageServer("ghost", ("no-such-program-here",), "apt install ghost")
     servers = make(missing)
     answer = await servers.outline("a.tiny", 5)
-    assert answer == Silent("ghost: not installed; apt install ghost")
+    assert answer == NoAnswer("ghost: not installed; apt install ghost")
     (row,) = servers.rows()
     assert (row.state, row.detail) == ("absent", "not installed; apt install ghost")
 
@@ -70,14 +70,14 @@ async def test_the_first_server_whose_program_is_found_answers(make: Make) -> No
     missing = LanguageServer("ghost", ("no-such-program-here",))
     servers = make(missing, small(), small(name="spare"))
     answer = await servers.outline("a.tiny", 10)
-    assert isinstance(answer, Served) and answer.server == "small"
+    assert isinstance(answer, ServerAnswer) and answer.server == "small"
     assert [row.name for row in servers.rows()] == ["small"]
 
 
 async def test_code_of_the_project_runs_in_a_trusted_folder_only(make: Make) -> None:
     servers = make(small(runs_project=True), trusted=False)
     answer = await servers.outline("a.tiny", 5)
-    assert isinstance(answer, Silent) and "/trust yes" in answer.reason
+    assert isinstance(answer, NoAnswer) and "/trust yes" in answer.reason
     assert state_of(servers) == "waiting"
 
 
@@ -86,15 +86,15 @@ async def test_programs_of_the_project_are_found_in_a_trusted_folder_only(make: 
     folder.mkdir(parents=True)
     (folder / "own-server").symlink_to(sys.executable)
     own = replace(small(), command=("own-server", *small().command[1:]))
-    assert isinstance(await make(own, trusted=False).outline("a.tiny", 5), Silent)
-    assert isinstance(await make(own, trusted=True).outline("a.tiny", 10), Served)
+    assert isinstance(await make(own, trusted=False).outline("a.tiny", 5), NoAnswer)
+    assert isinstance(await make(own, trusted=True).outline("a.tiny", 10), ServerAnswer)
 
 
 def _project_file(root: Path, *args: str) -> Language:
     command, *rest = small().command
     entry = {"command": command, "args": [*rest, *args], "extensionToLanguage": {".tiny": "tiny"}}
     (root / PROJECT_FILE).write_text(json.dumps({"theirs": entry}))
-    (found,) = read(root / PROJECT_FILE, PROJECT_FILE).languages
+    (found,) = read_lsp_json(root / PROJECT_FILE, PROJECT_FILE).languages
     return found
 
 
@@ -103,21 +103,21 @@ async def test_a_server_the_project_names_waits_for_a_yes_to_that_command_line(
 ) -> None:
     servers = make(_project_file(root), small())
     answer = await servers.outline("a.tiny", 10)
-    assert isinstance(answer, Served) and answer.server == "small", "the plugin's answers meanwhile"
+    assert isinstance(answer, ServerAnswer) and answer.server == "small", "the plugin's answers meanwhile"
     (row,) = (one for one in servers.rows() if one.name == "theirs")
     assert row.state == "waiting" and "/lsp allow theirs" in row.detail and row.pid == 0
     assert "allowed: " in await servers.command("allow", "theirs")
     await until(servers, lambda: state_of(servers, "theirs") == "ready")
     answer = await servers.outline("a.tiny", 10)
-    assert isinstance(answer, Served) and answer.server == "theirs"
+    assert isinstance(answer, ServerAnswer) and answer.server == "theirs"
 
 
 async def test_the_yes_is_kept_for_that_command_line_alone(make: Make, root: Path) -> None:
     await make(_project_file(root)).command("allow", "theirs")
-    assert isinstance(await make(_project_file(root)).outline("a.tiny", 10), Served)
+    assert isinstance(await make(_project_file(root)).outline("a.tiny", 10), ServerAnswer)
     servers = make(_project_file(root, "utf-8"))
     answer = await servers.outline("a.tiny", 5)
-    assert isinstance(answer, Silent) and "/lsp allow theirs" in answer.reason
+    assert isinstance(answer, NoAnswer) and "/lsp allow theirs" in answer.reason
 
 
 async def test_a_yes_starts_nothing_in_a_folder_that_is_not_trusted(make: Make, root: Path) -> None:
@@ -132,9 +132,9 @@ async def test_a_worktree_starts_its_server_at_the_second_ask(make: Make, root: 
     servers = make(small())
     servers.seen("a.tiny")
     answer = await servers.outline("a.tiny", 5)
-    assert isinstance(answer, Silent) and "worktree" in answer.reason
+    assert isinstance(answer, NoAnswer) and "worktree" in answer.reason
     assert servers.rows() == ()
-    assert isinstance(await servers.outline("a.tiny", 10), Served)
+    assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
 
 
 async def test_an_idle_server_ends_and_starts_again_when_needed(make: Make) -> None:
@@ -144,7 +144,7 @@ async def test_an_idle_server_ends_and_starts_again_when_needed(make: Make) -> N
     await until(servers, lambda: state_of(servers) == "stopped")
     assert "idle" in servers.rows()[0].detail
     await until(servers, lambda: not is_alive(pid))
-    assert isinstance(await servers.outline("a.tiny", 10), Served)
+    assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
 
 
 async def test_the_coldest_makes_room_for_one_more(make: Make, root: Path) -> None:
@@ -153,7 +153,7 @@ async def test_the_coldest_makes_room_for_one_more(make: Make, root: Path) -> No
         (root / f"a.l{n}").write_text("def x():\n")
     servers = make(*languages, limits=replace(QUICK, servers=2))
     for n in (0, 1, 0, 2):
-        assert isinstance(await servers.outline(f"a.l{n}", 10), Served)
+        assert isinstance(await servers.outline(f"a.l{n}", 10), ServerAnswer)
     states = {row.name: row.state for row in servers.rows()}
     assert states == {"s0": "ready", "s1": "stopped", "s2": "ready"}
 
@@ -167,7 +167,7 @@ async def test_too_much_memory_ends_the_coldest_and_then_a_lone_one(make: Make, 
     await until(servers, lambda: {row.state for row in servers.rows()} == {"stopped"})
     assert any("over 1" in row.detail for row in servers.rows())
     answer = await servers.outline("a.l", 2)
-    assert isinstance(answer, Silent | Served)
+    assert isinstance(answer, NoAnswer | ServerAnswer)
 
 
 async def test_stop_holds_until_restart(make: Make) -> None:
@@ -177,9 +177,9 @@ async def test_stop_holds_until_restart(make: Make) -> None:
     assert await servers.command("stop", "") == "stopped: small"
     assert not is_alive(pid)
     answer = await servers.outline("a.tiny", 5)
-    assert isinstance(answer, Silent) and "/lsp restart" in answer.reason
+    assert isinstance(answer, NoAnswer) and "/lsp restart" in answer.reason
     assert await servers.command("restart", "small") == "restarted: small"
-    assert isinstance(await servers.outline("a.tiny", 10), Served)
+    assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
     assert servers.rows()[0].pid != pid
     assert await servers.command("stop", "ghost") == "no server is called ghost"
 
@@ -217,7 +217,7 @@ async def test_secrets_stay_out_of_its_environment(make: Make, monkeypatch: pyte
 async def test_another_process_sees_the_rows_and_may_ask(make: Make, root: Path, tmp_path: Path) -> None:
     servers = make(small())
     await servers.outline("a.tiny", 10)
-    folder = status.folder_of(tmp_path / "state", os.path.realpath(root))
+    folder = status_files.status_folder(tmp_path / "state", os.path.realpath(root))
     await until(servers, (folder / f"{os.getpid()}.json").exists)
     pid = servers.rows()[0].pid
     code = (
@@ -240,11 +240,11 @@ async def test_another_process_sees_the_rows_and_may_ask(make: Make, root: Path,
 async def test_what_a_dead_process_left_is_removed(root: Path, tmp_path: Path) -> None:
     ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await ended.wait()
-    folder = status.folder_of(tmp_path, os.path.realpath(root))
+    folder = status_files.status_folder(tmp_path, os.path.realpath(root))
     folder.mkdir(parents=True)
     left = folder / f"{ended.pid}.json"
     left.write_text("{}")
-    assert status.running(tmp_path, str(root)) == ()
+    assert status_files.find_running(tmp_path, str(root)) == ()
     assert not left.exists()
 
 
@@ -255,7 +255,7 @@ async def test_one_that_is_wanted_while_it_ends_starts_after_it(make: Make, note
     restarts = [asyncio.create_task(servers.command("restart", "small")) for _ in range(3)]
     found = await asyncio.gather(*(servers.outline("a.tiny", 10) for _ in range(4)))
     await asyncio.gather(*restarts)
-    assert isinstance(await servers.outline("a.tiny", 10), Served) and len(found) == 4
+    assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer) and len(found) == 4
     assert not is_alive(pid)
     last = servers.rows()[0].pid
     await servers.close()
@@ -268,5 +268,5 @@ async def test_after_closing_every_question_is_silent(make: Make) -> None:
     await servers.close()
     servers.seen("a.tiny")
     servers.changed(["a.tiny"])
-    assert isinstance(await servers.outline("a.tiny", 1), Silent)
-    assert isinstance(await servers.staged({"a.tiny": b"x"}, 1), Silent)
+    assert isinstance(await servers.outline("a.tiny", 1), NoAnswer)
+    assert isinstance(await servers.staged({"a.tiny": b"x"}, 1), NoAnswer)

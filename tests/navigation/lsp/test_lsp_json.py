@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.navigation.lsp.lsp_json import PROJECT_FILE, read, read_all
+from cockpit.navigation.lsp.lsp_json import PROJECT_FILE, read_all_lsp_json, read_lsp_json
 
 
 def write(root: Path, content: object) -> Path:
@@ -28,7 +28,7 @@ def test_every_key_is_taken(root: Path) -> None:
         "shutdownTimeout": 500,
         "restartOnCrash": False,
     }
-    found = read(write(root, {"go": entry}), PROJECT_FILE)
+    found = read_lsp_json(write(root, {"go": entry}), PROJECT_FILE)
     assert found.warnings == ()
     assert [(one.name, one.globs) for one in found.languages] == [("go", ("*.go",)), ("go.mod", ("*.mod",))]
     (server,) = {id(one.servers[0]): one.servers[0] for one in found.languages}.values()
@@ -45,7 +45,7 @@ def test_the_first_server_of_a_suffix_wins(root: Path) -> None:
         "one": {"command": "one", "extensionToLanguage": {".x": "x"}},
         "two": {"command": "two", "extensionToLanguage": {".x": "x", ".y": "y"}},
     }
-    found = read(write(root, entries))
+    found = read_lsp_json(write(root, entries))
     assert [(one.globs, one.servers[0].name) for one in found.languages] == [
         (("*.x",), "one"),
         (("*.y",), "two"),
@@ -75,7 +75,7 @@ def test_the_first_server_of_a_suffix_wins(root: Path) -> None:
 def test_a_bad_entry_names_file_and_key_and_the_others_stay(root: Path, entry: object, words: str) -> None:
     good = {"command": "g", "extensionToLanguage": {".g": "g"}}
     file = write(root, {"x": entry, "good": good})
-    found = read(file)
+    found = read_lsp_json(file)
     assert [one.name for one in found.languages] == ["g"]
     (warning,) = found.warnings
     assert warning.startswith(f"{file}: ") and words in warning
@@ -83,23 +83,23 @@ def test_a_bad_entry_names_file_and_key_and_the_others_stay(root: Path, entry: o
 
 @pytest.mark.parametrize("content", ["{", "[]", "5", "\x00"])
 def test_a_file_that_is_no_object_is_said_and_left_out(root: Path, content: str) -> None:
-    found = read(write(root, content))
+    found = read_lsp_json(write(root, content))
     assert found.languages == () and len(found.warnings) == 1 and PROJECT_FILE in found.warnings[0]
 
 
 def test_a_stranger_among_the_keys_is_said(root: Path) -> None:
     entry = {"command": "c", "extensionToLanguage": {".x": "x"}, "comand": "d"}
-    found = read(write(root, {"x": entry}))
+    found = read_lsp_json(write(root, {"x": entry}))
     assert len(found.languages) == 1 and "x.comand means nothing" in found.warnings[0]
 
 
 def test_no_file_is_no_language(root: Path) -> None:
-    assert read(root / PROJECT_FILE).languages == ()
+    assert read_lsp_json(root / PROJECT_FILE).languages == ()
 
 
 def test_the_persons_own_file_needs_no_yes(root: Path, tmp_path: Path) -> None:
     entry = {"command": "c", "extensionToLanguage": {".x": "x"}}
     write(root, {"theirs": entry})
     (tmp_path / "lsp.json").write_text(json.dumps({"mine": entry}))
-    theirs, mine = read_all(str(root), tmp_path).languages
+    theirs, mine = read_all_lsp_json(str(root), tmp_path).languages
     assert (theirs.servers[0].named_by, mine.servers[0].named_by) == (PROJECT_FILE, "")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.navigation.lsp import measuring
-from cockpit.navigation.lsp.programs import found
-from cockpit.navigation.lsp.texts import Texts
+from cockpit.navigation.lsp import status_files
+from cockpit.navigation.lsp.documents import DocumentTextCache
+from cockpit.navigation.lsp.server_programs import find_program
 
 
 def program(folder: Path, name: str = "tool") -> str:
@@ -24,36 +24,36 @@ def program(folder: Path, name: str = "tool") -> str:
 def test_a_trusted_folders_own_program_goes_before_the_path(root: Path, tmp_path: Path) -> None:
     own, everybodys = program(root / ".venv" / "bin"), program(tmp_path / "bin")
     environ = {"PATH": str(tmp_path / "bin")}
-    assert found(("tool", "-x"), str(root), True, environ, "linux") == (own, "-x")
-    assert found(("tool", "-x"), str(root), False, environ, "linux") == (everybodys, "-x")
+    assert find_program(("tool", "-x"), str(root), True, environ, "linux") == (own, "-x")
+    assert find_program(("tool", "-x"), str(root), False, environ, "linux") == (everybodys, "-x")
 
 
 @pytest.mark.parametrize("folder", ["venv/bin", "node_modules/.bin"])
 def test_other_places_of_a_projects_programs(root: Path, folder: str) -> None:
     own = program(root / folder)
-    assert found(("tool",), str(root), True, {"PATH": ""}, "linux") == (own,)
+    assert find_program(("tool",), str(root), True, {"PATH": ""}, "linux") == (own,)
 
 
 def test_windows_has_other_folders(root: Path) -> None:
     own = program(root / ".venv" / "Scripts")
-    assert found(("tool",), str(root), True, {"PATH": ""}, "win32") == (own,)
+    assert find_program(("tool",), str(root), True, {"PATH": ""}, "win32") == (own,)
 
 
 def test_a_relative_entry_of_the_path_is_no_place(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(root)
     monkeypatch.chdir(root)
-    assert found(("tool",), str(root), False, {"PATH": "."}, "linux") == ()
+    assert find_program(("tool",), str(root), False, {"PATH": "."}, "linux") == ()
 
 
 def test_a_program_of_the_project_by_its_path_needs_trust(root: Path) -> None:
     own = program(root / "tools")
-    assert found(("tools/tool",), str(root), False) == ()
-    assert found(("tools/tool",), str(root), True) == (own,)
-    assert found((own,), "/", False) == (own,)
+    assert find_program(("tools/tool",), str(root), False) == ()
+    assert find_program(("tools/tool",), str(root), True) == (own,)
+    assert find_program((own,), "/", False) == (own,)
 
 
 def test_what_is_installed_beside_python_is_found() -> None:
-    assert found(("ruff",), "/", False, {"PATH": ""}) == (str(Path(sys.executable).parent / "ruff"),)
+    assert find_program(("ruff",), "/", False, {"PATH": ""}) == (str(Path(sys.executable).parent / "ruff"),)
 
 
 async def test_memory_counts_what_a_process_started() -> None:
@@ -66,30 +66,30 @@ async def test_memory_counts_what_a_process_started() -> None:
     )
     assert one.stdout is not None
     await one.stdout.readline()
-    assert await asyncio.to_thread(measuring.megabytes, (one.pid,)) != {one.pid: 0}
-    assert (await asyncio.to_thread(measuring.megabytes, (one.pid,)))[one.pid] > 40
+    assert await asyncio.to_thread(status_files.measure_megabytes, (one.pid,)) != {one.pid: 0}
+    assert (await asyncio.to_thread(status_files.measure_megabytes, (one.pid,)))[one.pid] > 40
     os.killpg(one.pid, 9)
     await one.wait()
 
 
 def test_lists_of_processes_are_read_on_other_platforms() -> None:
-    assert measuring.from_ps("  10     1  2048\n   11 10 1024\nbad\n") == {
+    assert status_files.parse_ps("  10     1  2048\n   11 10 1024\nbad\n") == {
         10: (1, 2 << 20),
         11: (10, 1 << 20),
     }
     line = '"node.exe","4711","Console","1","12,345 K"\r\n'
-    assert measuring.from_tasklist(line) == {4711: (0, 12345 * 1024)}
+    assert status_files.parse_tasklist(line) == {4711: (0, 12345 * 1024)}
 
 
 def test_a_process_that_ended_is_not_alive() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as one:
-        assert measuring.is_alive(one.pid)
+        assert status_files.is_alive(one.pid)
         one.communicate(b"\n")
-    assert not measuring.is_alive(one.pid)
+    assert not status_files.is_alive(one.pid)
 
 
 def test_texts_keep_what_fits_and_read_what_changed(root: Path) -> None:
-    texts = Texts(kept=25)
+    texts = DocumentTextCache(kept=25)
     for name in ("a", "b", "c"):
         (root / name).write_text(name * 10)
     assert [texts.line(str(root / name), 1) for name in ("a", "b", "c")] == ["a" * 10, "b" * 10, "c" * 10]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive
 
-from cockpit.navigation.contracts import Diagnosed, Served, ServerRelation, Silent
-from cockpit.navigation.lsp.servers import LanguageServers
+from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer, ServerRelation
+from cockpit.navigation.lsp.language_servers import LanguageServers
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.plugin.navigation import Position
@@ -56,8 +56,8 @@ def python(make: Make, root: Path) -> LanguageServers:
     return make(PYTHON, limits=replace(QUICK, quiet=3.0, apart=0.5))
 
 
-def places(found: Served | Silent) -> list[tuple[str, str, str, int]]:
-    assert isinstance(found, Served), found
+def places(found: ServerAnswer | NoAnswer) -> list[tuple[str, str, str, int]]:
+    assert isinstance(found, ServerAnswer), found
     return [(row.name, row.kind, row.path, row.line) for row in found.rows]
 
 
@@ -78,7 +78,7 @@ async def test_ty_follows_every_relation(python: LanguageServers) -> None:
 
 async def test_ty_outlines_describes_and_finds(python: LanguageServers) -> None:
     found = await python.outline("cart.py", TIME)
-    assert isinstance(found, Served)
+    assert isinstance(found, ServerAnswer)
     assert [(row.container, row.name, row.kind, row.first, row.last) for row in found.rows][:2] == [
         ("", "Cart", "class", 1, 3),
         ("Cart", "total", "method", 2, 3),
@@ -90,7 +90,7 @@ async def test_ty_outlines_describes_and_finds(python: LanguageServers) -> None:
 async def test_ty_and_ruff_find_problems_together(python: LanguageServers, root: Path) -> None:
     (root / "app.py").write_text(APP + "missing\n")
     found = await python.diagnosed("app.py", TIME)
-    assert isinstance(found, Diagnosed) and set(found.servers) == {"ty", "ruff"} and not found.late
+    assert isinstance(found, FileDiagnostics) and set(found.servers) == {"ty", "ruff"} and not found.late
     assert {("ty", 5), ("ruff", 1)} <= {(row.server, row.line) for row in found.rows}
     assert python.published()["app.py"] == found.rows
 
@@ -114,7 +114,7 @@ async def test_ty_renames_over_files_and_ruff_formats_and_mends(python: Language
 
 async def test_ty_says_why_it_cannot_rename(python: LanguageServers) -> None:
     answer = await python.rename(Position("cart.py", 3, 9), "x", TIME)
-    assert isinstance(answer, Silent) and answer.reason
+    assert isinstance(answer, NoAnswer) and answer.reason
 
 
 async def test_an_overlay_in_ty_shows_what_an_edit_breaks_elsewhere(python: LanguageServers) -> None:
@@ -125,7 +125,7 @@ async def test_an_overlay_in_ty_shows_what_an_edit_breaks_elsewhere(python: Lang
     new = set(after["app.py"].rows) - set(before["app.py"].rows)
     assert any("use" in row.message and row.server == "ty" for row in new)
     again = await python.diagnosed("app.py", TIME)
-    assert isinstance(again, Diagnosed) and again.rows == before["app.py"].rows
+    assert isinstance(again, FileDiagnostics) and again.rows == before["app.py"].rows
 
 
 async def test_ty_sees_fifty_edits_of_a_file_that_nobody_told_of(python: LanguageServers, root: Path) -> None:
@@ -138,7 +138,7 @@ async def test_ty_sees_fifty_edits_of_a_file_that_nobody_told_of(python: Languag
 
 async def test_a_definition_outside_of_the_root_has_an_absolute_path(python: LanguageServers) -> None:
     found = await python.related("definition", Position("app.py", 1, 8), TIME)
-    assert isinstance(found, Served)
+    assert isinstance(found, ServerAnswer)
     assert found.rows and all(Path(row.path).is_absolute() and row.text for row in found.rows)
 
 
@@ -151,7 +151,7 @@ async def test_clangd_answers_for_c_plus_plus(make: Make, root: Path) -> None:
     found = await servers.related("definition", Position("a.cpp", 3, 31), TIME)
     assert ("a.cpp", 2) in {(path, line) for _, _, path, line in places(found)}
     problems = await servers.diagnosed("a.cpp", TIME)
-    assert isinstance(problems, Diagnosed)
+    assert isinstance(problems, FileDiagnostics)
     assert [(row.line, row.column, row.severity) for row in problems.rows] == [(3, 41, "error")]
     edits = await servers.rename(Position("a.cpp", 2, 11), "sum", TIME)
     assert isinstance(edits, tuple) and [one.path for one in edits] == ["a.cpp"]
@@ -175,17 +175,17 @@ async def test_typescript_answers_where_it_is_installed_and_else_says_how_to_ins
     servers = make(TYPESCRIPT)
     found = await servers.related("references", Position("a.ts", 1, 17), TIME)
     if shutil.which("typescript-language-server") is None or shutil.which("node") is None:
-        assert found == Silent(f"{NODE.name}: not installed; {NODE.install}")
+        assert found == NoAnswer(f"{NODE.name}: not installed; {NODE.install}")
         return
     assert [(line, column) for line, column in _at(found)] == [(1, 17), (2, 16)]
     problems = await servers.diagnosed("a.ts", TIME)
-    assert isinstance(problems, Diagnosed)
+    assert isinstance(problems, FileDiagnostics)
     assert [(row.line, row.column) for row in problems.rows if row.severity == "error"] == [(2, 20)]
     edits = await servers.rename(Position("a.ts", 2, 16), "bar", TIME)
     assert isinstance(edits, tuple) and isinstance(edits[0], WriteFile)
     assert edits[0].content.decode().count("bar(") == 2
 
 
-def _at(found: Served | Silent) -> list[tuple[int, int]]:
-    assert isinstance(found, Served), found
+def _at(found: ServerAnswer | NoAnswer) -> list[tuple[int, int]]:
+    assert isinstance(found, ServerAnswer), found
     return [(row.line, row.column) for row in found.rows]

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.workspace.checkpoints.planning import way_back
-from cockpit.workspace.checkpoints.shadow import Shadow
-from cockpit.workspace.checkpoints.values import Call
+from cockpit.workspace.checkpoints.records import CheckpointCall
+from cockpit.workspace.checkpoints.restore import plan_rewind
+from cockpit.workspace.checkpoints.store import CheckpointStore
 
 CHILD = """
 import os, signal, sys, time
 from pathlib import Path
-from cockpit.workspace.checkpoints.shadow import Shadow
-from cockpit.workspace.checkpoints.values import Call
+from cockpit.workspace.checkpoints.store import Shadow
+from cockpit.workspace.checkpoints.records import Call
 root, store, at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 passed = 0
 def hook(event, arguments):
@@ -54,18 +54,18 @@ def test_kill_9_leaves_a_store_that_works(root: Path, tmp_path: Path, at: int) -
     told = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert told.returncode in (0, -signal.SIGKILL), told.stderr
     finished = [int(line) for line in told.stdout.split() if line != "end"]
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     records = shadow.records("s1")
     assert {f"c{number}" for number in finished} <= {one.call.call for one in records}
     for record in records:
         for file in record.delta.files:
             for kept in (file.before, file.after):
                 assert kept is None or shadow.objects.get(kept.id)
-    shadow.begin(Call("s2", "t", "main", "next", "x", time.time()), None)
+    shadow.begin(CheckpointCall("s2", "t", "main", "next", "x", time.time()), None)
     (root / "late").write_text("1")
     after = shadow.finish("next")
     assert after is not None and [file.path for file in after.delta.files] == ["late"]
-    way = way_back(records, shadow.now)
+    way = plan_rewind(records, shadow.now)
     wanted = {step.path: step.then for step in way.steps}
     if (first := wanted.get("a")) is not None:
         assert shadow.objects.get(first.id) == b"at first"

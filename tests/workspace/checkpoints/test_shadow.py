@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.workspace.checkpoints.objects import ObjectMissing
-from cockpit.workspace.checkpoints.planning import way_back
-from cockpit.workspace.checkpoints.scanning import Limits
-from cockpit.workspace.checkpoints.shadow import Shadow
-from cockpit.workspace.checkpoints.values import Call, Record
+from cockpit.workspace.checkpoints.blob_store import BlobMissing
+from cockpit.workspace.checkpoints.records import CallRecord, CheckpointCall
+from cockpit.workspace.checkpoints.restore import plan_rewind
+from cockpit.workspace.checkpoints.scanner import CheckpointLimits
+from cockpit.workspace.checkpoints.store import CheckpointStore
 
 posix = os.name == "posix"
 
@@ -24,32 +24,32 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def facts(call: str, turn: str = "t1") -> Call:
-    return Call("s1", turn, "main", call, f"$ {call}", time.time())
+def facts(call: str, turn: str = "t1") -> CheckpointCall:
+    return CheckpointCall("s1", turn, "main", call, f"$ {call}", time.time())
 
 
 def run(
-    shadow: Shadow, call: str, work: Callable[[], object], paths: tuple[str, ...] | None = None
-) -> Record | None:
+    shadow: CheckpointStore, call: str, work: Callable[[], object], paths: tuple[str, ...] | None = None
+) -> CallRecord | None:
     """`work` as a call between its two looks."""
     assert shadow.begin(facts(call), paths) == ""
     work()
     return shadow.finish(call)
 
 
-def bytes_after(shadow: Shadow, record: Record | None) -> bytes:
+def bytes_after(shadow: CheckpointStore, record: CallRecord | None) -> bytes:
     assert record is not None and record.delta.files[0].after is not None
     return shadow.objects.get(record.delta.files[0].after.id)
 
 
-def names(record: Record | None) -> list[str]:
+def names(record: CallRecord | None) -> list[str]:
     return [file.path for file in record.delta.files] if record else []
 
 
 def test_a_call_is_recorded_by_what_it_made_changed_and_deleted(root: Path, store: Path) -> None:
     (root / "a.txt").write_bytes(b"one\r\n")
     (root / "b.bin").write_bytes(b"\0\xff")
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
         (root / "a.txt").write_bytes(b"two\r\n")
@@ -66,7 +66,7 @@ def test_a_call_is_recorded_by_what_it_made_changed_and_deleted(root: Path, stor
 
 
 def test_what_the_person_does_between_two_calls_is_in_no_record(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     run(shadow, "c1", lambda: (root / "agent").write_text("1"))
     (root / "person").write_text("mine")
     second = run(shadow, "c2", lambda: (root / "agent").write_text("22"))
@@ -76,13 +76,13 @@ def test_what_the_person_does_between_two_calls_is_in_no_record(root: Path, stor
 
 def test_a_call_that_changes_nothing_leaves_no_record(root: Path, store: Path) -> None:
     (root / "a").write_text("1")
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     assert run(shadow, "c1", lambda: os.utime(root / "a", (1, 1))) is None
     assert shadow.records("s1") == ()
 
 
 def test_a_write_of_the_same_size_in_the_same_instant_is_seen(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     for number in range(20):
         assert shadow.begin(facts(f"c{number}"), None) == ""
         (root / "a").write_text(f"{number:04}")
@@ -93,7 +93,7 @@ def test_ignored_files_and_other_programs_folders_are_left_alone(root: Path, sto
     (root / ".gitignore").write_text("*.log\nbuild/\n")
     for folder in ("build", "node_modules", ".git"):
         (root / folder).mkdir()
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
         for name in ("x.log", "build/x", "node_modules/x", ".git/x", "kept"):
@@ -107,7 +107,7 @@ def test_a_call_that_stops_ignoring_files_did_not_make_them(root: Path, store: P
     (root / "secret-work").mkdir()
     (root / "secret-work" / "old").write_text("the person's")
     (root / "old.log").write_text("the person's")
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
         (root / ".gitignore").unlink()
@@ -118,7 +118,7 @@ def test_a_call_that_stops_ignoring_files_did_not_make_them(root: Path, store: P
 
 
 def test_a_scaffold_with_its_own_ignore_file_is_recorded_whole(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
         (root / "app").mkdir()
@@ -145,7 +145,7 @@ def test_the_persons_repository_is_the_same_byte_for_byte(root: Path, store: Pat
         return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
     before = state()
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     record = run(shadow, "c1", lambda: (root / "a").write_bytes(b"a\r\n"))
     assert record is not None and state() == before
     assert bytes_after(shadow, record) == b"a\r\n"
@@ -153,7 +153,7 @@ def test_the_persons_repository_is_the_same_byte_for_byte(root: Path, store: Pat
 
 def test_the_store_is_one_that_git_reads_and_only_the_person_may(root: Path, store: Path) -> None:
     (root / "a").write_bytes(b"\r\nbytes\0")
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     record = run(shadow, "c1", lambda: (root / "a").write_bytes(b"b"))
     assert record is not None and record.delta.files[0].before is not None
     if posix:
@@ -180,7 +180,7 @@ def test_links_modes_and_strange_names_are_kept(root: Path, store: Path) -> None
     strange = os.fsdecode(b"caf\xe9")
     (root / "run").write_text("#!/bin/sh\n")
     (root / "link").symlink_to("/etc/passwd")
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
         (root / "run").chmod(0o755)
@@ -201,7 +201,7 @@ def test_links_modes_and_strange_names_are_kept(root: Path, store: Path) -> None
 
 
 def test_a_nested_repositorys_files_are_files(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
         (root / "sub" / ".git").mkdir(parents=True)
@@ -215,7 +215,7 @@ def test_what_is_too_large_or_secret_is_named_and_not_kept(root: Path, store: Pa
     (root / "big").write_bytes(b"x" * 2000)
     (root / ".env").write_text("KEY=canary")
     (root / "small").write_text("1")
-    shadow = Shadow(str(root), store, Limits(file=1000))
+    shadow = CheckpointStore(str(root), store, CheckpointLimits(file=1000))
 
     def work() -> None:
         for name in ("big", ".env", "small"):
@@ -223,7 +223,7 @@ def test_what_is_too_large_or_secret_is_named_and_not_kept(root: Path, store: Pa
 
     record = run(shadow, "c1", work)
     assert record is not None
-    way = way_back([record], shadow.now)
+    way = plan_rewind([record], shadow.now)
     assert {step.path: step.reason for step in way.steps} == {
         ".env": "it holds secrets, which are not copied",
         "big": "it is too large to keep",
@@ -235,7 +235,7 @@ def test_what_is_too_large_or_secret_is_named_and_not_kept(root: Path, store: Pa
 def test_the_total_is_bounded_and_the_files_over_it_are_named(root: Path, store: Path) -> None:
     for number in range(5):
         (root / f"f{number}").write_bytes(bytes([number]) * 100)
-    shadow = Shadow(str(root), store, Limits(total=250))
+    shadow = CheckpointStore(str(root), store, CheckpointLimits(total=250))
     shadow.warm()
     assert [(path, kept.why) for path, kept in shadow.left_out()] == [
         ("f2", "total"),
@@ -247,7 +247,7 @@ def test_the_total_is_bounded_and_the_files_over_it_are_named(root: Path, store:
 def test_a_root_with_too_many_files_keeps_edits_and_says_so(root: Path, store: Path) -> None:
     for number in range(5):
         (root / f"f{number}").write_text("1")
-    shadow = Shadow(str(root), store, Limits(files=3))
+    shadow = CheckpointStore(str(root), store, CheckpointLimits(files=3))
     assert "more than 3 files" in shadow.begin(facts("c1"), None)
     assert shadow.finish("c1") is None
     record = run(shadow, "c2", lambda: (root / "f0").write_text("2"), ("f0",))
@@ -256,7 +256,7 @@ def test_a_root_with_too_many_files_keeps_edits_and_says_so(root: Path, store: P
 
 def test_an_edit_beside_a_command_is_the_edits_alone(root: Path, store: Path) -> None:
     (root / "a").write_text("1")
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     shadow.begin(facts("shell"), None)
     (root / "by-shell").write_text("1")
     edited = run(shadow, "edit", lambda: (root / "a").write_text("2"), ("a", "new/b"))
@@ -264,39 +264,39 @@ def test_an_edit_beside_a_command_is_the_edits_alone(root: Path, store: Path) ->
 
 
 def test_what_background_jobs_may_have_written_is_told_apart(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     run(shadow, "c1", lambda: None)
     (root / "by-whom").write_text("?")
     shadow.begin(facts("c2"), None, jobs=True)
     shadow.finish("c2")
     [record] = shadow.records("s1")
     assert names(record) == ["by-whom"] and not record.sure
-    [step] = way_back([record], shadow.now).steps
+    [step] = plan_rewind([record], shadow.now).steps
     assert step.owner == "person"
 
 
 def test_a_new_process_reads_no_file_anew_and_knows_what_a_crash_cut_off(root: Path, store: Path) -> None:
     (root / "a").write_text("1")
-    first = Shadow(str(root), store)
+    first = CheckpointStore(str(root), store)
     first.warm()
     first.close()
     ids = {one.name for one in (store / "objects").rglob("*") if one.is_file()}
-    crashed = Shadow(str(root), store)
+    crashed = CheckpointStore(str(root), store)
     crashed.begin(facts("c1"), None)
     (root / "a").write_text("22")
     (root / "b").write_text("new")
     os.close(crashed._pending["c1"].mark.file)
     crashed._remembered.close()
-    after = Shadow(str(root), store)
+    after = CheckpointStore(str(root), store)
     [record] = after.records("s1")
     assert names(record) == ["a", "b"] and not record.sure and record.call.call == "c1"
-    assert {step.owner for step in way_back([record], after.now).steps} == {"person"}
+    assert {step.owner for step in plan_rewind([record], after.now).steps} == {"person"}
     assert ids <= {one.name for one in (store / "objects").rglob("*") if one.is_file()}
     assert not list((store / "open").iterdir())
 
 
 def test_two_sessions_on_one_root_keep_their_own_records(root: Path, store: Path) -> None:
-    one, other = Shadow(str(root), store), Shadow(str(root), store)
+    one, other = CheckpointStore(str(root), store), CheckpointStore(str(root), store)
     run(one, "c1", lambda: (root / "a").write_text("1"))
     assert names(run(other, "c2", lambda: (root / "b").write_text("1"))) == ["b"]
     assert names(run(one, "c3", lambda: (root / "c").write_text("1"))) == ["c"]
@@ -306,7 +306,7 @@ def test_two_sessions_on_one_root_keep_their_own_records(root: Path, store: Path
 
 
 def test_old_records_and_what_nobody_names_are_dropped_once_a_day(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     (root / "a").write_text("1")
     old = run(shadow, "c1", lambda: (root / "a").write_text("2"))
     assert old is not None and old.delta.files[0].before is not None
@@ -327,7 +327,7 @@ def test_old_records_and_what_nobody_names_are_dropped_once_a_day(root: Path, st
 
 
 def test_many_files_go_into_one_pack_that_git_can_read_and_that_is_thinned(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     shadow.warm()
 
     def work() -> None:
@@ -345,7 +345,7 @@ def test_many_files_go_into_one_pack_that_git_can_read_and_that_is_thinned(root:
         argv = ("git", "--git-dir", str(store), "verify-pack", str(index))
         assert subprocess.run(argv, capture_output=True, check=False).returncode == 0
     shadow.close()
-    again = Shadow(str(root), store)
+    again = CheckpointStore(str(root), store)
     wanted = {file.after.id for file in record.delta.files[-50:] if file.after}
     again.warm()
     assert again.objects.drop(wanted, time.time()) == 86
@@ -354,13 +354,13 @@ def test_many_files_go_into_one_pack_that_git_can_read_and_that_is_thinned(root:
 
 
 def test_an_object_that_is_torn_is_missing_and_not_another(root: Path, store: Path) -> None:
-    shadow = Shadow(str(root), store)
+    shadow = CheckpointStore(str(root), store)
     record = run(shadow, "c1", lambda: (root / "a").write_text("1"))
     assert record is not None and record.delta.files[0].after is not None
     name = record.delta.files[0].after.id
     path = store / "objects" / name[:2] / name[2:]
     for torn in (b"", path.read_bytes()[:-3], b"x\x9cnothing"):
         path.write_bytes(torn)
-        with pytest.raises(ObjectMissing):
+        with pytest.raises(BlobMissing):
             shadow.objects.get(name)
     assert shadow.objects.put(b"1") == name

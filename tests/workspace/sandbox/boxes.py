@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cockpit.plugin.launching import Launch, Profile
-from cockpit.plugin.workspace import Ended
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.plugin.workspace import Launch, ProcessResult, Profile
+from cockpit.workspace.processes.local_processes import LocalProcesses
 
 CANARY = "canary-7f3a"
 
@@ -25,15 +24,15 @@ class Box:
     processes: LocalProcesses
     claimed: bool
 
-    async def run(self, script: str, profile: Profile = "build", seconds: float = 30.0) -> Ended:
+    async def run(self, script: str, profile: Profile = "build", seconds: float = 30.0) -> ProcessResult:
         launch = Launch(self.processes.shell(script), str(self.root), (), profile)
         return await self.processes.run_sealed(launch, launch.seal(), seconds=seconds)
 
-    async def python(self, script: str, profile: Profile = "build") -> Ended:
+    async def python(self, script: str, profile: Profile = "build") -> ProcessResult:
         launch = Launch((sys.executable, "-I", "-c", script), str(self.root), (), profile)
         return await self.processes.run_sealed(launch, launch.seal())
 
-    def is_labelled(self, ended: Ended, profile: Profile) -> bool:
+    def is_labelled(self, ended: ProcessResult, profile: Profile) -> bool:
         """Whether a record of a machine without a full sandbox says so."""
         return ended.isolation in ("none", f"landlock {profile}")
 

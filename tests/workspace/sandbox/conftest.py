@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.sandbox.boxes import Box, furnish
 
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.workspace.processes.local_processes import LocalProcesses
 
 
 @pytest.fixture

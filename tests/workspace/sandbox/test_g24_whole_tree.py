@@ -14,8 +14,8 @@ import pytest
 from tests.workspace.sandbox.boxes import Box
 from tests.workspace.trees import tree
 
-from cockpit.plugin.launching import Launch
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.plugin.workspace import Launch
+from cockpit.workspace.processes.local_processes import LocalProcesses
 
 MARK = "COCKPIT_PROBE"
 DAEMON = "(setsid sh -c 'sleep 1000 & nohup sleep 1001 >/dev/null 2>&1 & wait' &) ; sleep 0.1; echo up"
@@ -91,8 +91,8 @@ async def test_g24_nothing_is_left_when_cockpit_is_killed_and_the_next_cleans_up
     token = secrets.token_hex(8)
     script = (
         "import asyncio, sys\n"
-        "from cockpit.plugin.launching import Launch\n"
-        "from cockpit.workspace.processes import LocalProcesses\n"
+        "from cockpit.plugin.workspace import Launch\n"
+        "from cockpit.workspace.processes.local_processes import LocalProcesses\n"
         "async def main():\n"
         "    p = LocalProcesses(sys.argv[1])\n"
         f"    argv, marks = p.shell({DAEMON + '; sleep 1005'!r}), (({MARK!r}, sys.argv[2]),)\n"

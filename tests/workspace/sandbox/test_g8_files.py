@@ -8,8 +8,8 @@ import pytest
 from tests.workspace.sandbox.boxes import CANARY, Box
 from tests.workspace.trees import tree
 
-from cockpit.plugin.launching import Launch
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.plugin.workspace import Launch
+from cockpit.workspace.processes.local_processes import LocalProcesses
 
 # Each prints ESCAPED where the write went through. {home}, {outside} and {root} are real folders.
 WRITES = {

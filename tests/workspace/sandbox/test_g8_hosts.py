@@ -9,8 +9,7 @@ import pytest
 from tests.workspace.sandbox.boxes import Box
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.launching import Launch
-from cockpit.plugin.workspace import Ended
+from cockpit.plugin.workspace import Launch, ProcessResult
 from cockpit.workspace.sandbox import proxy
 
 
@@ -32,7 +31,7 @@ def port() -> Iterator[int]:
         server.shutdown()
 
 
-async def fetch(box: Box, hosts: tuple[str, ...], script: str) -> Ended:
+async def fetch(box: Box, hosts: tuple[str, ...], script: str) -> ProcessResult:
     code = "import urllib.request as u\ndef get(url): return u.urlopen(url, timeout=10).read().decode()\n"
     launch = Launch((sys.executable, "-I", "-c", code + script), str(box.root), (), "net", hosts)
     return await box.processes.run_sealed(launch, launch.seal())
@@ -85,16 +84,18 @@ async def test_a_pattern_is_no_host(box: Box) -> None:
 
 
 def test_requests_are_read_as_they_are_meant() -> None:
-    sent = proxy.asked(b"GET http://Example.org/a HTTP/1.1\r\n\r\n")
+    sent = proxy.parse_request(b"GET http://Example.org/a HTTP/1.1\r\n\r\n")
     assert sent is not None and (sent.host, sent.port) == ("example.org", 80)
     head = b"POST http://example.org HTTP/1.1\r\nHost: evil.example\r\nProxy-Authorization: x\r\nA: b\r\n\r\n"
-    sent = proxy.asked(head)
+    sent = proxy.parse_request(head)
     assert sent is not None and sent.head == (
         b"POST / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\nA: b\r\n\r\n"
     )
-    assert proxy.asked(b"CONNECT example.org:443 HTTP/1.1\r\n\r\n") == proxy.Target("example.org", 443)
+    assert proxy.parse_request(b"CONNECT example.org:443 HTTP/1.1\r\n\r\n") == proxy.ProxyTarget(
+        "example.org", 443
+    )
     for bad in (b"GET / HTTP/1.1", b"CONNECT a b HTTP/1.1", b"CONNECT a\xff:1 HTTP/1.1", b""):
-        assert proxy.asked(bad + b"\r\n\r\n") is None
+        assert proxy.parse_request(bad + b"\r\n\r\n") is None
 
 
 def test_an_allowed_name_does_not_lead_to_this_machine_or_its_metadata() -> None:

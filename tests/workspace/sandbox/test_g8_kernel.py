@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.sandbox.boxes import Box
 
-from cockpit.plugin.launching import Launch, Profile
-from cockpit.workspace.sandbox import filters, limits
+from cockpit.plugin.workspace import Launch, Profile
+from cockpit.workspace.sandbox import kernel_limits, seccomp
 
 CALL = (
     "import ctypes, os, sys; libc = ctypes.CDLL(None, use_errno=True)\n"
@@ -110,7 +110,7 @@ async def test_g8_no_way_out_by_network_or_process(
 @pytest.mark.parametrize("name", X86)
 async def test_g8_the_kernel_refuses_what_no_build_needs(box: Box, name: str) -> None:
     if not box.claimed or platform.machine() != "x86_64":
-        assert not box.claimed or filters.program(platform.machine(), unix=False)
+        assert not box.claimed or seccomp.build_filter(platform.machine(), unix=False)
         return
     ended = await box.python(CALL + X86[name], "read")
     assert ended.output.startswith("tried\n-1 "), ended.output
@@ -170,7 +170,7 @@ async def test_g8_it_inherits_no_open_file_and_no_terminal(box: Box, tmp_path: P
 async def test_g8_a_storm_of_processes_and_a_flood_of_output_are_bounded(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PROCESSES", 40)
+    monkeypatch.setattr(kernel_limits, "MAX_PROCESSES", 40)
     storm = (
         "import os, time\n"
         "made = 0\n"
@@ -181,7 +181,7 @@ async def test_g8_a_storm_of_processes_and_a_flood_of_output_are_bounded(
         "except OSError: pass\n"
         "print(made)\n"
     )
-    held = limits.limits(os.getuid())
+    held = kernel_limits.resource_limits(os.getuid())
     if not box.claimed or (os.getuid() == 0 and not held.outside):
         assert not box.claimed or "not limited" in held.missing
         return
@@ -193,43 +193,45 @@ async def test_g8_a_storm_of_processes_and_a_flood_of_output_are_bounded(
 
 def test_g8_the_filter_is_whole_for_each_machine_it_claims() -> None:
     for machine in ("x86_64", "aarch64"):
-        made = filters.program(machine, unix=False)
+        made = seccomp.build_filter(machine, unix=False)
         assert len(made) % 8 == 0 and len(made) // 8 < 4096
-        assert made[-8:] == b"\x06\x00\x00\x00" + filters.ALLOW.to_bytes(4, "little")
+        assert made[-8:] == b"\x06\x00\x00\x00" + seccomp.ALLOW.to_bytes(4, "little")
         assert (
-            made != filters.program(machine, unix=True) != filters.program(machine, unix=True, internet=False)
+            made
+            != seccomp.build_filter(machine, unix=True)
+            != seccomp.build_filter(machine, unix=True, internet=False)
         )
-    assert filters.program("riscv64", unix=True) == b""
+    assert seccomp.build_filter("riscv64", unix=True) == b""
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_g8_the_filter_answers_as_it_reads(machine: str) -> None:
     """The program run by hand, for the machine this is not."""
-    known = filters.MACHINES[machine]
-    program = filters.program(machine, unix=False)
-    assert run(program, known.audit, known.refused[0]) == filters.FAIL | filters.EPERM
-    assert run(program, known.audit, 425) == filters.FAIL | filters.ENOSYS
-    assert run(program, known.audit, known.socket, 1, 1, 0) == filters.FAIL | filters.EAFNOSUPPORT
-    assert run(program, known.audit, known.socket, 2, 1, 0) == filters.ALLOW
-    assert run(program, known.audit, known.socket, 16, 3, 0) == filters.ALLOW
-    assert run(program, known.audit, known.socket, 16, 3, 9) == filters.FAIL | filters.EAFNOSUPPORT
-    assert run(program, known.audit, known.ioctl, 0, 0x5412, 0) == filters.FAIL | filters.EPERM
-    assert run(program, known.audit, known.ioctl, 0, 0x5401, 0) == filters.ALLOW
-    assert run(program, known.audit, known.clone, 0x10000011) == filters.FAIL | filters.EPERM
-    assert run(program, known.audit, known.clone, 17) == filters.ALLOW
+    known = seccomp.SYSCALL_TABLES[machine]
+    program = seccomp.build_filter(machine, unix=False)
+    assert run(program, known.audit, known.refused[0]) == seccomp.FAIL | seccomp.EPERM
+    assert run(program, known.audit, 425) == seccomp.FAIL | seccomp.ENOSYS
+    assert run(program, known.audit, known.socket, 1, 1, 0) == seccomp.FAIL | seccomp.EAFNOSUPPORT
+    assert run(program, known.audit, known.socket, 2, 1, 0) == seccomp.ALLOW
+    assert run(program, known.audit, known.socket, 16, 3, 0) == seccomp.ALLOW
+    assert run(program, known.audit, known.socket, 16, 3, 9) == seccomp.FAIL | seccomp.EAFNOSUPPORT
+    assert run(program, known.audit, known.ioctl, 0, 0x5412, 0) == seccomp.FAIL | seccomp.EPERM
+    assert run(program, known.audit, known.ioctl, 0, 0x5401, 0) == seccomp.ALLOW
+    assert run(program, known.audit, known.clone, 0x10000011) == seccomp.FAIL | seccomp.EPERM
+    assert run(program, known.audit, known.clone, 17) == seccomp.ALLOW
     for number, bits in known.modes:
-        place = (bits - filters.FIRST) // 8
-        for mode, answer in ((0o4755, filters.FAIL | filters.EPERM), (0o2755, filters.ALLOW)):
+        place = (bits - seccomp.FIRST) // 8
+        for mode, answer in ((0o4755, seccomp.FAIL | seccomp.EPERM), (0o2755, seccomp.ALLOW)):
             assert run(program, known.audit, number, *[0] * place, mode) == answer, number
     for number, flags, bits in known.opens:
-        first, second = (flags - filters.FIRST) // 8, (bits - filters.FIRST) // 8
+        first, second = (flags - seccomp.FIRST) // 8, (bits - seccomp.FIRST) // 8
         held = [0] * (second + 1)
         held[second] = 0o4644
-        assert run(program, known.audit, number, *held) == filters.ALLOW
+        assert run(program, known.audit, number, *held) == seccomp.ALLOW
         held[first] = 0o102
-        assert run(program, known.audit, number, *held) == filters.FAIL | filters.EPERM
-    assert run(program, 0x40000003, 11) == filters.KILL
-    assert run(program, known.audit, 63) == filters.ALLOW
+        assert run(program, known.audit, number, *held) == seccomp.FAIL | seccomp.EPERM
+    assert run(program, 0x40000003, 11) == seccomp.KILL
+    assert run(program, known.audit, 63) == seccomp.ALLOW
 
 
 def run(program: bytes, audit: int, number: int, *arguments: int) -> int:
@@ -242,15 +244,15 @@ def run(program: bytes, audit: int, number: int, *arguments: int) -> int:
         code, yes, no, constant = struct.unpack_from("=HBBI", program, at * 8)
         at += 1
         match code:
-            case filters.LOAD:
+            case seccomp.LOAD:
                 value = struct.unpack_from("=I", held, constant)[0]
-            case filters.EQUAL:
+            case seccomp.EQUAL:
                 at += yes if value == constant else no
-            case filters.ATLEAST:
+            case seccomp.ATLEAST:
                 at += yes if value >= constant else no
-            case filters.ANY:
+            case seccomp.ANY:
                 at += yes if value & constant else no
-            case filters.RETURN:
+            case seccomp.RETURN:
                 return int(constant)
             case _:
                 raise AssertionError(f"an unknown instruction {code:#x}")

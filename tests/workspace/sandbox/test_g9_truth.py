@@ -9,12 +9,11 @@ import pytest
 from tests.workspace.sandbox.boxes import Box
 
 from cockpit.errors import SettingsInvalid
-from cockpit.plugin.launching import Launch, SealBroken
-from cockpit.plugin.workspace import SandboxMissing
-from cockpit.workspace.children import ProcessFailed
-from cockpit.workspace.processes import LocalProcesses
-from cockpit.workspace.sandbox import landlock, probing
-from cockpit.workspace.sandbox.values import SandboxSettings, sandbox_settings
+from cockpit.plugin.workspace import Launch, SandboxMissing, SealBroken
+from cockpit.workspace.processes.child_process import ProcessFailed
+from cockpit.workspace.processes.local_processes import LocalProcesses
+from cockpit.workspace.sandbox import kernel_limits, probe
+from cockpit.workspace.sandbox.values import SandboxSettings, parse_sandbox_settings
 
 EXPECTED = "COCKPIT_EXPECT_SANDBOX"
 
@@ -52,12 +51,12 @@ async def test_g9_a_bubblewrap_that_does_not_hold_is_not_believed(
     processes = LocalProcesses(str(box.root))
     try:
         isolation = await processes.isolation()
-        assert isolation.level == ("partial" if landlock.version() else "none")
+        assert isolation.level == ("partial" if kernel_limits.landlock_version() else "none")
         assert sys.platform != "linux" or said in isolation.reason, isolation.reason
         launch = Launch(("/bin/sh", "-c", "echo ran"), str(box.root), (), "build")
         ended = await processes.run_sealed(launch, launch.seal())
         assert ended.output == "ran\n"
-        assert ended.isolation == ("landlock build" if landlock.version() else "none")
+        assert ended.isolation == ("landlock build" if kernel_limits.landlock_version() else "none")
     finally:
         await processes.close()
 
@@ -83,9 +82,13 @@ async def test_g9_without_bubblewrap_the_reason_names_what_mends_it(
 
 
 def test_a_word_that_settings_do_not_know_is_refused() -> None:
-    assert [sandbox_settings(word).use for word in ("auto", "required", "off")] == ["auto", "required", "off"]
+    assert [parse_sandbox_settings(word).use for word in ("auto", "required", "off")] == [
+        "auto",
+        "required",
+        "off",
+    ]
     with pytest.raises(SettingsInvalid, match="maybe"):
-        sandbox_settings("maybe")
+        parse_sandbox_settings("maybe")
 
 
 async def test_g9_what_is_switched_off_says_so(box: Box) -> None:
@@ -138,7 +141,7 @@ async def test_a_program_that_is_not_there_is_named(box: Box) -> None:
 
 def test_g9_each_system_has_its_honest_words() -> None:
     for platform, words in (("darwin", "macOS"), ("win32", "Windows"), ("sunos5", "sunos5")):
-        probed = probing.probe(platform)
+        probed = probe.probe_sandbox(platform)
         assert probed.isolation.level == "none" and words in probed.isolation.reason
         assert probed.isolation.label("build") == "none" and probed.features is None
 
@@ -148,8 +151,8 @@ def test_g9_a_reason_names_one_command_that_mends_it() -> None:
         return ""
 
     apt = {"apt-get": "/usr/bin/apt-get"}.get
-    assert "`sudo apt-get install -y bubblewrap`" in probing.reason_for("", "", apt, nothing)
-    assert "install the package" in probing.reason_for("", "", dict[str, str]().get, nothing)
+    assert "`sudo apt-get install -y bubblewrap`" in probe.bubblewrap_failure_reason("", "", apt, nothing)
+    assert "install the package" in probe.bubblewrap_failure_reason("", "", dict[str, str]().get, nothing)
     for knob, value in (
         ("kernel/unprivileged_userns_clone", "0"),
         ("user/max_user_namespaces", "0"),
@@ -159,8 +162,8 @@ def test_g9_a_reason_names_one_command_that_mends_it() -> None:
         def seen(name: str, knob: str = knob, value: str = value) -> str:
             return value if name == knob else ""
 
-        assert "sysctl" in probing.reason_for("/usr/bin/bwrap", "x", apt, seen)
-    assert "its words" in probing.reason_for("/usr/bin/bwrap", "its words", apt, nothing)
+        assert "sysctl" in probe.bubblewrap_failure_reason("/usr/bin/bwrap", "x", apt, seen)
+    assert "its words" in probe.bubblewrap_failure_reason("/usr/bin/bwrap", "its words", apt, nothing)
 
 
 def test_g1_a_bubblewrap_of_the_folder_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,4 +172,4 @@ def test_g1_a_bubblewrap_of_the_folder_is_not_tried(tmp_path: Path, monkeypatch:
     fake.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", ".:")
-    assert probing.probe().isolation.level != "full" and not mark.exists()
+    assert probe.probe_sandbox().isolation.level != "full" and not mark.exists()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.sandbox.boxes import CANARY, Box
 
-from cockpit.workspace.processes import LocalProcesses
-from cockpit.workspace.sandbox import landlock
+from cockpit.workspace.processes.local_processes import LocalProcesses
+from cockpit.workspace.sandbox import kernel_limits
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ async def partial(box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", str(programs))
     processes = LocalProcesses(str(box.root))
     await processes.isolation()
-    yield Box(box.root, box.home, box.outside, processes, landlock.version() > 0)
+    yield Box(box.root, box.home, box.outside, processes, kernel_limits.landlock_version() > 0)
     await processes.close()
 
 
@@ -79,8 +79,8 @@ async def test_what_the_partial_sandbox_does_not_hold_is_known(partial: Box) -> 
 
 
 def test_landlock_is_asked_only_where_it_can_be() -> None:
-    assert (landlock.version() > 0) <= (sys.platform == "linux")
+    assert (kernel_limits.landlock_version() > 0) <= (sys.platform == "linux")
     hides = ("/root", "/tmp", "/var/tmp")
     if sys.platform == "linux":
-        opened = list(landlock.open_paths(hides))
+        opened = list(kernel_limits.visible_paths(hides))
         assert "/usr" in opened and "/var" not in opened and not set(hides) & set(opened)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.repositories import Repo
 
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.workspace.processes.local_processes import LocalProcesses
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from tests.support.repositories import Repo
 
 from cockpit.errors import CockpitError
-from cockpit.workspace.processes import LocalProcesses
-from cockpit.workspace.worktrees.making import make
-from cockpit.workspace.worktrees.running import opened
+from cockpit.workspace.processes.local_processes import LocalProcesses
+from cockpit.workspace.worktrees.git_client import open_repository
+from cockpit.workspace.worktrees.lifecycle import make_worktree
 from cockpit.workspace.worktrees.values import Worktree
 
 PAST = 1_700_000_000
@@ -22,8 +22,8 @@ ON_POSIX = sys.platform != "win32"
 async def made(
     processes: LocalProcesses, root: Path, name: str = "fix", ref: str = "", carry: bool = True
 ) -> Worktree:
-    git, seen = await opened(processes, str(root))
-    return await make(git, seen, name, ref, carry)
+    git, seen = await open_repository(processes, str(root))
+    return await make_worktree(git, seen, name, ref, carry)
 
 
 async def test_it_begins_at_the_head_that_is_worked_on(repo: Repo, processes: LocalProcesses) -> None:
@@ -152,10 +152,10 @@ async def test_hooks_filters_and_monitors_of_the_repository_do_not_run(
 
 
 async def test_a_folder_below_the_top(repo: Repo, processes: LocalProcesses) -> None:
-    git, seen = await opened(processes, str(repo.folder / "src"))
+    git, seen = await open_repository(processes, str(repo.folder / "src"))
     assert seen.inside == "src"
     assert seen.top == seen.origin == str(repo.folder)
-    tree = await make(git, seen, "part")
+    tree = await make_worktree(git, seen, "part")
     assert Path(tree.path, "src", "part.py").exists()
 
 
@@ -166,7 +166,7 @@ async def test_where_there_is_nothing_to_make_one_from(tmp_path: Path, processes
     none.mkdir()
     for folder, words in ((bare, "bare"), (empty, "no commit yet"), (none, "git repository")):
         with pytest.raises(CockpitError, match=words) as raised:
-            await opened(processes, str(folder))
+            await open_repository(processes, str(folder))
         assert raised.value.hint
 
 

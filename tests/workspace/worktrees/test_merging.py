@@ -11,41 +11,44 @@ import pytest
 from tests.support.repositories import Repo
 
 from cockpit.errors import CockpitError
-from cockpit.workspace.processes import LocalProcesses
-from cockpit.workspace.worktrees import merging
-from cockpit.workspace.worktrees.ending import settle
-from cockpit.workspace.worktrees.listing import rows
-from cockpit.workspace.worktrees.making import make
-from cockpit.workspace.worktrees.pruning import prune
-from cockpit.workspace.worktrees.running import Git, opened
-from cockpit.workspace.worktrees.using import InUse
-from cockpit.workspace.worktrees.values import Merge, Pruned, Repository, Settled, Worktree
+from cockpit.workspace.processes.local_processes import LocalProcesses
+from cockpit.workspace.worktrees import branch_merge
+from cockpit.workspace.worktrees.git_client import GitClient, open_repository
+from cockpit.workspace.worktrees.inventory import WorktreeLock, list_rows, prune_worktrees
+from cockpit.workspace.worktrees.lifecycle import make_worktree, settle_worktree
+from cockpit.workspace.worktrees.values import MergeTrial, PruneOutcome, Repository, Worktree, WorktreeOutcome
 
 
-async def made(processes: LocalProcesses, repo: Repo, name: str = "fix") -> tuple[Git, Repository, Worktree]:
-    git, seen = await opened(processes, str(repo.folder))
-    return git, seen, await make(git, seen, name)
+async def made(
+    processes: LocalProcesses, repo: Repo, name: str = "fix"
+) -> tuple[GitClient, Repository, Worktree]:
+    git, seen = await open_repository(processes, str(repo.folder))
+    return git, seen, await make_worktree(git, seen, name)
 
 
-async def worked(processes: LocalProcesses, repo: Repo, files: dict[str, str], name: str = "fix") -> Settled:
+async def worked(
+    processes: LocalProcesses, repo: Repo, files: dict[str, str], name: str = "fix"
+) -> WorktreeOutcome:
     """A worktree in which an agent wrote `files`, settled."""
     git, _, tree = await made(processes, repo, name)
     for path, text in files.items():
         repo.write(path, text, tree.path)
-    return await settle(git, tree, f"Work of {name}")
+    return await settle_worktree(git, tree, f"Work of {name}")
 
 
-async def merged(processes: LocalProcesses, repo: Repo, branch: str, target: str = "") -> Merge:
-    git, seen = await opened(processes, str(repo.folder))
-    async with merging.tried(git, seen, branch, target) as (merge, _):
-        await merging.apply(git, seen, merge)
+async def merged(processes: LocalProcesses, repo: Repo, branch: str, target: str = "") -> MergeTrial:
+    git, seen = await open_repository(processes, str(repo.folder))
+    async with branch_merge.try_merge(git, seen, branch, target) as (merge, _):
+        await branch_merge.apply_merge(git, seen, merge)
     return merge
 
 
-async def pruned(processes: LocalProcesses, repo: Repo, **options: bool | float) -> dict[str, Pruned]:
-    git, seen = await opened(processes, str(repo.folder))
+async def pruned(processes: LocalProcesses, repo: Repo, **options: bool | float) -> dict[str, PruneOutcome]:
+    git, seen = await open_repository(processes, str(repo.folder))
     hours = float(options.pop("hours", 0.0))
-    found = await prune(git, seen, hours, bool(options.get("dry_run")), bool(options.get("unmerged")))
+    found = await prune_worktrees(
+        git, seen, hours, bool(options.get("dry_run")), bool(options.get("unmerged"))
+    )
     return {one.name or one.branch: one for one in found}
 
 
@@ -98,7 +101,7 @@ async def test_commits_of_its_own_count_too(repo: Repo, processes: LocalProcesse
     repo.write("app.py", "committed\n", tree.path)
     repo.commit("by the agent", tree.path)
     repo.write("src/part.py", "left open\n", tree.path)
-    left = await settle(git, tree, "the rest")
+    left = await settle_worktree(git, tree, "the rest")
     assert left.files == 2
     assert repo.git("log", "--format=%s", f"main..{left.branch}").splitlines() == ["the rest", "by the agent"]
 
@@ -127,8 +130,8 @@ async def test_a_conflict_is_listed_and_nothing_is_touched(repo: Repo, processes
     repo.git("add", "src/part.py")
     repo.write("untracked.txt", "mine\n")
     before, branches = repo.state(), repo.branches()
-    git, seen = await opened(processes, str(repo.folder))
-    merge = await merging.look(git, seen, left.branch)
+    git, seen = await open_repository(processes, str(repo.folder))
+    merge = await branch_merge.preview_merge(git, seen, left.branch)
     assert merge.conflicts == ("app.py",)
     with pytest.raises(CockpitError, match=r"conflicts with main in app\.py"):
         await merged(processes, repo, left.branch)
@@ -173,7 +176,7 @@ async def test_only_what_came_after_the_carried_changes_is_brought(
     assert (repo.folder / "app.py").read_text() == "EINS\ntwo\nTHREE\n"
     assert not (repo.folder / "draft.txt").exists()
     assert repo.git("log", "--format=%s", "-2").splitlines() == ["Merge cockpit/fix-1", "what was open"]
-    (row,) = await rows(*(await opened(processes, str(repo.folder))))
+    (row,) = await list_rows(*(await open_repository(processes, str(repo.folder))))
     assert row.is_merged
 
 
@@ -191,9 +194,9 @@ async def test_merging_twice_brings_nothing(repo: Repo, processes: LocalProcesse
 async def test_what_is_not_committed_there_counts(repo: Repo, processes: LocalProcesses) -> None:
     git, seen, tree = await made(processes, repo)
     repo.write("app.py", "one\n2\nthree\n", tree.path)
-    merge = await merging.look(git, seen, "fix")
+    merge = await branch_merge.preview_merge(git, seen, "fix")
     assert (merge.uncommitted, [file.path for file in merge.files]) == (1, ["app.py"])
-    await merging.committed(git, seen, "fix")
+    await branch_merge.commit_pending_work(git, seen, "fix")
     done = await merged(processes, repo, "fix")
     assert done.result == merge.result
     assert (repo.folder / "app.py").read_text() == "one\n2\nthree\n"
@@ -238,8 +241,8 @@ async def test_a_link_out_of_the_tree_does_not_come_with_a_merge(
     git, seen, tree = await made(processes, repo)
     Path(tree.path, "out").symlink_to(tmp_path)
     Path(tree.path, "within").symlink_to("src")
-    await settle(git, tree, "links")
-    merge = await merging.look(git, seen, "fix")
+    await settle_worktree(git, tree, "links")
+    merge = await branch_merge.preview_merge(git, seen, "fix")
     assert [path for path, _ in merge.refused] == ["out"]
     assert {file.path for file in merge.files} == {"out", "within"}
 
@@ -267,7 +270,7 @@ async def test_pruning_takes_what_is_merged_and_nothing_else(repo: Repo, process
     _, _, open_one = await made(processes, repo, "open")
     repo.write("c.py", "c\n", open_one.path)
     _, _, used = await made(processes, repo, "used")
-    lock = InUse(used.path)
+    lock = WorktreeLock(used.path)
     assert lock.take()
     before = trees(repo)
     looked = await pruned(processes, repo, dry_run=True)
@@ -311,9 +314,9 @@ async def test_a_persons_own_worktrees_and_branches_are_nobodys(
 
 KILLED = """
 import asyncio, sys
-from cockpit.workspace.processes import LocalProcesses
+from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.worktrees import merging
-from cockpit.workspace.worktrees.running import opened
+from cockpit.workspace.worktrees.git_client import opened
 
 async def main():
     git, seen = await opened(LocalProcesses(sys.argv[1]), sys.argv[1])

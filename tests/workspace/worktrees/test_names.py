@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from cockpit.workspace.resolver import Resolver
-from cockpit.workspace.worktrees.linking import Link, planned
-from cockpit.workspace.worktrees.names import (
+from cockpit.workspace.worktrees.package_links import PackageLink, plan_links
+from cockpit.workspace.worktrees.values import (
     branch_name,
     folder_name,
-    folder_of,
-    origin_of,
-    slug,
-    tree_of,
+    make_slug,
+    origin_path,
+    origin_tree,
+    worktrees_folder,
 )
 
 NAMES = {
@@ -32,15 +32,15 @@ NAMES = {
 
 @pytest.mark.parametrize(("name", "expected"), NAMES.items())
 def test_a_name_is_safe_on_every_platform(name: str, expected: str) -> None:
-    assert slug(name) == expected
+    assert make_slug(name) == expected
 
 
 @given(some.text(max_size=60), some.integers(1, 99))
 def test_any_name_makes_a_plain_folder_and_branch(name: str, number: int) -> None:
-    made = folder_name(slug(name), number)
+    made = folder_name(make_slug(name), number)
     assert made.strip("-") == made != ""
     assert all(letter.isascii() and (letter.isalnum() or letter == "-") for letter in made)
-    assert branch_name(slug(name), number).count("/") == 1
+    assert branch_name(make_slug(name), number).count("/") == 1
 
 
 ORIGINS = {
@@ -59,7 +59,7 @@ ORIGINS = {
 
 @pytest.mark.parametrize(("path", "expected"), ORIGINS.items())
 def test_a_path_in_a_worktree_stands_for_one_of_the_tree(path: str, expected: str) -> None:
-    assert origin_of(path) == expected
+    assert origin_path(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_a_path_in_a_worktree_stands_for_one_of_the_tree(path: str, expected: st
     ],
 )
 def test_the_tree_that_a_worktree_was_made_from(root: str, expected: str) -> None:
-    assert tree_of(root) == expected
+    assert origin_tree(root) == expected
 
 
 def test_where_worktrees_lie() -> None:
-    assert folder_of("/r/") == "/r/.cockpit/worktrees"
-    assert folder_of("C:\\r") == "C:/r/.cockpit/worktrees"
+    assert worktrees_folder("/r/") == "/r/.cockpit/worktrees"
+    assert worktrees_folder("C:\\r") == "C:/r/.cockpit/worktrees"
 
 
 LISTED = (
@@ -94,17 +94,17 @@ LISTED = (
 
 
 def test_packages_are_linked_and_built_things_are_not() -> None:
-    assert planned("/r", "/w", LISTED, "linux") == (
-        Link("/w/node_modules", "/r/node_modules", "symlink"),
-        Link("/w/packages/a/node_modules", "/r/packages/a/node_modules", "symlink"),
-        Link("/w/vendor", "/r/vendor", "symlink"),
+    assert plan_links("/r", "/w", LISTED, "linux") == (
+        PackageLink("/w/node_modules", "/r/node_modules", "symlink"),
+        PackageLink("/w/packages/a/node_modules", "/r/packages/a/node_modules", "symlink"),
+        PackageLink("/w/vendor", "/r/vendor", "symlink"),
     )
 
 
 def test_on_windows_the_links_are_junctions() -> None:
-    assert planned("C:\\r", "C:\\w", LISTED[:2], "win32") == (
-        Link("C:\\w\\node_modules", "C:\\r\\node_modules", "junction"),
-        Link("C:\\w\\packages\\a\\node_modules", "C:\\r\\packages\\a\\node_modules", "junction"),
+    assert plan_links("C:\\r", "C:\\w", LISTED[:2], "win32") == (
+        PackageLink("C:\\w\\node_modules", "C:\\r\\node_modules", "junction"),
+        PackageLink("C:\\w\\packages\\a\\node_modules", "C:\\r\\packages\\a\\node_modules", "junction"),
     )
 
 

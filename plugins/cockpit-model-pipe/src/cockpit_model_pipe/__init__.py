@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from cockpit.plugin import hookimpl
 from cockpit.plugin.models import Delta, FinishPart, Model, ModelFacts, ModelFailed, ModelRequest, TextPart
 from cockpit.plugin.values import Register, Scope
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.messages import AssistantMessage, Message, UserMessage
 
 HINT = 'set [plugins.pipe] command = ["ollama", "run", "llama3"] in your settings'
@@ -27,7 +27,7 @@ def conversation(request: ModelRequest) -> str:
 def said(message: Message) -> str:
     match message:
         case UserMessage():
-            return f"User: {plain(message.content)}"
+            return f"User: {plain_text(message.content)}"
         case AssistantMessage():
             return f"Assistant: {message.text}"
         case _:

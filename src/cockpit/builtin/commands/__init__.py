@@ -1,11 +1,4 @@
-"""The slash commands that are not another plugin's: what there is, what it costs, what to do next."""
-
-from cockpit.builtin.commands import listings, lsp, session, words
-from cockpit.plugin import hookimpl
-from cockpit.plugin.values import Register, Scope
-
-
-@hookimpl
-def register_commands(register: Register, scope: Scope) -> None:
-    for command in (*listings.commands(), *session.commands(), *lsp.commands(), *words.commands()):
-        register(command)
+"""Built-in slash commands that belong to no other plugin: `general` (listings, frontend actions, `/lsp`),
+`config` (`/set`) and `connect` (`/connect`, `/model`). Start with `general.py`. A command answers with
+content, a prompt or the name of a frontend action; it imports no frontend.
+"""

@@ -1,2 +1,4 @@
-"""Subagents: who may be opened, with what rights, how many at once, how they end, and how they go on after
-a restart. Runs no turn itself (`core/turn`) and makes no worktree (`core/isolating`)."""
+"""Subagents: who may be opened and with what limits, the pool that runs them, how they report, and how
+they resume after a restart. Start with `opener.py`. Turns are run by `core/turn`, worktrees are made by
+`core/agent/worktrees.py`; must not import queries or session.
+"""

@@ -6,9 +6,8 @@ Its MCP servers, agents, commands and rules that tighten are read by cockpit whe
 from pathlib import Path
 from typing import cast, get_args
 
-from cockpit.formats.imports.documents import Doc
-from cockpit.formats.imports.gathering import Gathering
-from cockpit.formats.imports.values import Level
+from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.formats.imports.documents import SettingsDocument
 
 AGENT = "claude"
 MODES = {
@@ -20,30 +19,30 @@ MODES = {
     "dontAsk": "deny",
     "bypassPermissions": "full",
 }
-OWN = "it speaks Anthropic's own protocol; choose a model of another provider with `cockpit connect`"
+OWN_PROTOCOL = "it speaks Anthropic's own protocol; choose a model of another provider with `cockpit connect`"
 # Read where they are, said once by name.
-IN_PLACE = {"hooks": "cockpit reads Claude's hooks where they are (`cockpit hooks list`)"}
-KNOWN = frozenset({"permissions", "model", "env", "hooks", "mcpServers", "$schema"})
+READ_IN_PLACE = {"hooks": "cockpit reads Claude's hooks where they are (`cockpit hooks list`)"}
+KNOWN_KEYS = frozenset({"permissions", "model", "env", "hooks", "mcpServers", "$schema"})
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
     """Add what Claude Code's files say."""
-    _settings(gathering, home / ".claude/settings.json", "")
+    _collect_settings(gathering, home / ".claude/settings.json", "")
     if trusted:
         for name in ("settings.json", "settings.local.json"):
-            _settings(gathering, root / ".claude" / name, str(root))
+            _collect_settings(gathering, root / ".claude" / name, str(root))
     if (doc := gathering.open(home / ".claude.json")) is not None:
-        _state(gathering, doc, str(root))
+        _collect_state(gathering, doc, str(root))
 
 
-def _settings(gathering: Gathering, path: Path, root: str) -> None:
+def _collect_settings(gathering: SettingsCollector, path: Path, root: str) -> None:
     doc = gathering.open(path, bool(root))
     if doc is None:
         return
-    for level in get_args(Level):
+    for level in get_args(RuleLevel):
         for at, text in enumerate(doc.rows("permissions", level)):
             where = ("permissions", level, at)
-            gathering.rule(doc, where, cast("Level", level), str(text), root=root, in_place=True)
+            gathering.rule(doc, where, cast("RuleLevel", level), str(text), root=root, in_place=True)
     if mode := MODES.get(doc.text("permissions", "defaultMode")):
         if root:
             why = "no project sets a mode; choose yours with --mode or `cockpit config set mode`"
@@ -56,28 +55,30 @@ def _settings(gathering: Gathering, path: Path, root: str) -> None:
     if model := doc.text("model"):
         gathering.model(doc, ("model",), "anthropic", model, "models.default")
     if doc.text("env", "ANTHROPIC_BASE_URL"):
-        gathering.left(doc, ("env", "ANTHROPIC_BASE_URL"), "provider", "ANTHROPIC_BASE_URL", OWN)
+        gathering.left(doc, ("env", "ANTHROPIC_BASE_URL"), "provider", "ANTHROPIC_BASE_URL", OWN_PROTOCOL)
     if doc.section("env"):
         why = "variables for commands are not taken over: export them in your shell"
         gathering.left(doc, ("env",), "other", "env", why)
-    for key, why in IN_PLACE.items():
+    for key, why in READ_IN_PLACE.items():
         if doc.at(key):
             gathering.left(doc, (key,), "other", key, why)
     for key in doc.table:
-        if key not in KNOWN:
+        if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, "cockpit has no setting for it")
 
 
-def _state(gathering: Gathering, doc: Doc, root: str) -> None:
+def _collect_state(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
     for name in doc.section("mcpServers"):
-        _server(gathering, doc, ("mcpServers", name), name)
+        _collect_server(gathering, doc, ("mcpServers", name), name)
     for name in doc.section("projects", root, "mcpServers"):
-        _server(gathering, doc, ("projects", root, "mcpServers", name), name)
+        _collect_server(gathering, doc, ("projects", root, "mcpServers", name), name)
     for at, text in enumerate(doc.rows("projects", root, "allowedTools")):
         gathering.rule(doc, ("projects", root, "allowedTools", at), "allow", str(text), root=root)
 
 
-def _server(gathering: Gathering, doc: Doc, path: tuple[str, ...], name: str) -> None:
+def _collect_server(
+    gathering: SettingsCollector, doc: SettingsDocument, path: tuple[str, ...], name: str
+) -> None:
     entry = doc.section(*path)
     args = entry.get("args")
     command = (doc.text(*path, "command"), *(map(str, args) if isinstance(args, list) else ()))

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from cockpit.formats.imports.documents import Doc
-from cockpit.formats.imports.gathering import Gathering
+from cockpit.formats.imports.collector import SettingsCollector
+from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 
 AGENT = "codex"
-TAKEN = frozenset(
+KNOWN_KEYS = frozenset(
     {
         "model",
         "model_provider",
@@ -21,7 +21,7 @@ TAKEN = frozenset(
         "review_model",
     }
 )
-WHY = {
+REASONS = {
     "projects": "trust is yours to give: cockpit asks for each folder",
     "profiles": "cockpit has no profiles: name models by tiers, `cockpit config set models.tiers.fast ...`",
     "notify": "a program that is told of a turn's end is a hook: .cockpit/hooks.json, `Stop`",
@@ -29,23 +29,23 @@ WHY = {
     "sandbox_workspace_write": "the sandbox writes in the workspace and one scratch folder; docs/sandbox.md",
     "shell_environment_policy": "commands get the environment without what looks like a secret",
 }
-RESPONSES = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"
+RESPONSES_PROTOCOL = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
     """Add what Codex' files say."""
     if (doc := gathering.open(home / ".codex/config.toml")) is not None:
-        _config(gathering, doc)
+        _collect_config(gathering, doc)
     if trusted and (doc := gathering.open(root / ".codex/config.toml", True)) is not None:
-        _config(gathering, doc)
+        _collect_config(gathering, doc)
     if (rules := home / ".codex/rules").is_dir():
         why = "its rules are a program (Starlark): write them as `Bash(git status *)`"
-        gathering.left(Doc(str(rules), {}), (), "rule", "rules", why)
+        gathering.left(SettingsDocument(str(rules), {}), (), "rule", "rules", why)
 
 
-def _config(gathering: Gathering, doc: Doc) -> None:
+def _collect_config(gathering: SettingsCollector, doc: SettingsDocument) -> None:
     for name in doc.section("model_providers"):
-        _provider(gathering, doc, name)
+        _collect_provider(gathering, doc, name)
     provider = doc.text("model_provider") or "openai"
     if model := doc.text("model"):
         gathering.model(doc, ("model",), provider, model, "models.default")
@@ -53,18 +53,18 @@ def _config(gathering: Gathering, doc: Doc) -> None:
     facts = {"window": window, "max_output": most}
     gathering.prices(doc, ("model_context_window",), provider, doc.text("model"), facts)
     for name in doc.section("mcp_servers"):
-        _server(gathering, doc, name)
-    _mode(gathering, doc)
+        _collect_server(gathering, doc, name)
+    _collect_mode(gathering, doc)
     for key in doc.table:
-        if key not in TAKEN:
-            gathering.left(doc, (key,), "other", key, WHY.get(key, "cockpit has no setting for it"))
+        if key not in KNOWN_KEYS:
+            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("model_providers", name)
     headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
     headers |= {key: f"${value}" for key, value in doc.section(*path, "env_http_headers").items()}
-    foreign = RESPONSES if doc.text(*path, "wire_api") == "responses" else ""
+    foreign = RESPONSES_PROTOCOL if doc.text(*path, "wire_api") == "responses" else ""
     if doc.section(*path, "query_params"):
         foreign = (
             foreign or "it wants parameters in its address (`query_params`), which cockpit does not send"
@@ -82,7 +82,7 @@ def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
     )
 
 
-def _server(gathering: Gathering, doc: Doc, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("mcp_servers", name)
     env: dict[str, Json] = dict(doc.section(*path, "env"))
     for one in doc.rows(*path, "env_vars"):
@@ -109,11 +109,16 @@ def _server(gathering: Gathering, doc: Doc, name: str) -> None:
         milliseconds=1000 * seconds if isinstance(seconds, int | float) else 0,
         disabled=doc.at(*path, "enabled") is False,
     )
-    tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
+    deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
 
 
-def tools(
-    gathering: Gathering, doc: Doc, path: tuple[str | int, ...], server: str, off: str, only: str
+def deny_disabled_tools(
+    gathering: SettingsCollector,
+    doc: SettingsDocument,
+    path: tuple[str | int, ...],
+    server: str,
+    off: str,
+    only: str,
 ) -> None:
     """Tools of a server that are switched off, as rules that deny them."""
     for at, tool in enumerate(doc.rows(*path, off)):
@@ -123,7 +128,7 @@ def tools(
         gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
 
 
-def _mode(gathering: Gathering, doc: Doc) -> None:
+def _collect_mode(gathering: SettingsCollector, doc: SettingsDocument) -> None:
     """Codex' two settings as the mode that asks as often."""
     approval: Json = doc.at("approval_policy")
     sandbox = doc.text("sandbox_mode")

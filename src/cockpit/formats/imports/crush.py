@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from cockpit.formats.imports.codex import tools
-from cockpit.formats.imports.documents import Doc
-from cockpit.formats.imports.gathering import Gathering
+from cockpit.formats.imports.codex import deny_disabled_tools
+from cockpit.formats.imports.collector import SettingsCollector
+from cockpit.formats.imports.documents import SettingsDocument
 
 AGENT = "crush"
-USER = (".config/crush/crush.json", ".local/share/crush/crush.json")
-PROJECT = ("crush.json", ".crush.json")
+USER_FILES = (".config/crush/crush.json", ".local/share/crush/crush.json")
+PROJECT_FILES = ("crush.json", ".crush.json")
 TIERS = {"large": "models.default", "small": "models.tiers.fast"}
-SPEAKS = (
+OPENAI_TYPES = (
     "",
     "openai",
     "openai-compat",
@@ -38,48 +38,48 @@ TOOLS = {
     "job_output": "BashOutput",
     "job_kill": "KillShell",
 }
-TAKEN = frozenset({"$schema", "models", "providers", "mcp", "permissions", "options"})
-WHY = {
+KNOWN_KEYS = frozenset({"$schema", "models", "providers", "mcp", "permissions", "options"})
+REASONS = {
     "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
     "hooks": "crush's hooks are Claude's: put them into .cockpit/hooks.json",
     "env": "variables are not taken over: export them in your shell",
 }
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
     """Add what crush's files say."""
-    for name in USER:
+    for name in USER_FILES:
         if (doc := gathering.open(home / name)) is not None:
-            _config(gathering, doc, "")
-    for name in PROJECT if trusted else ():
+            _collect_config(gathering, doc, "")
+    for name in PROJECT_FILES if trusted else ():
         if (doc := gathering.open(root / name, True)) is not None:
-            _config(gathering, doc, str(root))
+            _collect_config(gathering, doc, str(root))
 
 
-def _config(gathering: Gathering, doc: Doc, root: str) -> None:
+def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
     for name in doc.section("providers"):
-        _provider(gathering, doc, name)
+        _collect_provider(gathering, doc, name)
     for size in doc.section("models"):
         if (key := TIERS.get(size)) is not None:
             provider, id = doc.text("models", size, "provider"), doc.text("models", size, "model")
             gathering.model(doc, ("models", size), provider, id, key)
     for name in doc.section("mcp"):
-        _server(gathering, doc, name)
+        _collect_server(gathering, doc, name)
     for at, tool in enumerate(doc.rows("permissions", "allowed_tools")):
         allowed = ("permissions", "allowed_tools", at)
-        gathering.rule(doc, allowed, "allow", tool_name(str(tool), doc), root=root)
+        gathering.rule(doc, allowed, "allow", convert_tool_name(str(tool), doc), root=root)
     for at, tool in enumerate(doc.rows("options", "disabled_tools")):
         off = ("options", "disabled_tools", at)
-        gathering.rule(doc, off, "deny", tool_name(str(tool), doc), root=root)
+        gathering.rule(doc, off, "deny", convert_tool_name(str(tool), doc), root=root)
     for key in doc.section("options"):
         if key != "disabled_tools":
             gathering.left(doc, ("options", key), "other", f"options.{key}", "cockpit has no setting for it")
     for key in doc.table:
-        if key not in TAKEN:
-            gathering.left(doc, (key,), "other", key, WHY.get(key, "cockpit has no setting for it"))
+        if key not in KNOWN_KEYS:
+            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def tool_name(name: str, doc: Doc) -> str:
+def convert_tool_name(name: str, doc: SettingsDocument) -> str:
     """crush's name of a tool as rules name it: `mcp_context7_get-docs` is `mcp__context7__get-docs`."""
     for server in sorted(doc.section("mcp"), key=len, reverse=True):
         if name.startswith(f"mcp_{server}_"):
@@ -88,7 +88,7 @@ def tool_name(name: str, doc: Doc) -> str:
     return TOOLS.get(tool, tool) if not action else f"{TOOLS.get(tool, tool)}({action})"
 
 
-def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("providers", name)
     kind = doc.text(*path, "type")
     models = doc.rows(*path, "models")
@@ -105,7 +105,7 @@ def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
         label=doc.text(*path, "name"),
         default=str(first.get("id", "")) if isinstance(first, dict) else "",
         headers=doc.section(*path, "extra_headers"),
-        foreign="" if kind in SPEAKS else f"it speaks the protocol of {kind}",
+        foreign="" if kind in OPENAI_TYPES else f"it speaks the protocol of {kind}",
     )
     for at in range(len(models)):
         here = (*path, "models", at)
@@ -121,7 +121,7 @@ def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
         gathering.prices(doc, here, name, doc.text(*here, "id"), facts)
 
 
-def _server(gathering: Gathering, doc: Doc, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("mcp", name)
     command = doc.text(*path, "command")
     seconds = doc.at(*path, "timeout")
@@ -142,4 +142,4 @@ def _server(gathering: Gathering, doc: Doc, name: str) -> None:
         disabled=doc.at(*path, "disabled") is True,
         oauth={key: value for key, value in client.items() if value},
     )
-    tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
+    deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")

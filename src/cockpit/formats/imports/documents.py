@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from cockpit.formats import jsons
-from cockpit.plugin.origin import Fault
+from cockpit.formats import config_files
+from cockpit.plugin.origin import FileProblem
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain, toml_lines
+from cockpit.settings import config_text, file_io
 
 
 @dataclass(frozen=True, slots=True)
-class Doc:
+class SettingsDocument:
     """One file: its table, and the line of a path of keys. `is_project`: it came with a folder, so that it
     names no endpoint and no program for the person."""
 
     file: str
     table: Mapping[str, Json]
     lines: Mapping[tuple[str | int, ...], int] = field(default_factory=dict)
-    located: jsons.Located | None = None
+    located: config_files.ConfigFile | None = None
     is_project: bool = False
 
     def line(self, *path: str | int) -> int:
@@ -55,20 +55,24 @@ class Doc:
         return value
 
 
-def open_document(path: Path) -> Doc | Fault | None:
+def open_document(path: Path) -> SettingsDocument | FileProblem | None:
     """The file at `path`, None where there is none; a fault where it cannot be read."""
     try:
-        text = plain.read_text(path, encoding="utf-8-sig")
+        text = file_io.read_text(path, encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return Fault(str(path), 0, f"it cannot be read: {error.strerror}", "look at the file")
+        return FileProblem(str(path), 0, f"it cannot be read: {error.strerror}", "look at the file")
     if path.suffix != ".toml":
-        located = jsons.load(text, str(path))
-        return located.faults[0] if located.faults else Doc(str(path), located.table(), located=located)
+        located = config_files.parse_config(text, str(path))
+        return (
+            located.faults[0]
+            if located.faults
+            else SettingsDocument(str(path), located.table(), located=located)
+        )
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = toml_lines.broken_line(error, text)
-        return Fault(str(path), line, f"this is no TOML: {error}", "mend the line")
-    return Doc(str(path), cast("Mapping[str, Json]", table), toml_lines.lines(text))
+        line = config_text.find_toml_error_line(error, text)
+        return FileProblem(str(path), line, f"this is no TOML: {error}", "mend the line")
+    return SettingsDocument(str(path), cast("Mapping[str, Json]", table), config_text.find_toml_lines(text))

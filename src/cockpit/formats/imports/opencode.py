@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from cockpit.formats.imports.documents import Doc
-from cockpit.formats.imports.gathering import Gathering
-from cockpit.formats.imports.values import Level
+from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain
+from cockpit.settings import file_io
 
 AGENT = "opencode"
-LARGEST = 200_000
-NAMES = ("opencode.json", "opencode.jsonc")
+MAX_PROMPT_BYTES = 200_000
+FILE_NAMES = ("opencode.json", "opencode.jsonc")
 LEVELS = ("allow", "ask", "deny")
 TOOLS = {
     "bash": "Bash",
@@ -34,9 +33,9 @@ TOOLS = {
     "todowrite": "TodoWrite",
     "todoread": "TodoRead",
 }
-OURS = {"allow": "full", "ask": "ask", "deny": "deny"}
-SPEAKS = ("", "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@openrouter/ai-sdk-provider")
-TAKEN = frozenset(
+MODE_OF_LEVEL = {"allow": "full", "ask": "ask", "deny": "deny"}
+OPENAI_PACKAGES = ("", "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@openrouter/ai-sdk-provider")
+KNOWN_KEYS = frozenset(
     {
         "$schema",
         "model",
@@ -51,7 +50,7 @@ TAKEN = frozenset(
         "commands",
     }
 )
-WHY = {
+REASONS = {
     "instructions": "name these files in AGENTS.md, each as @path",
     "plugin": "opencode's plugins are programs for opencode; `cockpit plugins` lists ours",
     "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
@@ -61,37 +60,37 @@ WHY = {
 }
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
     """Add what opencode's files say."""
-    for name in NAMES:
+    for name in FILE_NAMES:
         if (doc := gathering.open(home / ".config/opencode" / name)) is not None:
-            _config(gathering, doc, "")
-    for name in NAMES if trusted else ():
+            _collect_config(gathering, doc, "")
+    for name in FILE_NAMES if trusted else ():
         if (doc := gathering.open(root / name, True)) is not None:
-            _config(gathering, doc, str(root))
+            _collect_config(gathering, doc, str(root))
 
 
-def _config(gathering: Gathering, doc: Doc, root: str) -> None:
+def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
     for name in doc.section("provider"):
-        _provider(gathering, doc, name)
+        _collect_provider(gathering, doc, name)
     for key, ours in (("model", "models.default"), ("small_model", "models.tiers.fast")):
         provider, _, id = doc.text(key).partition("/")
         gathering.model(doc, (key,), provider, id, ours)
     for name in doc.section("mcp"):
-        _server(gathering, doc, name)
-    _permissions(gathering, doc, root)
+        _collect_server(gathering, doc, name)
+    _collect_permissions(gathering, doc, root)
     for name in {**doc.section("agent"), **doc.section("agents")}:
-        _agent(gathering, doc, "agent" if name in doc.section("agent") else "agents", name, root)
+        _collect_agent(gathering, doc, "agent" if name in doc.section("agent") else "agents", name, root)
     for key in doc.table:
         if key in ("command", "commands"):
             gathering.left(
                 doc, (key,), "command", key, "cockpit reads them where they are (`cockpit commands list`)"
             )
-        elif key not in TAKEN:
-            gathering.left(doc, (key,), "other", key, WHY.get(key, "cockpit has no setting for it"))
+        elif key not in KNOWN_KEYS:
+            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("provider", name)
     npm = doc.text(*path, "npm")
     models = doc.section(*path, "models")
@@ -105,7 +104,7 @@ def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
         label=doc.text(*path, "name"),
         default=next(iter(models), ""),
         headers=doc.section(*path, "options", "headers"),
-        foreign="" if npm in SPEAKS else f"{npm} does not speak the OpenAI protocol",
+        foreign="" if npm in OPENAI_PACKAGES else f"{npm} does not speak the OpenAI protocol",
     )
     for id in models:
         here = (*path, "models", id)
@@ -121,7 +120,7 @@ def _provider(gathering: Gathering, doc: Doc, name: str) -> None:
         gathering.prices(doc, here, name, id, facts)
 
 
-def _server(gathering: Gathering, doc: Doc, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("mcp", name)
     command = doc.at(*path, "command")
     words = (
@@ -149,24 +148,33 @@ def _server(gathering: Gathering, doc: Doc, name: str) -> None:
     )
 
 
-def _permissions(gathering: Gathering, doc: Doc, root: str) -> None:
+def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
     whole = doc.text("permission")
-    if whole in OURS:
+    if whole in MODE_OF_LEVEL:
         if root:
-            gathering.left(doc, ("permission",), "mode", OURS[whole], "a project's mode is not the person's")
+            gathering.left(
+                doc, ("permission",), "mode", MODE_OF_LEVEL[whole], "a project's mode is not the person's"
+            )
         else:
-            gathering.mode(doc, ("permission",), OURS[whole])
+            gathering.mode(doc, ("permission",), MODE_OF_LEVEL[whole])
     for name, said in doc.section("permission").items():
-        _tool(gathering, doc, ("permission", name), name, said, root)
+        _collect_tool(gathering, doc, ("permission", name), name, said, root)
     for name, said in doc.section("tools").items():
         if said is False:
-            gathering.rule(doc, ("tools", name), "deny", tool_name(name, doc), root=root)
+            gathering.rule(doc, ("tools", name), "deny", convert_tool_name(name, doc), root=root)
 
 
-def _tool(gathering: Gathering, doc: Doc, path: tuple[str, ...], name: str, said: Json, root: str) -> None:
+def _collect_tool(
+    gathering: SettingsCollector,
+    doc: SettingsDocument,
+    path: tuple[str, ...],
+    name: str,
+    said: Json,
+    root: str,
+) -> None:
     """One tool's permissions. There the last rule that fits wins, here the strictest."""
     if name == "*":
-        mode = OURS.get(str(said), "")
+        mode = MODE_OF_LEVEL.get(str(said), "")
         gathering.left(doc, path, "mode", mode or name, "say it as the mode: `cockpit config set mode ...`")
         return
     if name in ("external_directory", "doom_loop"):
@@ -182,13 +190,13 @@ def _tool(gathering: Gathering, doc: Doc, path: tuple[str, ...], name: str, said
         elif pattern == "*" and level != "allow" and any(one == "allow" for _, one in rules[at + 1 :]):
             if level == "deny":
                 why = "a deny holds over every allow here; write one for each that is to be denied"
-                gathering.left(doc, where, "rule", f"deny {tool_name(name, doc)}", why)
+                gathering.left(doc, where, "rule", f"deny {convert_tool_name(name, doc)}", why)
         else:
-            text = rule_text(tool_name(name, doc), pattern)
-            gathering.rule(doc, where, cast("Level", level), text, root=root)
+            text = format_rule(convert_tool_name(name, doc), pattern)
+            gathering.rule(doc, where, cast("RuleLevel", level), text, root=root)
 
 
-def tool_name(name: str, doc: Doc) -> str:
+def convert_tool_name(name: str, doc: SettingsDocument) -> str:
     """opencode's name of a tool as rules name it; `server_*` is all of an MCP server's."""
     if name in TOOLS:
         return TOOLS[name]
@@ -200,7 +208,7 @@ def tool_name(name: str, doc: Doc) -> str:
     return name
 
 
-def rule_text(tool: str, pattern: str) -> str:
+def format_rule(tool: str, pattern: str) -> str:
     """A pattern as ours: `*` alone means every call, in a path it crosses folders."""
     if pattern == "*":
         return tool
@@ -210,7 +218,9 @@ def rule_text(tool: str, pattern: str) -> str:
     return f"{tool}({pattern})"
 
 
-def _agent(gathering: Gathering, doc: Doc, key: str, name: str, root: str) -> None:
+def _collect_agent(
+    gathering: SettingsCollector, doc: SettingsDocument, key: str, name: str, root: str
+) -> None:
     path = (key, name)
     table = doc.section(*path)
     if doc.at(*path, "disable") is True:
@@ -224,7 +234,7 @@ def _agent(gathering: Gathering, doc: Doc, key: str, name: str, root: str) -> No
     if (file := re.fullmatch(r"\{file:([^}]+)\}", prompt)) is not None:
         path_of = Path(doc.file).parent / Path(file[1]).expanduser()
         try:
-            prompt = plain.read_text(path_of, LARGEST)
+            prompt = file_io.read_text(path_of, MAX_PROMPT_BYTES)
         except OSError as error:
             why = f"its prompt {path_of} cannot be read: {error.strerror}"
             gathering.left(doc, path, "agent", name, why)
@@ -232,16 +242,18 @@ def _agent(gathering: Gathering, doc: Doc, key: str, name: str, root: str) -> No
     if not prompt:
         gathering.left(doc, path, "agent", name, "it changes an agent of opencode's own and has no prompt")
         return
-    gathering.agent_file(doc, path, name, dict(_head(doc, path, table)), prompt)
+    gathering.agent_file(doc, path, name, dict(_build_head(doc, path, table)), prompt)
 
 
-def _head(doc: Doc, path: tuple[str, ...], table: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+def _build_head(
+    doc: SettingsDocument, path: tuple[str, ...], table: Mapping[str, Json]
+) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text(*path, "description") or f"from opencode: {path[-1]}"
     provider, _, id = doc.text(*path, "model").partition("/")
     yield "model", f"{provider}:{id}" if id else ""
     steps = table.get("maxSteps") or table.get("steps")
     yield "maxTurns", steps if isinstance(steps, int) else None
-    off = [tool_name(name, doc) for name, on in doc.section(*path, "tools").items() if on is False]
+    off = [convert_tool_name(name, doc) for name, on in doc.section(*path, "tools").items() if on is False]
     denied = doc.section(*path, "permission")
-    off += [tool_name(name, doc) for name, level in denied.items() if level == "deny"]
+    off += [convert_tool_name(name, doc) for name, level in denied.items() if level == "deny"]
     yield "disallowedTools", cast("Json", list(dict.fromkeys(off)))

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from cockpit.formats.imports.codex import tools
-from cockpit.formats.imports.documents import Doc
-from cockpit.formats.imports.gathering import Gathering
-from cockpit.formats.imports.values import Level
+from cockpit.formats.imports.codex import deny_disabled_tools
+from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain
+from cockpit.settings import file_io
 
 AGENT = "vibe"
-PERMISSIONS: dict[str, Level] = {"always": "allow", "ask": "ask", "never": "deny"}
+PERMISSION_LEVELS: dict[str, RuleLevel] = {"always": "allow", "ask": "ask", "never": "deny"}
 MODES = {"plan": "plan", "accept-edits": "auto-edit", "auto-approve": "full", "default": "ask", "ask": "ask"}
 TOOLS = {
     "bash": "Bash",
@@ -29,7 +28,7 @@ TOOLS = {
     "web_search": "WebSearch",
     "skill": "Skill",
 }
-TAKEN = frozenset(
+KNOWN_KEYS = frozenset(
     {
         "active_model",
         "models",
@@ -41,31 +40,31 @@ TAKEN = frozenset(
         "default_agent",
     }
 )
-WHY = {
+REASONS = {
     "skill_paths": "put or link these skills into ~/.agents/skills",
     "disabled_skills": "`cockpit skills disable NAME`",
     "system_prompt_id": "your own instructions stand in AGENTS.md beside your settings",
 }
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: Gathering) -> None:
+def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
     """Add what vibe's files say."""
     for folder, whose in ((home / ".vibe", ""), *(((root / ".vibe", str(root)),) if trusted else ())):
         if (doc := gathering.open(folder / "config.toml", bool(whose))) is not None:
-            _config(gathering, doc, whose)
+            _collect_config(gathering, doc, whose)
         for path in sorted((folder / "agents").glob("*.toml")):
             if (doc := gathering.open(path, bool(whose))) is not None:
-                _agent(gathering, doc, path, whose)
+                _collect_agent(gathering, doc, path, whose)
 
 
-def _config(gathering: Gathering, doc: Doc, root: str) -> None:
+def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
     for at, one in enumerate(doc.rows("providers")):
         if isinstance(one, dict):
-            _provider(gathering, doc, at)
+            _collect_provider(gathering, doc, at)
     active = doc.text("active_model")
     for at, one in enumerate(doc.rows("models")):
         if isinstance(one, dict):
-            _model(gathering, doc, at, active)
+            _collect_model(gathering, doc, at, active)
     if active and not any(
         active in (doc.text("models", at, "alias"), doc.text("models", at, "name"))
         for at in range(len(doc.rows("models")))
@@ -73,19 +72,19 @@ def _config(gathering: Gathering, doc: Doc, root: str) -> None:
         gathering.model(doc, ("active_model",), "mistral", active, "models.default")
     for at, one in enumerate(doc.rows("mcp_servers")):
         if isinstance(one, dict):
-            _server(gathering, doc, at)
-    _permissions(gathering, doc, root)
+            _collect_server(gathering, doc, at)
+    _collect_permissions(gathering, doc, root)
     if mode := MODES.get(doc.text("default_agent")):
         if root:
             gathering.left(doc, ("default_agent",), "mode", mode, "a project's mode is not the person's")
         else:
             gathering.mode(doc, ("default_agent",), mode)
     for key in doc.table:
-        if key not in TAKEN:
-            gathering.left(doc, (key,), "other", key, WHY.get(key, "cockpit has no setting for it"))
+        if key not in KNOWN_KEYS:
+            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _provider(gathering: Gathering, doc: Doc, at: int) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
     path = ("providers", at)
     style, backend = doc.text(*path, "api_style") or "openai", doc.text(*path, "backend")
     foreign = "" if style in ("openai", "reasoning") else f"it speaks the protocol `{style}`"
@@ -102,7 +101,7 @@ def _provider(gathering: Gathering, doc: Doc, at: int) -> None:
     )
 
 
-def _model(gathering: Gathering, doc: Doc, at: int, active: str) -> None:
+def _collect_model(gathering: SettingsCollector, doc: SettingsDocument, at: int, active: str) -> None:
     path = ("models", at)
     name, provider = doc.text(*path, "name"), doc.text(*path, "provider")
     if active and active in (doc.text(*path, "alias"), name):
@@ -117,7 +116,7 @@ def _model(gathering: Gathering, doc: Doc, at: int, active: str) -> None:
     gathering.prices(doc, path, provider, name, facts)
 
 
-def _server(gathering: Gathering, doc: Doc, at: int) -> None:
+def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
     path: tuple[str | int, ...] = ("mcp_servers", at)
     # Older files have these fields beside the address, newer ones under `auth`.
     auth = (*path, "auth") if doc.section(*path, "auth") else path
@@ -149,31 +148,31 @@ def _server(gathering: Gathering, doc: Doc, at: int) -> None:
         disabled=doc.at(*path, "disabled") is True,
         oauth=oauth,
     )
-    tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
+    deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
 
 
-def _permissions(gathering: Gathering, doc: Doc, root: str) -> None:
+def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
     for name, table in doc.section("tools").items():
         path = ("tools", name)
-        level = PERMISSIONS.get(doc.text(*path, "permission"))
+        level = PERMISSION_LEVELS.get(doc.text(*path, "permission"))
         if isinstance(table, dict) and level is not None and not (level == "ask" and table.get("allowlist")):
-            gathering.rule(doc, (*path, "permission"), level, tool_name(name, doc), root=root)
+            gathering.rule(doc, (*path, "permission"), level, convert_tool_name(name, doc), root=root)
         for key, said in (("allowlist", "allow"), ("denylist", "deny")):
             for at, pattern in enumerate(doc.rows(*path, key)):
-                text = f"{tool_name(name, doc)}({_pattern(name, str(pattern))})"
-                gathering.rule(doc, (*path, key, at), cast("Level", said), text, root=root)
+                text = f"{convert_tool_name(name, doc)}({_convert_pattern(name, str(pattern))})"
+                gathering.rule(doc, (*path, key, at), cast("RuleLevel", said), text, root=root)
     for at, off in enumerate(map(str, doc.rows("disabled_tools"))):
         if off.startswith("re:"):
             why = "rules have `*`, no regular expressions"
             gathering.left(doc, ("disabled_tools", at), "rule", off, why)
         else:
-            gathering.rule(doc, ("disabled_tools", at), "deny", tool_name(off, doc), root=root)
+            gathering.rule(doc, ("disabled_tools", at), "deny", convert_tool_name(off, doc), root=root)
     if doc.rows("enabled_tools"):
         why = "only some tools are switched on: deny the others in `permissions.deny`"
         gathering.left(doc, ("enabled_tools",), "rule", "enabled_tools", why)
 
 
-def tool_name(name: str, doc: Doc) -> str:
+def convert_tool_name(name: str, doc: SettingsDocument) -> str:
     """vibe's name of a tool as rules name it: `fetch_get` is `mcp__fetch__get` where `fetch` is a server."""
     servers = [doc.text("mcp_servers", at, "name") for at in range(len(doc.rows("mcp_servers")))]
     for server in sorted(filter(None, servers), key=len, reverse=True):
@@ -182,12 +181,12 @@ def tool_name(name: str, doc: Doc) -> str:
     return TOOLS.get(name, name)
 
 
-def _pattern(tool: str, pattern: str) -> str:
+def _convert_pattern(tool: str, pattern: str) -> str:
     """An entry of `bash`'s lists is how a command begins."""
     return f"{pattern} *" if tool == "bash" and not pattern.endswith("*") else pattern
 
 
-def _agent(gathering: Gathering, doc: Doc, path: Path, root: str) -> None:
+def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Path, root: str) -> None:
     name = path.stem
     if root:
         why = "it is the project's: write it as .cockpit/agents/NAME.md"
@@ -196,19 +195,27 @@ def _agent(gathering: Gathering, doc: Doc, path: Path, root: str) -> None:
     body = doc.text("instructions")
     if not body and (id := doc.text("system_prompt_id")):
         try:
-            body = plain.read_text(path.parent.parent / "prompts" / f"{Path(id).name}.md", 200_000)
+            body = file_io.read_text(path.parent.parent / "prompts" / f"{Path(id).name}.md", 200_000)
         except OSError:
             gathering.left(doc, ("system_prompt_id",), "agent", name, f"its prompt {id} is not in prompts/")
             return
-    gathering.agent_file(doc, (), name, dict(_head(doc, name)), body)
+    gathering.agent_file(doc, (), name, dict(_build_head(doc, name)), body)
 
 
-def _head(doc: Doc, name: str) -> Iterator[tuple[str, Json]]:
+def _build_head(doc: SettingsDocument, name: str) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text("description") or doc.text("display_name") or f"from vibe: {name}"
-    on = [tool_name(str(one), doc) for one in doc.rows("enabled_tools") if not str(one).startswith("re:")]
-    off = [tool_name(str(one), doc) for one in doc.rows("disabled_tools") if not str(one).startswith("re:")]
+    on = [
+        convert_tool_name(str(one), doc)
+        for one in doc.rows("enabled_tools")
+        if not str(one).startswith("re:")
+    ]
+    off = [
+        convert_tool_name(str(one), doc)
+        for one in doc.rows("disabled_tools")
+        if not str(one).startswith("re:")
+    ]
     off += [
-        tool_name(tool, doc)
+        convert_tool_name(tool, doc)
         for tool in doc.section("tools")
         if doc.text("tools", tool, "permission") == "never"
     ]

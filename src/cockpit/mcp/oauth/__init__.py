@@ -4,14 +4,14 @@
 Imports the SDK only when one of them is called.
 """
 
-from cockpit.mcp.oauth.login import LoggedIn as LoggedIn
+from cockpit.mcp.oauth.config import LoginFailed as LoginFailed
+from cockpit.mcp.oauth.config import OAuthLoginNeeded as OAuthLoginNeeded
+from cockpit.mcp.oauth.login import LoginResult as LoginResult
 from cockpit.mcp.oauth.login import auth_for as auth_for
 from cockpit.mcp.oauth.login import is_logged_in as is_logged_in
 from cockpit.mcp.oauth.login import login as login
 from cockpit.mcp.oauth.login import logout as logout
-from cockpit.mcp.oauth.login import quiet as quiet
-from cockpit.mcp.oauth.person import Person as Person
-from cockpit.mcp.oauth.person import SessionPerson as SessionPerson
-from cockpit.mcp.oauth.terminal import TerminalPerson as TerminalPerson
-from cockpit.mcp.oauth.wanted import LoginFailed as LoginFailed
-from cockpit.mcp.oauth.wanted import LoginNeeded as LoginNeeded
+from cockpit.mcp.oauth.login import silence_auth_log as silence_auth_log
+from cockpit.mcp.oauth.login_prompt import LoginPrompt as LoginPrompt
+from cockpit.mcp.oauth.login_prompt import SessionLoginPrompt as SessionLoginPrompt
+from cockpit.mcp.oauth.login_prompt import TerminalLoginPrompt as TerminalLoginPrompt

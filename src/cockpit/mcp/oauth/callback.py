@@ -10,20 +10,20 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
-from cockpit.mcp.oauth.wanted import LoginFailed
-from cockpit.protocol.clean import clean
+from cockpit.mcp.oauth.config import LoginFailed
+from cockpit.protocol.safe_text import clean
 
-PATH = "/callback"
-LONGEST = 16_384
-SECONDS_OF_A_REQUEST = 10.0
+CALLBACK_PATH = "/callback"
+MAX_REQUEST = 16_384
+REQUEST_SECONDS = 10.0
 PAGE = "<!doctype html><meta charset=utf-8><title>cockpit</title><p>{}</p>"
-DONE = "You are logged in. This page can be closed; cockpit goes on."
-REFUSED = "The login was refused. This page can be closed; cockpit says more."
-STRANGE = "This is no answer to the login that cockpit waits for."
+LOGGED_IN_TEXT = "You are logged in. This page can be closed; cockpit goes on."
+REFUSED_TEXT = "The login was refused. This page can be closed; cockpit says more."
+UNEXPECTED = "This is no answer to the login that cockpit waits for."
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AuthorizationAnswer:
     """What an authorization server sent back: a `code`, or an `error` in words."""
 
     code: str
@@ -32,7 +32,7 @@ class Answered:
     error: str = ""
 
 
-def answer_in(address: str, state: str) -> Answered | None:
+def parse_answer(address: str, state: str) -> AuthorizationAnswer | None:
     """What `address` says to the login with `state`; None where it belongs to another, or to none."""
     try:
         query = parse_qs(urlsplit(address).query)
@@ -42,33 +42,33 @@ def answer_in(address: str, state: str) -> Answered | None:
     if found.get("state") != state or not ("code" in found or "error" in found):
         return None
     said = clean(found.get("error_description") or found.get("error", ""))[:200]
-    return Answered(found.get("code", ""), state, found.get("iss"), said)
+    return AuthorizationAnswer(found.get("code", ""), state, found.get("iss"), said)
 
 
-class Callback:
+class CallbackServer:
     """The page that waits. `port` is what it listens on, `address` where the browser is sent."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self._state = ""
-        self._answered: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._answered: asyncio.Future[AuthorizationAnswer] = asyncio.get_running_loop().create_future()
 
     @property
     def address(self) -> str:
-        return f"http://localhost:{self.port}{PATH}"
+        return f"http://localhost:{self.port}{CALLBACK_PATH}"
 
     def expect(self, state: str) -> None:
         """Take answers to the login with `state` from now on, and to no other."""
         self._state = state
         self._answered = asyncio.get_running_loop().create_future()
 
-    async def answer(self) -> Answered:
+    async def answer(self) -> AuthorizationAnswer:
         """What the browser came back with."""
         return await asyncio.shield(self._answered)
 
-    def take(self, address: str) -> Answered | None:
+    def take(self, address: str) -> AuthorizationAnswer | None:
         """The answer in `address`, if it is this login's."""
-        found = answer_in(address, self._state) if self._state else None
+        found = parse_answer(address, self._state) if self._state else None
         if found is not None and not self._answered.done():
             self._answered.set_result(found)
         return found
@@ -76,7 +76,7 @@ class Callback:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request of a browser."""
         try:
-            async with asyncio.timeout(SECONDS_OF_A_REQUEST):
+            async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             writer.close()
@@ -104,29 +104,31 @@ class Callback:
         host = next((one.partition(":")[2].strip() for one in fields if one.lower().startswith("host:")), "")
         # A page of the web that was led here by a name of its own is told nothing.
         if host not in (f"localhost:{self.port}", f"127.0.0.1:{self.port}", f"[::1]:{self.port}"):
-            return "421 Misdirected Request", STRANGE
+            return "421 Misdirected Request", UNEXPECTED
         method, _, rest = first.partition(" ")
         target = rest.partition(" ")[0]
-        if method != "GET" or urlsplit(target).path != PATH:
-            return "404 Not Found", STRANGE
+        if method != "GET" or urlsplit(target).path != CALLBACK_PATH:
+            return "404 Not Found", UNEXPECTED
         found = self.take(target)
         if found is None:
-            return "400 Bad Request", STRANGE
-        return "200 OK", REFUSED if found.error or not found.code else DONE
+            return "400 Bad Request", UNEXPECTED
+        return "200 OK", REFUSED_TEXT if found.error or not found.code else LOGGED_IN_TEXT
 
 
 @asynccontextmanager
-async def listening(port: int) -> AsyncIterator[Callback]:
+async def open_callback(port: int) -> AsyncIterator[CallbackServer]:
     """The page, on `port` (0 takes any that is free). Raises `LoginFailed` where it is taken."""
-    callback = Callback(port)
+    callback = CallbackServer(port)
     servers: list[asyncio.Server] = []
     try:
-        first = await asyncio.start_server(callback.serve, "127.0.0.1", port, limit=LONGEST)
+        first = await asyncio.start_server(callback.serve, "127.0.0.1", port, limit=MAX_REQUEST)
         servers.append(first)
         callback.port = first.sockets[0].getsockname()[1]
         # Without IPv6 `localhost` is 127.0.0.1.
         with suppress(OSError):
-            servers.append(await asyncio.start_server(callback.serve, "::1", callback.port, limit=LONGEST))
+            servers.append(
+                await asyncio.start_server(callback.serve, "::1", callback.port, limit=MAX_REQUEST)
+            )
         yield callback
     except OSError as error:
         if servers:

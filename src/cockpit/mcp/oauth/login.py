@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cockpit import __version__
-from cockpit.mcp.oauth.callback import listening
-from cockpit.mcp.oauth.person import Person
-from cockpit.mcp.oauth.shelf import Kept, Shelf
-from cockpit.mcp.oauth.wanted import LoginFailed, keeps_secrets, wanted_of
+from cockpit.mcp.oauth.callback import open_callback
+from cockpit.mcp.oauth.config import LoginFailed, is_secure_url, parse_config
+from cockpit.mcp.oauth.login_prompt import LoginPrompt
+from cockpit.mcp.oauth.token_store import StoredLogin, TokenStore
 from cockpit.plugin.values import McpServer
-from cockpit.settings import keys
+from cockpit.settings import api_keys
 
 if TYPE_CHECKING:
-    from cockpit.mcp.oauth.provider import Login
+    from cockpit.mcp.oauth.provider import OAuthLogin
 
 # The handshake of every server there is; who wants a login says so before reading it.
-HELLO = {
+INITIALIZE_REQUEST = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -28,18 +28,18 @@ HELLO = {
         "clientInfo": {"name": "cockpit", "version": __version__},
     },
 }
-ACCEPT = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+REQUEST_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedIn:
+class LoginResult:
     """How a login ended: `place` is where it is kept, "" where the server wants none."""
 
     place: str
     scopes: tuple[str, ...] = ()
 
 
-def auth_for(server: McpServer, person: Person | None = None) -> "Login | None":
+def auth_for(server: McpServer, person: LoginPrompt | None = None) -> "OAuthLogin | None":
     """What the requests to `server` pass, as the `auth` of an `httpx2.AsyncClient`; None where its headers
     authorize already, or it is no server on the network.
 
@@ -49,50 +49,50 @@ def auth_for(server: McpServer, person: Person | None = None) -> "Login | None":
     """
     if not server.url or any(name.lower() == "authorization" for name in server.headers):
         return None
-    from cockpit.mcp.oauth.provider import Login
+    from cockpit.mcp.oauth.provider import OAuthLogin
 
-    quiet()
-    return Login(server.name, server.url, wanted_of(server.name, server.oauth), person, None)
+    silence_auth_log()
+    return OAuthLogin(server.name, server.url, parse_config(server.name, server.oauth), person, None)
 
 
-async def login(server: McpServer, person: Person) -> LoggedIn:
+async def login(server: McpServer, person: LoginPrompt) -> LoginResult:
     """Log in anew, asking `person` where the server wants one. Raises `LoginFailed`."""
-    from cockpit.mcp.oauth.provider import Login
+    from cockpit.mcp.oauth.provider import OAuthLogin
 
     if not server.url:
         raise LoginFailed(f"{server.name} is started here, it has no login", "give it a key by `env`")
-    quiet()
-    wanted = wanted_of(server.name, server.oauth)
-    shelf = Shelf(server.name, server.url)
+    silence_auth_log()
+    wanted = parse_config(server.name, server.oauth)
+    shelf = TokenStore(server.name, server.url)
     kept = await asyncio.to_thread(shelf.load)
     # The old tokens would hide that a login is wanted; the registered client is still good.
-    await asyncio.to_thread(shelf.save, Kept(client=kept.client, more=kept.more))
-    async with listening(wanted.port or await _free(_registered_port(kept))) as callback:
-        auth = Login(server.name, server.url, wanted, person, callback)
-        await _say_hello(server, auth)
+    await asyncio.to_thread(shelf.save, StoredLogin(client=kept.client, more=kept.more))
+    async with open_callback(wanted.port or await _free_port(_registered_port(kept))) as callback:
+        auth = OAuthLogin(server.name, server.url, wanted, person, callback)
+        await _send_initialize(server, auth)
     kept = await asyncio.to_thread(shelf.load)
     if not kept.tokens:
         await asyncio.to_thread(shelf.forget)
-        return LoggedIn("")
+        return LoginResult("")
     scope = kept.tokens.get("scope")
-    place = "keyring" if await asyncio.to_thread(keys.ask_keyring, f"mcp:{shelf.file.stem}") else ""
-    return LoggedIn(place or str(shelf.file), tuple(scope.split()) if isinstance(scope, str) else ())
+    place = "keyring" if await asyncio.to_thread(api_keys.read_keyring, f"mcp:{shelf.file.stem}") else ""
+    return LoginResult(place or str(shelf.file), tuple(scope.split()) if isinstance(scope, str) else ())
 
 
 async def logout(server: McpServer) -> bool:
     """Forget the login, and ask the server to as well; whether there was one."""
-    shelf = Shelf(server.name, server.url)
+    shelf = TokenStore(server.name, server.url)
     kept = await asyncio.to_thread(shelf.load)
-    await _revoke(kept)
+    await _revoke_tokens(kept)
     return await asyncio.to_thread(shelf.forget)
 
 
 def is_logged_in(server: McpServer) -> bool:
     """Whether a login of `server` is kept. Looks at its file alone."""
-    return bool(server.url) and Shelf(server.name, server.url).file.exists()
+    return bool(server.url) and TokenStore(server.name, server.url).file.exists()
 
 
-def quiet() -> None:
+def silence_auth_log() -> None:
     """The SDK's log of a failed login holds bodies of answers: it goes nowhere, least of all on a screen."""
     log = logging.getLogger("mcp.client.auth")
     log.propagate = False
@@ -100,13 +100,13 @@ def quiet() -> None:
         log.addHandler(logging.NullHandler())
 
 
-async def _say_hello(server: McpServer, auth: "Login") -> None:
+async def _send_initialize(server: McpServer, auth: "OAuthLogin") -> None:
     import httpx2
 
     try:
         async with (
             httpx2.AsyncClient(auth=auth, headers=dict(server.headers), timeout=30) as client,
-            client.stream("POST", server.url, json=HELLO, headers=ACCEPT) as response,
+            client.stream("POST", server.url, json=INITIALIZE_REQUEST, headers=REQUEST_HEADERS) as response,
         ):
             status = response.status_code
     except httpx2.HTTPError as error:
@@ -115,14 +115,14 @@ async def _say_hello(server: McpServer, auth: "Login") -> None:
         raise LoginFailed(f"{server.name} still says HTTP {status} after the login", "log in again")
 
 
-async def _revoke(kept: Kept) -> None:
+async def _revoke_tokens(kept: StoredLogin) -> None:
     """RFC 7009, where the server has it. One that does not answer keeps nobody from logging out."""
     import httpx2
 
     endpoint, token = kept.metadata.get("revocation_endpoint"), None
     for name in ("refresh_token", "access_token"):
         token = token or kept.tokens.get(name)
-    if not isinstance(endpoint, str) or not keeps_secrets(endpoint) or not isinstance(token, str):
+    if not isinstance(endpoint, str) or not is_secure_url(endpoint) or not isinstance(token, str):
         return
     body = {"token": token, "client_id": str(kept.client.get("client_id") or "")}
     try:
@@ -132,7 +132,7 @@ async def _revoke(kept: Kept) -> None:
         return
 
 
-def _registered_port(kept: Kept) -> int:
+def _registered_port(kept: StoredLogin) -> int:
     """The port of the way back that this client was registered with; 0 for none."""
     uris = kept.client.get("redirect_uris")
     for uri in uris if isinstance(uris, list) else ():
@@ -143,7 +143,7 @@ def _registered_port(kept: Kept) -> int:
     return 0
 
 
-async def _free(port: int) -> int:
+async def _free_port(port: int) -> int:
     """`port` while nobody listens there, else 0."""
     if not port:
         return 0

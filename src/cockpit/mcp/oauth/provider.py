@@ -1,10 +1,16 @@
-"""What every HTTP request to a server passes: it adds the token, gets and renews it, and asks a person
-where one is there. The SDK's own flow does the discovery; imported late, as the SDK is."""
+"""Token requests that need no person: a client's own credentials, a workload's token, an identity
+provider's. Each goes to the authorization server that the entry names, and to no other.
+
+What every HTTP request to a server passes: it adds the token, gets and renews it, and asks a person
+where one is there. The SDK's own flow does the discovery; imported late, as the SDK is.
+"""
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -20,24 +26,137 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from cockpit.errors import CockpitError
-from cockpit.mcp.oauth.callback import Answered, Callback, answer_in
-from cockpit.mcp.oauth.grants import Flow, token_request
-from cockpit.mcp.oauth.person import Person
-from cockpit.mcp.oauth.shelf import Kept, Shelf
-from cockpit.mcp.oauth.wanted import LoginFailed, LoginNeeded, Wanted, keeps_secrets
-from cockpit.protocol.clean import clean
+from cockpit.mcp.oauth.callback import AuthorizationAnswer, CallbackServer, parse_answer
+from cockpit.mcp.oauth.config import LoginFailed, OAuthConfig, OAuthLoginNeeded, is_secure_url
+from cockpit.mcp.oauth.login_prompt import LoginPrompt
+from cockpit.mcp.oauth.token_store import StoredLogin, TokenStore
 from cockpit.protocol.messages import Json
-from cockpit.settings import keys
+from cockpit.protocol.safe_text import clean
+from cockpit.settings import api_keys, file_io
 
-PATIENCE = 300.0
+if TYPE_CHECKING:
+    from mcp.client.auth.oauth2 import OAuthContext
 
 
-class Storage:
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+JWT_CLIENT = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
+ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
+FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+async def token_request(name: str, wanted: OAuthConfig, context: "OAuthContext") -> "httpx2.Request":
+    """The request for a token of `wanted.grant`. Raises `LoginFailed` where the server leads elsewhere."""
+    import httpx2
+
+    metadata = context.oauth_metadata
+    if metadata is None or not _is_same_issuer(str(metadata.issuer), wanted.issuer):
+        found = str(metadata.issuer) if metadata is not None else "none"
+        raise LoginFailed(
+            f"{name} leads to the authorization server {found}, not to {wanted.issuer}",
+            "nothing was sent; correct `oauth.issuer` if that server is right",
+        )
+    issuer, resource = str(metadata.issuer), context.get_resource_url()
+    body: dict[str, str] = {"resource": resource}
+    match wanted.grant:
+        case "client_credentials":
+            body["grant_type"] = "client_credentials"
+            if wanted.private_key:
+                body |= {
+                    "client_assertion_type": JWT_CLIENT,
+                    "client_assertion": await sign_assertion(wanted, issuer),
+                }
+        case "jwt_bearer" | "enterprise":
+            body |= {"grant_type": JWT_BEARER, "client_id": wanted.client_id}
+            body["assertion"] = await load_assertion(name, wanted, issuer, resource)
+        case "code":
+            raise ValueError("a code comes from a browser")
+    scope = " ".join(wanted.scopes) or context.client_metadata.scope or ""
+    if scope:
+        body["scope"] = scope
+    body, headers = context.prepare_token_auth(body, dict(FORM_HEADERS))
+    return httpx2.Request("POST", str(metadata.token_endpoint), data=body, headers=headers)
+
+
+async def sign_assertion(wanted: OAuthConfig, audience: str) -> str:
+    """A client's own assertion, signed with its private key (RFC 7523)."""
+    from mcp.client.auth.extensions.client_credentials import SignedJWTParameters
+
+    made = SignedJWTParameters(
+        issuer=wanted.client_id,
+        subject=wanted.client_id,
+        signing_key=wanted.private_key,
+        signing_algorithm=wanted.algorithm,
+    )
+    return await made.create_assertion_provider()(audience)
+
+
+async def load_assertion(name: str, wanted: OAuthConfig, audience: str, resource: str) -> str:
+    """What stands for the workload or the person: the token itself, or what the identity provider gives
+    for it (RFC 8693, an ID-JAG)."""
+    token = wanted.assertion
+    if wanted.assertion_file:
+        try:
+            token = (await asyncio.to_thread(file_io.read_text, wanted.assertion_file)).strip()
+        except OSError as error:
+            raise LoginFailed(
+                f"the assertion of {name} cannot be read: {error.strerror}", "see `oauth.assertionFile`"
+            ) from error
+        api_keys.register_secret(token, f"{name} login")
+    if wanted.grant == "jwt_bearer":
+        return token
+    return await _exchange_token(name, wanted, token, audience, resource)
+
+
+async def _exchange_token(name: str, wanted: OAuthConfig, token: str, audience: str, resource: str) -> str:
+    import httpx2
+
+    body = {
+        "grant_type": TOKEN_EXCHANGE,
+        "requested_token_type": ID_JAG,
+        "subject_token": token,
+        "subject_token_type": ID_TOKEN,
+        "audience": audience,
+        "resource": resource,
+        "client_id": wanted.idp_client_id,
+    }
+    if wanted.scopes:
+        body["scope"] = " ".join(wanted.scopes)
+    if wanted.idp_client_secret:
+        body["client_secret"] = wanted.idp_client_secret
+    async with httpx2.AsyncClient(timeout=30) as client:
+        response = await client.post(wanted.idp_endpoint, data=body, headers=FORM_HEADERS)
+    try:
+        found = response.json()
+    except ValueError:
+        found = {}
+    given = found.get("access_token") if isinstance(found, dict) else None
+    if response.status_code != 200 or not isinstance(given, str):
+        raise LoginFailed(
+            f"the identity provider of {name} gave no token (HTTP {response.status_code})",
+            "its token may be too old; get a new one",
+        )
+    api_keys.register_secret(given, f"{name} login")
+    return given
+
+
+def _is_same_issuer(issuer: str, wanted: str) -> bool:
+    return issuer.rstrip("/") == wanted.rstrip("/")
+
+
+AuthFlow = AsyncGenerator["httpx2.Request", "httpx2.Response"]
+
+
+LOGIN_SECONDS = 300.0
+
+
+class SdkTokenStorage:
     """The SDK's storage over a `Shelf`: what it is given is kept together with what it forgets to keep."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: TokenStore) -> None:
         self.shelf = shelf
-        self.provider: Login | None = None
+        self.provider: OAuthLogin | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
         return None
@@ -47,42 +166,47 @@ class Storage:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         for secret in (tokens.access_token, tokens.refresh_token):
-            keys.know(secret or "", f"{self._login.name} login")
+            api_keys.register_secret(secret or "", f"{self._login.name} login")
         await self._login.keep(tokens)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         await self._login.keep(None)
 
     @property
-    def _login(self) -> "Login":
+    def _login(self) -> "OAuthLogin":
         if self.provider is None:
             raise RuntimeError("a storage belongs to a login")
         return self.provider
 
 
-class Login(OAuthClientProvider):
+class OAuthLogin(OAuthClientProvider):
     """The `httpx2.Auth` of one server. `problem` is why the last request was given up.
 
     Without a `person` a server that wants one gets `LoginNeeded`, and nobody's browser opens.
     """
 
     def __init__(
-        self, name: str, url: str, wanted: Wanted, person: Person | None, callback: Callback | None
+        self,
+        name: str,
+        url: str,
+        wanted: OAuthConfig,
+        person: LoginPrompt | None,
+        callback: CallbackServer | None,
     ) -> None:
         self.name, self.wanted = name, wanted
         self.problem: CockpitError | None = None
         self._person, self._callback = person, callback
         self._authorization_url = ""
         self._more, self._is_stepping_up = "", False
-        storage = Storage(Shelf(name, url))
+        storage = SdkTokenStorage(TokenStore(name, url))
         storage.provider = self
         self._shelf = storage.shelf
         for secret in wanted.secrets():
-            keys.know(secret, f"{name} login")
+            api_keys.register_secret(secret, f"{name} login")
         redirect = callback.address if callback is not None else "http://localhost/callback"
         super().__init__(
             url,
-            _metadata(wanted, redirect),
+            _client_metadata(wanted, redirect),
             storage,
             self._shown,
             self._came_back,
@@ -94,11 +218,11 @@ class Login(OAuthClientProvider):
         context = self.context
         found = context.client_info
         client = None if self._is_given() else found
-        kept = Kept(
-            _dumped(tokens),
-            _dumped(client),
-            _dumped(context.oauth_metadata),
-            _dumped(context.protected_resource_metadata),
+        kept = StoredLogin(
+            _dump_model(tokens),
+            _dump_model(client),
+            _dump_model(context.oauth_metadata),
+            _dump_model(context.protected_resource_metadata),
             context.auth_server_url or "",
             "" if tokens is not None else self._more,
             None if tokens is None or not tokens.expires_in else time.time() + tokens.expires_in,
@@ -121,12 +245,12 @@ class Login(OAuthClientProvider):
                 context.protected_resource_metadata = found
         except ValidationError:
             # A file that somebody edited is as good as none: the person logs in again.
-            context.current_tokens, context.client_info = None, self._client(Kept())
+            context.current_tokens, context.client_info = None, self._client(StoredLogin())
         context.token_expiry_time, self._more = kept.expires, kept.more
         context.auth_server_url = kept.issuer or None
         self._initialized = True
 
-    def _client(self, kept: Kept) -> OAuthClientInformationFull | None:
+    def _client(self, kept: StoredLogin) -> OAuthClientInformationFull | None:
         wanted = self.wanted
         if self._is_given():
             secret = wanted.client_secret or None
@@ -147,7 +271,7 @@ class Login(OAuthClientProvider):
             return None
         return found
 
-    async def _auth_flow(self, request: httpx2.Request) -> Flow:
+    async def _auth_flow(self, request: httpx2.Request) -> AuthFlow:
         self.problem = None
         try:
             async with self.context.lock:
@@ -175,7 +299,7 @@ class Login(OAuthClientProvider):
             self.problem = error
             raise
         except OAuthFlowError as error:
-            self.problem = _failed(self.name, error)
+            self.problem = _login_failure(self.name, error)
             raise self.problem from error
 
     async def _asked(self, response: httpx2.Response) -> None:
@@ -187,7 +311,7 @@ class Login(OAuthClientProvider):
             self._more = union_scopes(self._more, more) or ""
             kept = await asyncio.to_thread(self._shelf.load)
             await asyncio.to_thread(self._shelf.save, replace(kept, more=self._more))
-        raise LoginNeeded(
+        raise OAuthLoginNeeded(
             f"{self.name} wants a login{f' for {more}' if more else ''}", f"cockpit mcp login {self.name}"
         )
 
@@ -205,7 +329,7 @@ class Login(OAuthClientProvider):
                 f"{self.name} leads to another authorization server than {self.wanted.issuer}",
                 "nothing was sent; correct `oauth.issuer` if that server is right",
             )
-        if keeps_secrets(str(outgoing.url)):
+        if is_secure_url(str(outgoing.url)):
             return
         raise LoginFailed(
             f"{self.name} wants its login sent without https to {outgoing.url.host}",
@@ -224,23 +348,23 @@ class Login(OAuthClientProvider):
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if response.status_code not in (200, 201):
             await response.aread()
-            raise LoginFailed(f"{self.name} gave no token: {_said(response)}", "log in again")
+            raise LoginFailed(f"{self.name} gave no token: {_error_text(response)}", "log in again")
         await super()._handle_token_response(response)
 
     async def _shown(self, url: str) -> None:
         self._authorization_url = url
         if self._callback is not None:
-            self._callback.expect(_state(url))
+            self._callback.expect(_state_of(url))
 
     async def _came_back(self) -> AuthorizationCodeResult:
         """The code, from the browser or from what a person pastes, whichever comes first."""
         if self._person is None or self._callback is None:
-            raise LoginNeeded(f"{self.name} wants a login", f"cockpit mcp login {self.name}")
+            raise OAuthLoginNeeded(f"{self.name} wants a login", f"cockpit mcp login {self.name}")
         guiding = asyncio.create_task(self._guided(self._person, self._callback))
         waiting = asyncio.create_task(self._callback.answer())
         try:
             both = (guiding, waiting)
-            done, _ = await asyncio.wait(both, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(both, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 raise LoginFailed(f"nobody finished the login to {self.name}", "begin it again")
             answered = done.pop().result()
@@ -252,9 +376,9 @@ class Login(OAuthClientProvider):
             raise LoginFailed(f"{self.name} refused the login: {answered.error or 'no code came'}")
         return AuthorizationCodeResult(code=answered.code, state=answered.state, iss=answered.issuer)
 
-    async def _guided(self, person: Person, callback: Callback) -> Answered:
+    async def _guided(self, person: LoginPrompt, callback: CallbackServer) -> AuthorizationAnswer:
         pasted = await person.guide(self.name, self._authorization_url)
-        found = answer_in(pasted, _state(self._authorization_url))
+        found = parse_answer(pasted, _state_of(self._authorization_url))
         if found is None:
             raise LoginFailed(
                 "that address is no answer to this login", "paste the whole address that the browser ended on"
@@ -262,7 +386,7 @@ class Login(OAuthClientProvider):
         return found
 
 
-def _metadata(wanted: Wanted, redirect: str) -> OAuthClientMetadata:
+def _client_metadata(wanted: OAuthConfig, redirect: str) -> OAuthClientMetadata:
     if wanted.grant != "code":
         return OAuthClientMetadata(redirect_uris=None, grant_types=[wanted.grant])
     return OAuthClientMetadata(
@@ -275,15 +399,15 @@ def _metadata(wanted: Wanted, redirect: str) -> OAuthClientMetadata:
     )
 
 
-def _dumped(model: BaseModel | None) -> dict[str, Json]:
+def _dump_model(model: BaseModel | None) -> dict[str, Json]:
     return {} if model is None else model.model_dump(mode="json", exclude_none=True)
 
 
-def _state(url: str) -> str:
+def _state_of(url: str) -> str:
     return parse_qs(urlsplit(url).query).get("state", [""])[0]
 
 
-def _said(response: httpx2.Response) -> str:
+def _error_text(response: httpx2.Response) -> str:
     """The two fields of RFC 6749 that say what is wrong; the rest of a body may hold anything."""
     try:
         body = response.json()
@@ -294,5 +418,5 @@ def _said(response: httpx2.Response) -> str:
     return words or f"HTTP {response.status_code}"
 
 
-def _failed(name: str, error: Exception) -> LoginFailed:
+def _login_failure(name: str, error: Exception) -> LoginFailed:
     return LoginFailed(f"the login to {name} failed: {clean(str(error))[:300]}")

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cockpit.navigation.index.grammars import Reader
+from cockpit.navigation.index.grammars import LanguageParser
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from cockpit.protocol.code import SymbolRow
 
 WORD = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")
-CLASSES = frozenset({"class", "struct", "interface", "trait", "enum", "namespace_class"})
+CLASS_KINDS = frozenset({"class", "struct", "interface", "trait", "enum", "namespace_class"})
 # A definition reaches as far as what wraps it: its decorators, its `export`, its C declaration.
-WRAPPERS = frozenset(
+WRAPPER_TYPES = frozenset(
     {
         "decorated_definition",
         "export_statement",
@@ -29,15 +29,15 @@ WRAPPERS = frozenset(
         "init_declarator",
     }
 )
-LINE = 200
-BLANKED = bytes(
+MAX_LINE_CHARS = 200
+WORD_BYTES = bytes(
     byte if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_$" else 32 for byte in range(256)
 )
 # Deeper than this stand expressions; a definition in there is nobody's to go to.
-DEPTH = 14
+MAX_DEPTH = 14
 
 
-class Definition(NamedTuple):
+class IndexedDefinition(NamedTuple):
     """Positions count from 1, columns in characters; `first` to `last` are its lines."""
 
     name: str
@@ -74,7 +74,7 @@ class Definition(NamedTuple):
         )
 
 
-class Lines:
+class SourceLines:
     """The lines of a file: columns in characters, and a line's text."""
 
     def __init__(self, text: bytes) -> None:
@@ -95,21 +95,27 @@ class Lines:
         return len(text[: column - 1].encode("utf-8", "replace"))
 
     def text(self, row: int) -> str:
-        return self.lines[row].strip()[:LINE].decode("utf-8", "replace") if row < len(self.lines) else ""
+        return (
+            self.lines[row].strip()[:MAX_LINE_CHARS].decode("utf-8", "replace")
+            if row < len(self.lines)
+            else ""
+        )
 
 
-def words(text: bytes) -> bytes:
+def find_words(text: bytes) -> bytes:
     """Every word of a text once, each between line feeds."""
     # Twice as fast as a pattern; that numbers come along does no harm.
-    return b"\n" + b"\n".join(set(text.translate(BLANKED).split())) + b"\n"
+    return b"\n" + b"\n".join(set(text.translate(WORD_BYTES).split())) + b"\n"
 
 
-def definitions(reader: Reader, tree: "Tree", text: bytes) -> list[Definition]:
+def find_definitions(reader: LanguageParser, tree: "Tree", text: bytes) -> list[IndexedDefinition]:
     """The definitions of a parsed file, in its order."""
-    return [row for row, _ in defined(reader, tree, text)]
+    return [row for row, _ in find_definition_nodes(reader, tree, text)]
 
 
-def defined(reader: Reader, tree: "Tree", text: bytes) -> "list[tuple[Definition, Node]]":
+def find_definition_nodes(
+    reader: LanguageParser, tree: "Tree", text: bytes
+) -> "list[tuple[IndexedDefinition, Node]]":
     """The same, each with the node of its whole."""
     from tree_sitter import QueryCursor
 
@@ -120,10 +126,10 @@ def defined(reader: Reader, tree: "Tree", text: bytes) -> "list[tuple[Definition
     spans: list[tuple[int, int, str, str]] = []
     cursor = QueryCursor(query)
     if "scopes" in reader.language.queries:
-        cursor.set_max_start_depth(DEPTH)
+        cursor.set_max_start_depth(MAX_DEPTH)
     for pattern, captures in cursor.matches(tree.root_node):
         inside = captures.get("container")
-        container = _plain(inside[0]) if inside else ""
+        container = _first_word(inside[0]) if inside else ""
         if "within" in captures:
             node = captures["within"][0]
             spans.append((node.start_byte, node.end_byte, container, "class"))
@@ -133,18 +139,18 @@ def defined(reader: Reader, tree: "Tree", text: bytes) -> "list[tuple[Definition
                 known = found.get(name.start_byte)
                 if capture.startswith("definition.") and (known is None or known[0] > pattern):
                     found[name.start_byte] = (pattern, capture[11:], nodes[0], name, container)
-    return _nested(found, spans, Lines(text))
+    return _add_containers(found, spans, SourceLines(text))
 
 
-def _nested(
+def _add_containers(
     found: "dict[int, tuple[int, str, Node, Node, str]]",
     spans: list[tuple[int, int, str, str]],
-    lines: Lines,
-) -> "list[tuple[Definition, Node]]":
+    lines: SourceLines,
+) -> "list[tuple[IndexedDefinition, Node]]":
     """Each with what it stands in: definitions and `@within` nodes around it, or its own container."""
     nodes = sorted(found.values(), key=lambda one: (one[2].start_byte, -one[2].end_byte))
     events = sorted(spans, key=lambda span: span[0])
-    rows: list[tuple[Definition, Node]] = []
+    rows: list[tuple[IndexedDefinition, Node]] = []
     stack: list[tuple[int, str, str]] = []
     at = 0
     last: Node | None = None
@@ -161,19 +167,19 @@ def _nested(
             stack.pop()  # `a, b = 1, 2`: one statement, and neither stands in the other
         label = _label(name)
         around = [one[1] for one in stack]
-        inside_class = bool(container) or (bool(stack) and stack[-1][2] in CLASSES)
+        inside_class = bool(container) or (bool(stack) and stack[-1][2] in CLASS_KINDS)
         if container:
             around.append(container)
-        whole = widened(node)
-        kind_ = _kind(kind, label, inside_class)
-        rows.append((_definition(label, kind_, whole, name, ".".join(around), lines), whole))
+        whole = widen_node(node)
+        kind_ = _refine_kind(kind, label, inside_class)
+        rows.append((_make_definition(label, kind_, whole, name, ".".join(around), lines), whole))
         stack.append((node.end_byte, label, kind))
         last = node
     rows.sort(key=lambda one: (one[0].line, one[0].column))
     return rows
 
 
-def _kind(kind: str, name: str, inside_class: bool) -> str:
+def _refine_kind(kind: str, name: str, inside_class: bool) -> str:
     if kind == "function" and inside_class:
         return "method"
     if kind == "variable" and len(name) > 1 and name.isupper():
@@ -181,11 +187,13 @@ def _kind(kind: str, name: str, inside_class: bool) -> str:
     return kind
 
 
-def _definition(label: str, kind: str, whole: "Node", name: "Node", around: str, lines: Lines) -> Definition:
+def _make_definition(
+    label: str, kind: str, whole: "Node", name: "Node", around: str, lines: SourceLines
+) -> IndexedDefinition:
     row, byte = name.start_point
     end_row, end_byte = name.end_point
     last_row, last_byte = whole.end_point
-    return Definition(
+    return IndexedDefinition(
         label,
         kind,
         row + 1,
@@ -200,18 +208,18 @@ def _definition(label: str, kind: str, whole: "Node", name: "Node", around: str,
     )
 
 
-def widened(node: "Node") -> "Node":
+def widen_node(node: "Node") -> "Node":
     """`node` with what wraps it."""
     above = node.parent
-    while above is not None and above.type in WRAPPERS:
+    while above is not None and above.type in WRAPPER_TYPES:
         node, above = above, above.parent
     return node
 
 
 def _label(name: "Node") -> str:
-    return (name.text or b"").decode("utf-8", "replace").strip().strip("\"'")[:LINE]
+    return (name.text or b"").decode("utf-8", "replace").strip().strip("\"'")[:MAX_LINE_CHARS]
 
 
-def _plain(node: "Node") -> str:
+def _first_word(node: "Node") -> str:
     found = WORD.search(node.text or b"")
     return found[0].decode("utf-8", "replace") if found else ""

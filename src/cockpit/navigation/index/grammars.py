@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Parser, Query, Tree
 
-CPP_ONLY = re.compile(rb"(?m)^\s*(class|namespace|template|public|private|protected|using)\b")
-OUTLINE_ONLY = frozenset({"key", "heading", "table"})
+CPP_SYNTAX = re.compile(rb"(?m)^\s*(class|namespace|template|public|private|protected|using)\b")
+OUTLINE_KINDS = frozenset({"key", "heading", "table"})
 
 
-class Readable(Protocol):
+class ParsableLanguage(Protocol):
     """A `Language`, or what a `Spec` keeps of it."""
 
     @property
@@ -27,7 +27,7 @@ class Readable(Protocol):
     def queries(self) -> Mapping[str, str]: ...
 
 
-class Spec(NamedTuple):
+class GrammarSpec(NamedTuple):
     """What reading a language takes: a process that parses need not load our plugins' values."""
 
     name: str
@@ -36,15 +36,17 @@ class Spec(NamedTuple):
     queries: Mapping[str, str]
 
 
-def specs_of(languages: Sequence[Readable]) -> tuple[Spec, ...]:
+def grammar_specs(languages: Sequence[ParsableLanguage]) -> tuple[GrammarSpec, ...]:
     """Those that have a grammar."""
-    return tuple(Spec(one.name, one.globs, one.grammar, one.queries) for one in languages if one.grammar)
+    return tuple(
+        GrammarSpec(one.name, one.globs, one.grammar, one.queries) for one in languages if one.grammar
+    )
 
 
-class Reader:
+class LanguageParser:
     """One language's parser and queries; both are made when first asked for."""
 
-    def __init__(self, language: Readable) -> None:
+    def __init__(self, language: ParsableLanguage) -> None:
         self.language = language
         self.name = language.name
         self._grammar: Grammar | None = None
@@ -78,25 +80,25 @@ class Reader:
 
 
 @dataclass(slots=True)
-class Readers:
+class LanguageParsers:
     """The readers of all languages that have a grammar, found by a file's name."""
 
-    languages: Sequence[Readable]
-    by_suffix: dict[str, list[Reader]] = field(default_factory=dict)
-    by_file: dict[str, list[Reader]] = field(default_factory=dict)
-    by_pattern: list[tuple[re.Pattern[str], Reader]] = field(default_factory=list)
-    by_name: dict[str, Reader] = field(default_factory=dict)
+    languages: Sequence[ParsableLanguage]
+    by_suffix: dict[str, list[LanguageParser]] = field(default_factory=dict)
+    by_file: dict[str, list[LanguageParser]] = field(default_factory=dict)
+    by_pattern: list[tuple[re.Pattern[str], LanguageParser]] = field(default_factory=list)
+    by_name: dict[str, LanguageParser] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for language in self.languages:
             if not language.grammar:
                 continue
-            reader = self.by_name[language.name] = Reader(language)
+            reader = self.by_name[language.name] = LanguageParser(language)
             for glob in language.globs:
                 self._add(glob, reader)
 
-    def _add(self, glob: str, reader: Reader) -> None:
+    def _add(self, glob: str, reader: LanguageParser) -> None:
         suffix = re.fullmatch(r"\*(\.[\w+-]+)", glob)
         if suffix:
             self.by_suffix.setdefault(suffix[1], []).append(reader)
@@ -107,7 +109,7 @@ class Readers:
 
             self.by_pattern.append((re.compile(translate(glob)), reader))
 
-    def candidates(self, path: str) -> list[Reader]:
+    def candidates(self, path: str) -> list[LanguageParser]:
         """Those that may read a file of this name, the first registered first."""
         name = path[path.rfind("/") + 1 :]
         dot = name.rfind(".")
@@ -116,11 +118,11 @@ class Readers:
         found += [reader for pattern, reader in self.by_pattern if pattern.match(name)]
         return [reader for reader in found if reader.name not in self.broken]
 
-    def parse(self, path: str, text: bytes) -> "tuple[Reader, Tree] | None":
+    def parse(self, path: str, text: bytes) -> "tuple[LanguageParser, Tree] | None":
         """`text` as the language that reads it with no error, else as the first; None for none."""
-        first: tuple[Reader, Tree] | None = None
+        first: tuple[LanguageParser, Tree] | None = None
         candidates = self.candidates(path)
-        if len(candidates) > 1 and CPP_ONLY.search(text):
+        if len(candidates) > 1 and CPP_SYNTAX.search(text):
             # `class A { public: int f(); };` is a function with a label to a C parser.
             candidates.sort(key=lambda reader: reader.name != "cpp")
         for reader in candidates:

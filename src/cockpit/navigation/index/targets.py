@@ -3,54 +3,54 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cockpit.navigation.index.definitions import Definition
-from cockpit.navigation.index.shape import Binding
+from cockpit.navigation.index.definitions import IndexedDefinition
+from cockpit.navigation.index.parsed_file import NameBinding
 from cockpit.protocol.code import SymbolRow
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from cockpit.navigation.index.parsed import Parsed
+    from cockpit.navigation.index.parsed_file import ParsedFile
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class ModuleTarget:
     """A file as a whole."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedValue:
     """What an expression evaluates to: an instance of a class, the class itself, a function."""
 
     what: Literal["instance", "class", "function"]
-    binding: Binding
+    binding: NameBinding
 
 
-Target: TypeAlias = Binding | Module
-Type: TypeAlias = Typed | Module
+Target: TypeAlias = NameBinding | ModuleTarget
+InferredType: TypeAlias = TypedValue | ModuleTarget
 
 
-def row_of(target: Target) -> SymbolRow:
-    if isinstance(target, Module):
+def target_row(target: Target) -> SymbolRow:
+    if isinstance(target, ModuleTarget):
         name = target.path.rsplit("/", 1)[-1]
         return SymbolRow(name, "module", target.path, 1, 1, "", "tree-sitter", 1, 1, 1, 1)
     parsed, node = target.parsed, target.node
-    known = definition_of(target)
+    known = find_definition(target)
     if known is not None:
         return known.row(parsed.path)
     kind = {"parameter": "parameter", "instance": "parameter", "attribute": "field", "def": "function"}
     return use_row(parsed, node, kind.get(target.kind, "variable"), is_definition=True)
 
 
-def definition_of(target: Binding) -> Definition | None:
+def find_definition(target: NameBinding) -> IndexedDefinition | None:
     """The definition that stands where a name is bound, None for a local."""
     row, byte = target.node.start_point
     return target.parsed.by_place.get((row + 1, target.parsed.lines.column(row, byte)))
 
 
-def use_row(parsed: "Parsed", node: "Node", kind: str, is_definition: bool = False) -> SymbolRow:
+def use_row(parsed: "ParsedFile", node: "Node", kind: str, is_definition: bool = False) -> SymbolRow:
     """The row of a name that is no definition of its own."""
     row, byte = node.start_point
     around = parsed.definition_around(row + 1)

@@ -1,11 +1,19 @@
-"""Requests and notifications between us and one server, as coroutines over python-lsp-jsonrpc's endpoint.
+"""Messages over the pipes of a server: read in one thread, written in another, so that neither a server that
+does not read nor one that floods holds up the loop. Knows JSON, no message.
+
+Imports python-lsp-jsonrpc: only what starts a server imports this.
+
+Requests and notifications between us and one server, as coroutines over python-lsp-jsonrpc's endpoint.
 
 Knows no message's meaning. The endpoint lives in the reader's thread; what it learns comes to the loop.
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
+import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -13,24 +21,139 @@ from concurrent.futures import Future
 from typing import IO, Protocol
 
 from pylsp_jsonrpc.endpoint import Endpoint
+from pylsp_jsonrpc.streams import JsonRpcStreamReader, JsonRpcStreamWriter
 
-from cockpit.navigation.lsp.faults import Gone, Refused
-from cockpit.navigation.lsp.streams import Reader, Writer
+from cockpit.navigation.lsp.limits import MAX_BACKLOG_BYTES, MAX_MESSAGE_BYTES
+from cockpit.navigation.lsp.protocol import LspRequestRefused, LspServerGone
 
-CANCEL = "$/cancelRequest"
+# Searched for, not matched: what was printed without a newline stands on the header's line.
+CONTENT_LENGTH = re.compile(rb"content-length:\s*(\d+)\s*$", re.IGNORECASE)
+MAX_HEADER_BYTES = 65_536
+CHUNK_BYTES = 1 << 20
 
 
-class Dispatcher(Protocol):
+class LspMessageReader(JsonRpcStreamReader):
+    """The library's reader for servers that print. It takes the length from any of the headers, and what
+    stands between messages goes to `strayed`; the library's own would block on either (FACTS.md, 5)."""
+
+    def __init__(self, pipe: IO[bytes], strayed: Callable[[bytes], None]) -> None:
+        super().__init__(pipe)
+        self._strayed = strayed
+
+    def listen(self, message_consumer: Callable[[object], None]) -> None:
+        """Read until the end; a body that is no JSON, or a consumer that raises, costs that message."""
+        from ujson import loads
+
+        while True:
+            try:
+                body = self._read_message()
+            except (OSError, ValueError):
+                return
+            if body is None:
+                return
+            try:
+                message = loads(body)
+            except (ValueError, RecursionError, OverflowError):
+                self._strayed(body[:200])
+                continue
+            message_consumer(message)
+
+    def _read_message(self) -> bytes | None:
+        length = self._length()
+        if length is None:
+            return None
+        while (line := self._rfile.readline(MAX_HEADER_BYTES)).strip():
+            if found := CONTENT_LENGTH.search(line):
+                length = int(found[1])
+        if not line:
+            return None
+        if length > MAX_MESSAGE_BYTES:
+            self._skip(length)
+            return b""
+        body = self._rfile.read(length)
+        return body if len(body) == length else None
+
+    def _length(self) -> int | None:
+        while line := self._rfile.readline(MAX_HEADER_BYTES):
+            if found := CONTENT_LENGTH.search(line):
+                if found.start():
+                    self._strayed(line[: found.start()])
+                return int(found[1])
+            if line.strip() and not line.lower().startswith(b"content-type:"):
+                self._strayed(line)
+        return None
+
+    def _skip(self, length: int) -> None:
+        self._strayed(b"a message of %d bytes was dropped" % length)
+        while length > 0 and (chunk := self._rfile.read(min(length, CHUNK_BYTES))):
+            length -= len(chunk)
+
+
+class LspMessageWriter(JsonRpcStreamWriter):
+    """The library's writer, fed by a queue. `stuck`: more waits than a server may leave unread."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(pipe)
+        self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="lsp-write", daemon=True)
+        self._thread.start()
+
+    @property
+    def stuck(self) -> bool:
+        return self._waiting > MAX_BACKLOG_BYTES
+
+    def put(self, message: dict[str, object]) -> None:
+        """Write `message` soon. Returns at once."""
+        if self._closed or self.stuck:
+            return
+        with self._lock:
+            self._waiting += _message_size(message)
+        self._queue.put(message)
+
+    def end(self) -> None:
+        """Write what waits, then close the pipe. Returns at once."""
+        self._closed = True
+        self._queue.put(None)
+
+    def _run(self) -> None:
+        while isinstance(message := self._queue.get(), dict):
+            self.write(message)
+            with self._lock:
+                self._waiting -= _message_size(message)
+        with contextlib.suppress(OSError, ValueError):
+            self.close()
+
+
+def _message_size(message: dict[str, object]) -> int:
+    """About how many bytes a message takes: its one long text, if any, outweighs the rest."""
+    params = message.get("params")
+    if not isinstance(params, dict):
+        return 200
+    document = params.get("textDocument")
+    size = len(str(document["text"])) if isinstance(document, dict) and "text" in document else 0
+    changes = params.get("contentChanges")
+    if isinstance(changes, list):
+        size += sum(len(str(one["text"])) for one in changes if isinstance(one, dict) and "text" in one)
+    return size + 200
+
+
+CANCEL_REQUEST = "$/cancelRequest"
+
+
+class RequestDispatcher(Protocol):
     """What answers the server's own messages, by method; KeyError where there is no such method."""
 
     def __getitem__(self, method: str, /) -> Callable[[object], object]: ...
 
 
-class Client(Endpoint):
+class JsonRpcClient(Endpoint):
     """The library's endpoint with its faults mended (FACTS.md, 5): its future of a request may not be
     cancelled, or the answer kills the thread that reads; and nothing fails the futures when a server ends."""
 
-    def __init__(self, dispatcher: Dispatcher, consumer: Callable[[dict[str, object]], None]) -> None:
+    def __init__(self, dispatcher: RequestDispatcher, consumer: Callable[[dict[str, object]], None]) -> None:
         super().__init__(dispatcher, consumer, itertools.count(1).__next__, max_workers=1)
         self._count = itertools.count(1)
         self.said = self.answered = time.monotonic()
@@ -80,25 +203,27 @@ class Client(Endpoint):
         shape = error if isinstance(error, dict) else {}
         code, words = shape.get("code"), shape.get("message")
         number = code if isinstance(code, int) else 0
-        future.set_exception(Refused(number, words if isinstance(words, str) else "an error without words"))
+        future.set_exception(
+            LspRequestRefused(number, words if isinstance(words, str) else "an error without words")
+        )
 
 
-class Connection:
+class LspConnection:
     """Both directions to one server. `lost` is called on the loop, once, when the server says no more."""
 
     def __init__(
         self,
         pipes: tuple[IO[bytes], IO[bytes]],
-        dispatcher: Dispatcher,
+        dispatcher: RequestDispatcher,
         strayed: Callable[[bytes], None],
         lost: Callable[[], None],
     ) -> None:
-        _hush()
+        _silence_library_log()
         stdin, stdout = pipes
         self._loop = asyncio.get_running_loop()
-        self._writer = Writer(stdin)
-        self._client = Client(dispatcher, self._writer.put)
-        self._reader = Reader(stdout, strayed)
+        self._writer = LspMessageWriter(stdin)
+        self._client = JsonRpcClient(dispatcher, self._writer.put)
+        self._reader = LspMessageReader(stdout, strayed)
         self._lost = lost
         self._over = False
         self._thread = threading.Thread(target=self._read, name="lsp-read", daemon=True)
@@ -132,13 +257,13 @@ class Connection:
     async def request(self, method: str, params: object = None) -> object:
         """The result. Raises `Refused` and `Gone`. Cancelling tells the server and drops its answer."""
         if self._over:
-            raise Gone("the server has ended")
+            raise LspServerGone("the server has ended")
         number, future = self._client.ask(method, params)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             self._client.drop(number)
-            self.notify(CANCEL, {"id": number})
+            self.notify(CANCEL_REQUEST, {"id": number})
             raise
 
     def notify(self, method: str, params: object = None) -> None:
@@ -149,7 +274,7 @@ class Connection:
     def close(self) -> None:
         """Fail what is pending and let go of the pipes. Returns at once."""
         self._over = True
-        self._client.fail(Gone("the server was ended"))
+        self._client.fail(LspServerGone("the server was ended"))
         self._writer.end()
         self._client.shutdown()
 
@@ -157,7 +282,7 @@ class Connection:
         self._reader.listen(self._client.hear)
         self._over = True
         self._reader.close()
-        self._client.fail(Gone("the server has ended"))
+        self._client.fail(LspServerGone("the server has ended"))
         if not self._loop.is_closed():
             try:
                 self._loop.call_soon_threadsafe(self._lost)
@@ -165,7 +290,7 @@ class Connection:
                 return  # The loop was closed between the two lines: nobody is left to tell.
 
 
-def _hush() -> None:
+def _silence_library_log() -> None:
     """The library logs what it drops; without anybody to take it, that would go to the screen."""
     log = logging.getLogger("pylsp_jsonrpc")
     if not log.handlers:

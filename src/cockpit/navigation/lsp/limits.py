@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-LARGEST_FILE = 4_000_000
-LARGEST_MESSAGE = 16_000_000
-LARGEST_BACKLOG = 64_000_000
+MAX_FILE_BYTES = 4_000_000
+MAX_MESSAGE_BYTES = 16_000_000
+MAX_BACKLOG_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LspLimits:
     """Seconds, servers and MiB of all servers of a root together; `restarts` counts within `memory_of_deaths`
     seconds. `hung` is how long a server may leave a request unanswered without saying anything.
     `documents` are kept open, `pulled` of a server that diagnoses only what it is asked for: there they

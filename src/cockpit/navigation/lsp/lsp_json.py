@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.protocol.messages import Json
-from cockpit.settings import plain
+from cockpit.settings import file_io
 
 PROJECT_FILE = ".lsp.json"
 USER_FILE = "lsp.json"
@@ -30,89 +30,93 @@ KEYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LspJsonContents:
     """The languages of a file, and a sentence for each entry or key that cannot be used."""
 
     languages: tuple[Language, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-class _Bad(ValueError):
+class _InvalidLspEntry(ValueError):
     """An entry that cannot be used; the message names the key and what it must be."""
 
 
-def read(file: Path, named_by: str = "", key: str = "") -> Read:
+def read_lsp_json(file: Path, named_by: str = "", key: str = "") -> LspJsonContents:
     """Read `file`, which need not be there, or its table `key`. `named_by` marks its servers as a project's:
     they then need a person's yes. Blocking; raises nothing."""
     try:
-        content = plain.read_bytes(file)
+        content = file_io.read_bytes(file)
     except (FileNotFoundError, IsADirectoryError):
         # A folder of this name is a place that is kept while a held program runs (workspace/sandbox/stubs).
-        return Read()
+        return LspJsonContents()
     except OSError as error:
-        return Read((), (f"{file}: cannot be read: {error.strerror}",))
+        return LspJsonContents((), (f"{file}: cannot be read: {error.strerror}",))
     try:
         raw = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return Read((), (f"{file}: no JSON: {error}; its servers are left out",))
+        return LspJsonContents((), (f"{file}: no JSON: {error}; its servers are left out",))
     raw = raw.get(key) if key and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
-        return Read((), (f"{file}: an object of servers by name is due; its servers are left out",))
-    return _read(file, raw, named_by)
+        return LspJsonContents(
+            (), (f"{file}: an object of servers by name is due; its servers are left out",)
+        )
+    return _parse_entries(file, raw, named_by)
 
 
-def read_all(root: str, config: Path) -> Read:
+def read_all_lsp_json(root: str, config: Path) -> LspJsonContents:
     """The project's file and the person's, the project's first."""
-    project = read(Path(root, PROJECT_FILE), PROJECT_FILE)
-    own = read(config / USER_FILE)
-    return Read(project.languages + own.languages, project.warnings + own.warnings)
+    project = read_lsp_json(Path(root, PROJECT_FILE), PROJECT_FILE)
+    own = read_lsp_json(config / USER_FILE)
+    return LspJsonContents(project.languages + own.languages, project.warnings + own.warnings)
 
 
-def _read(file: Path, raw: Mapping[str, object], named_by: str) -> Read:
+def _parse_entries(file: Path, raw: Mapping[str, object], named_by: str) -> LspJsonContents:
     languages: list[Language] = []
     warnings: list[str] = []
     taken: dict[str, str] = {}
     for name, entry in raw.items():
         try:
-            server, suffixes = _server(name, entry, named_by)
-        except _Bad as error:
+            server, suffixes = _parse_server(name, entry, named_by)
+        except _InvalidLspEntry as error:
             warnings.append(f"{file}: {error}; {name} is left out")
             continue
-        warnings += [f"{file}: {name}.{key} means nothing" for key in sorted(_strangers(entry))]
+        warnings += [f"{file}: {name}.{key} means nothing" for key in sorted(_unknown_keys(entry))]
         free = {suffix: language for suffix, language in suffixes.items() if suffix not in taken}
         taken |= dict.fromkeys(free, name)
-        languages += _languages(server, free)
-    return Read(tuple(languages), tuple(warnings))
+        languages += _make_languages(server, free)
+    return LspJsonContents(tuple(languages), tuple(warnings))
 
 
-def _strangers(entry: object) -> set[str]:
+def _unknown_keys(entry: object) -> set[str]:
     return {str(key) for key in entry if key not in KEYS} if isinstance(entry, dict) else set()
 
 
-def _languages(server: LanguageServer, suffixes: Mapping[str, str]) -> Iterator[Language]:
+def _make_languages(server: LanguageServer, suffixes: Mapping[str, str]) -> Iterator[Language]:
     """One language for each id, as a server may speak several."""
     for language in dict.fromkeys(suffixes.values()):
         globs = tuple(f"*{suffix}" for suffix, one in suffixes.items() if one == language)
         yield Language(language, globs, (server,))
 
 
-def _server(name: str, entry: object, named_by: str) -> tuple[LanguageServer, dict[str, str]]:
+def _parse_server(name: str, entry: object, named_by: str) -> tuple[LanguageServer, dict[str, str]]:
     if not isinstance(entry, dict):
-        raise _Bad(f"{name} must be an object")
+        raise _InvalidLspEntry(f"{name} must be an object")
     transport = entry.get("transport", "stdio")
     if transport != "stdio":
-        raise _Bad(f"{name}.transport is {json.dumps(transport)}: only stdio is spoken here")
-    suffixes = _words(name, entry, "extensionToLanguage")
+        raise _InvalidLspEntry(f"{name}.transport is {json.dumps(transport)}: only stdio is spoken here")
+    suffixes = _string_table(name, entry, "extensionToLanguage")
     if not suffixes or not all(suffix.startswith(".") for suffix in suffixes):
-        raise _Bad(f'{name}.extensionToLanguage must map suffixes to languages, as in {{".go": "go"}}')
+        raise _InvalidLspEntry(
+            f'{name}.extensionToLanguage must map suffixes to languages, as in {{".go": "go"}}'
+        )
     settings = entry.get("settings", {})
     if not isinstance(settings, dict):
-        raise _Bad(f"{name}.settings must be an object")
+        raise _InvalidLspEntry(f"{name}.settings must be an object")
     server = LanguageServer(
         name=name,
         command=_command(name, entry),
         named_by=named_by,
-        environment=_words(name, entry, "env"),
+        environment=_string_table(name, entry, "env"),
         initialization=_json(entry.get("initializationOptions")),
         settings={str(key): _json(value) for key, value in settings.items()},
         folder=_text(name, entry, "workspaceFolder", ""),
@@ -127,23 +131,23 @@ def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
     command = _text(name, entry, "command", "")
     args = entry.get("args", [])
     if not command:
-        raise _Bad(f"{name}.command must name a program")
+        raise _InvalidLspEntry(f"{name}.command must name a program")
     if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
-        raise _Bad(f"{name}.args must be a list of strings")
+        raise _InvalidLspEntry(f"{name}.args must be a list of strings")
     return (command, *args)
 
 
 def _text(name: str, entry: Mapping[str, object], key: str, default: str) -> str:
     value = entry.get(key, default)
     if not isinstance(value, str):
-        raise _Bad(f"{name}.{key} must be a string")
+        raise _InvalidLspEntry(f"{name}.{key} must be a string")
     return value
 
 
-def _words(name: str, entry: Mapping[str, object], key: str) -> dict[str, str]:
+def _string_table(name: str, entry: Mapping[str, object], key: str) -> dict[str, str]:
     value = entry.get(key, {})
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise _Bad(f"{name}.{key} must be an object of strings")
+        raise _InvalidLspEntry(f"{name}.{key} must be an object of strings")
     return {str(one): str(word) for one, word in value.items()}
 
 
@@ -153,14 +157,14 @@ def _seconds(name: str, entry: Mapping[str, object], key: str, default: float) -
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise _Bad(f"{name}.{key} must be a number of milliseconds")
+        raise _InvalidLspEntry(f"{name}.{key} must be a number of milliseconds")
     return value / 1000
 
 
 def _flag(name: str, entry: Mapping[str, object], key: str) -> bool:
     value = entry.get(key, True)
     if not isinstance(value, bool):
-        raise _Bad(f"{name}.{key} must be true or false")
+        raise _InvalidLspEntry(f"{name}.{key} must be true or false")
     return value
 
 

@@ -1,1 +1,6 @@
-"""Verdicts on bash command lines, by their syntax tree and never by a pattern over the text."""
+"""Verdicts on bash command lines, judged from their syntax tree.
+
+Start at `line_verdict.judge_bash`: `line_walker` lists the commands of a line, `command_verdict` judges
+each, and the strictest verdict wins. Imports nothing of `safety.powershell` or `safety.engine`, and runs
+nothing.
+"""

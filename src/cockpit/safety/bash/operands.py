@@ -3,14 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from cockpit.safety.bash.commands import Command
-from cockpit.safety.bash.places import Place, place
-from cockpit.safety.bash.words import MILD, UNKNOWN, Word
-from cockpit.safety.values import Ground
-from cockpit.workspace.words import words
+from cockpit.safety.bash.command_model import UNKNOWN, UNKNOWN_HARMLESS, ShellWord, SimpleCommand
+from cockpit.safety.bash.locations import BashLocation, locate
+from cockpit.safety.values import ExecutionContext
+from cockpit.workspace.word_set import word_set
 
 # Their words are text, not files.
-TEXT = words(
+TEXT_COMMANDS = word_set(
     """
     echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly
     typeset unset alias set trap type which whereis command man info whatis apropos tput stty yes test [
@@ -18,27 +17,27 @@ TEXT = words(
     """
 )
 # Their first operand is a pattern or a script.
-PATTERN_FIRST = words(
+PATTERN_FIRST_COMMANDS = word_set(
     """
     grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd
     """
 )
-ALL_WRITTEN = words(
+WRITERS = word_set(
     """
     rm rmdir unlink shred truncate patch tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip gunzip
     bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks
     """
 )
-AFTER_FIRST = words("chmod chown chgrp setfacl chcon")
-LAST_WRITTEN = words("cp ln install rsync scp ditto gcp")
-MOVERS = words("mv gmv rename")
-OUTPUTS = re.compile(
+MODE_CHANGERS = word_set("chmod chown chgrp setfacl chcon")
+COPIERS = word_set("cp ln install rsync scp ditto gcp")
+MOVERS = word_set("mv gmv rename")
+OUTPUT_OPTIONS = re.compile(
     r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory|"
     r"--directory-prefix|"
     r"--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar|--libcurl|"
     r"-D|--append-output)$"
 )
-FOLDERS = {
+FOLDER_OPTIONS = {
     "tar": ("-C", "--directory"),
     "unzip": ("-d",),
     "wget": ("-P",),
@@ -51,29 +50,29 @@ FOLDERS = {
     "bsdtar": ("-C",),
 }
 # What these options name is used as a key, not shown or sent.
-KEYS = words(
+KEY_OPTIONS = word_set(
     """
     --key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert --ssl-key
     --keyfile --secret-keyring --client-key -E
     """
 )
-SSH_KEYS = words("-i -F")
-SSH = words("ssh scp sftp rsync mosh ansible ansible-playbook ssh-copy-id age")
-KEY_USERS = words(
+SSH_KEY_OPTIONS = word_set("-i -F")
+SSH_COMMANDS = word_set("ssh scp sftp rsync mosh ansible ansible-playbook ssh-copy-id age")
+KEY_USERS = word_set(
     """
     ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir
     """
 )
-METADATA = words(
+METADATA_COMMANDS = word_set(
     """
     ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate
     """
 )
-EDITS = re.compile(r"-[a-zA-Z]*i|--in-place")
+IN_PLACE_OPTIONS = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
 # For these -o is something else.
-OTHER_O = words(
+OTHER_MEANING_OF_O = word_set(
     """
     find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo
     pytest hexdump od stdbuf kubectl aws gh helm docker oc stat strace git ionice
@@ -82,34 +81,34 @@ OTHER_O = words(
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class FileOperand:
     """A file that a command names: the word, where it lies, whether it is written, and whether only its
     name is looked at (`shown` is False then)."""
 
-    word: Word
-    place: Place
+    word: ShellWord
+    place: BashLocation
     written: bool
     shown: bool = True
 
 
-def operands(command: Command, ground: Ground) -> list[Operand]:
+def list_file_operands(command: SimpleCommand, ground: ExecutionContext) -> list[FileOperand]:
     """All files that `command` names, its redirections included."""
     found = []
     for item in command.redirects:
         if item.copies:
             continue
-        spot = place(item.target, command.cwd, command.near, ground)
-        found.append(Operand(item.target, spot, item.writes))
-    if command.program in TEXT or not command.words:
+        spot = locate(item.target, command.cwd, command.near, ground)
+        found.append(FileOperand(item.target, spot, item.writes))
+    if command.program in TEXT_COMMANDS or not command.words:
         return found
-    for word, written in _named(command):
-        spot = place(word, command.cwd, command.near, ground)
-        shown = command.program not in METADATA and command.program not in KEY_USERS
-        found.append(Operand(word, spot, written, shown))
+    for word, written in _named_words(command):
+        spot = locate(word, command.cwd, command.near, ground)
+        shown = command.program not in METADATA_COMMANDS and command.program not in KEY_USERS
+        found.append(FileOperand(word, spot, written, shown))
     return found
 
 
-def plain_operands(command: Command) -> list[Word]:
+def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
     """The words that are no options; after `--` all of them."""
     out, literal = [], False
     for word in command.words[1:]:
@@ -120,11 +119,11 @@ def plain_operands(command: Command) -> list[Word]:
     return out
 
 
-def _named(command: Command) -> list[tuple[Word, bool]]:
+def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:
     name, found = command.program, []
-    plain = plain_operands(command)
-    chosen = _written(command, plain)
-    skipped = plain[:1] if name in PATTERN_FIRST and not _has_script_option(command) else []
+    plain = list_plain_operands(command)
+    chosen = _written_words(command, plain)
+    skipped = plain[:1] if name in PATTERN_FIRST_COMMANDS and not _has_script_option(command) else []
     before = ""
     for word in command.words[1:]:
         text = word.guess
@@ -132,28 +131,28 @@ def _named(command: Command) -> list[tuple[Word, bool]]:
             before = text
             continue
         if name == "dd":
-            found.append((Word(word.text.partition("=")[2], word.sure), text.startswith("of=")))
+            found.append((ShellWord(word.text.partition("=")[2], word.sure), text.startswith("of=")))
         elif (
             (before == "-O" and name in ("wget", "fetch"))
-            or (OUTPUTS.match(before) and _writes_by(before, name))
-            or before in FOLDERS.get(name, ())
+            or (OUTPUT_OPTIONS.match(before) and _writes_by(before, name))
+            or before in FOLDER_OPTIONS.get(name, ())
         ):
             found.append((word, True))
         elif (
-            before in KEYS
-            or (name in SSH and before in SSH_KEYS)
+            before in KEY_OPTIONS
+            or (name in SSH_COMMANDS and before in SSH_KEY_OPTIONS)
             or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep"))
         ):
             pass
         elif any(word is one for one in plain):
-            found += [(one, any(word is other for other in chosen)) for one in _pieces(word, name)]
+            found += [(one, any(word is other for other in chosen)) for one in _possible_paths(word, name)]
         elif "=" in text:
             left, _, _right = text.partition("=")
-            value = Word(word.text.partition("=")[2], word.sure)
-            if left not in KEYS:
-                found += [(one, bool(OUTPUTS.match(left))) for one in _pieces(value, name)]
+            value = ShellWord(word.text.partition("=")[2], word.sure)
+            if left not in KEY_OPTIONS:
+                found += [(one, bool(OUTPUT_OPTIONS.match(left))) for one in _possible_paths(value, name)]
         elif len(text) > 2 and text[1] != "-" and ("/" in text or "@" in text):
-            found.append((Word(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
+            found.append((ShellWord(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
         before = text
     return [(word, written) for word, written in found if word.text]
 
@@ -162,29 +161,29 @@ def _writes_by(option: str, program: str) -> bool:
     """Whether the short option names a file to write for this program."""
     if option == "-D":
         return program == "curl"
-    return option != "-o" or program not in OTHER_O
+    return option != "-o" or program not in OTHER_MEANING_OF_O
 
 
-def _written(command: Command, plain: list[Word]) -> list[Word]:
+def _written_words(command: SimpleCommand, plain: list[ShellWord]) -> list[ShellWord]:
     name = command.program
-    if name in ALL_WRITTEN or name in MOVERS:
+    if name in WRITERS or name in MOVERS:
         return plain
-    if name in AFTER_FIRST:
+    if name in MODE_CHANGERS:
         return plain[1:]
-    if name in LAST_WRITTEN:
+    if name in COPIERS:
         return plain[-1:] if len(plain) > 1 else []
     if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(
-        EDITS.match(one) for one in command.arguments
+        IN_PLACE_OPTIONS.match(one) for one in command.arguments
     ):
         return plain
     return []
 
 
-def _has_script_option(command: Command) -> bool:
+def _has_script_option(command: SimpleCommand) -> bool:
     return any(re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", one) for one in command.arguments)
 
 
-def _pieces(word: Word, program: str) -> list[Word]:
+def _possible_paths(word: ShellWord, program: str) -> list[ShellWord]:
     """A word as the files it may name: itself, what follows `=` or `@`, the parts around a colon."""
     text = word.text
     if program not in ("cat", "less", "rm", "cp", "mv", "ln") and (" " in text or "\n" in text):
@@ -193,16 +192,16 @@ def _pieces(word: Word, program: str) -> list[Word]:
         return []
     pieces = [word]
     if text.startswith("file://"):
-        pieces.append(Word(text[7:], word.sure))
+        pieces.append(ShellWord(text[7:], word.sure))
     for sign in "=@<:":
         if sign in text and not text.startswith("/"):
             tail = (text.rpartition(sign)[2] if sign != "=" else text.partition("=")[2]).lstrip("@<")
             if tail and tail != text:
-                pieces.append(Word(tail.split(";")[0], word.sure))
+                pieces.append(ShellWord(tail.split(";")[0], word.sure))
     if ":" in text and text.startswith("/"):
-        pieces.append(Word(text.partition(":")[0], word.sure))
+        pieces.append(ShellWord(text.partition(":")[0], word.sure))
     return pieces
 
 
-def unknown(word: Word) -> bool:
-    return UNKNOWN in word.text or MILD in word.text
+def is_unknown(word: ShellWord) -> bool:
+    return UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text

@@ -1,8 +1,15 @@
-"""Which programs run other commands, and which of their options stand before the command. Tables only."""
+"""Which programs run other commands, and which of their options stand before the command. Tables only.
 
-from cockpit.workspace.words import words
+Programs that run another command: which one, and where. A wrapper never makes it milder.
+"""
 
-SHELLS = words("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash")
+import re
+from dataclasses import dataclass
+
+from cockpit.safety.bash.command_model import UNKNOWN, ShellWord, SimpleCommand
+from cockpit.workspace.word_set import word_set
+
+SHELLS = word_set("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash")
 # program: (options that take the next word, words before the command). Long options with `=` need none.
 PREFIX: dict[str, tuple[str, int]] = {
     "sudo": (
@@ -83,8 +90,8 @@ RUNNERS = {
     ("xcrun", "--"),
 }
 # These add nothing of their own: as harmless as what they run.
-TRANSPARENT = words("time command builtin nice timeout stdbuf ionice")
-SSH_VALUES = words("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B")
+TRANSPARENT = word_set("time command builtin nice timeout stdbuf ionice")
+SSH_VALUES = word_set("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B")
 SCRIPT_OPTIONS = {
     "su": ("-c", "--command", "--session-command"),
     "runuser": ("-c", "--command"),
@@ -128,3 +135,227 @@ SCRIPT_OPTIONS = {
     "parallel": (),
     "osascript": (),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCommand:
+    """A command inside another: its words, or a script as one word. `cwd` is a folder it moves to."""
+
+    words: tuple[ShellWord, ...] = ()
+    script: ShellWord | None = None
+    cwd: ShellWord | None = None
+    arguments: tuple[ShellWord, ...] = ()
+    assignments: tuple[tuple[str, ShellWord], ...] = ()
+
+
+def find_inner_commands(command: SimpleCommand) -> list[InnerCommand]:
+    """What `command` runs besides itself, as far as it can be read from its words."""
+    name = command.program
+    if not name or len(command.words) < 2:
+        return []
+    if name.startswith(("ld-linux", "ld-musl")):
+        name = "ld.so"
+    found = [InnerCommand(script=word) for word in _script_options(name, command.words[1:])]
+    if name in SHELLS:
+        found += _shell(command.words)
+    elif name == "eval":
+        text = " ".join(word.text for word in command.words[1:])
+        taints = frozenset().union(*(word.taints for word in command.words[1:]))
+        found.append(
+            InnerCommand(script=ShellWord(text, all(word.sure for word in command.words[1:]), taints))
+        )
+    elif name in ("trap", "watch", "hyperfine"):
+        found += [InnerCommand(script=word) for word in command.words[1:2] if not word.guess.startswith("-")]
+    elif name == "alias":
+        found += [
+            InnerCommand(script=ShellWord(word.text.partition("=")[2], False)) for word in command.words[1:]
+        ]
+    elif name == "ssh":
+        found += _ssh(command.words)
+    elif name in ("find", "gfind", "fd", "fdfind"):
+        found += _find(command)
+    elif name == "git":
+        found += _git(command.words)
+    elif name == "parallel":
+        found += _parallel(command.words)
+    elif name in ("tmux", "screen", "xterm", "gnome-terminal", "expect", "at", "batch"):
+        line = " ".join(word.text for word in command.words[1:] if not word.guess.startswith("-"))
+        found.append(InnerCommand(script=ShellWord(line, False)))
+        found += [InnerCommand(script=word) for word in command.words[1:] if " " in word.guess]
+    if name in PREFIX and not (name == "command" and command.words[1].guess in ("-v", "-V")):
+        found += _prefix(name, command)
+    elif (name, command.words[1].guess) in RUNNERS:
+        rest = command.words[2:]
+        while rest and rest[0].guess.startswith("-"):
+            rest = rest[1:]
+        found.append(InnerCommand(rest))
+    return [inner for inner in found if inner.script is not None or inner.words]
+
+
+def _script_options(name: str, words: tuple[ShellWord, ...]) -> list[ShellWord]:
+    names = SCRIPT_OPTIONS.get(name, ())
+    found = []
+    for at, word in enumerate(words):
+        text = word.guess
+        # `script -qc`, `su -lc`: the last letter of a bundle takes the script.
+        bundled = "-c" in names and re.fullmatch(r"-[a-zA-Z]+c", text) is not None
+        if (text in names or bundled) and at + 1 < len(words):
+            found.append(words[at + 1])
+        elif any(one.startswith("--") and text.startswith(one + "=") for one in names):
+            found.append(ShellWord(text.partition("=")[2], word.sure, word.taints))
+        elif name == "tar" and text.startswith("--checkpoint-action=exec="):
+            found.append(ShellWord(text.split("=", 2)[2], word.sure, word.taints))
+        elif "ProxyCommand" in text and name in ("ssh", "scp", "sftp"):
+            found.append(ShellWord(re.split(r"ProxyCommand[= ]", text)[-1], word.sure, word.taints))
+        elif name == "socat" and re.match(r"(?i)(exec|system):", text):
+            found.append(ShellWord(text.partition(":")[2].split(",")[0].strip("'\""), word.sure, word.taints))
+    return found
+
+
+def _prefix(name: str, command: SimpleCommand) -> list[InnerCommand]:
+    valued, count = PREFIX[name]
+    takes = frozenset(valued.split())
+    words, at, cwd = command.words, 1, None
+    given: list[tuple[str, ShellWord]] = []
+    while at < len(words):
+        text = words[at].guess
+        if text == "--":
+            at += 1
+            continue
+        if name == "env" and (text in ("-S", "--split-string") or text.startswith(("-S", "--split-string="))):
+            rest = words[at + 1 :] if text in ("-S", "--split-string") else words[at:]
+            line = " ".join(word.text for word in rest)
+            cut = line.removeprefix("--split-string=") if line.startswith("--") else line.removeprefix("-S")
+            return [InnerCommand(script=ShellWord(cut, False), cwd=cwd)]
+        if text.startswith("-") and len(text) > 1:
+            if text in takes:
+                cwd = words[at + 1] if text in ("-C", "-D", "--chdir") and at + 1 < len(words) else cwd
+                at += 1
+            elif text.startswith("--chdir="):
+                cwd = ShellWord(text[8:], words[at].sure)
+            at += 1
+            continue
+        if name in ("env", "sudo", "doas") and re.match(r"[A-Za-z_]\w*=", text):
+            left, _, right = words[at].text.partition("=")
+            given.append((left, ShellWord(right, words[at].sure)))
+            at += 1
+            continue
+        break
+    rest = words[at + count :]
+    if name == "xargs" and any("{}" in word.text for word in rest):
+        fed = (command.stdin.text or UNKNOWN).strip()
+        rest = tuple(
+            ShellWord(word.text.replace("{}", fed), False, word.taints | command.stdin.taints)
+            if "{}" in word.text
+            else word
+            for word in rest
+        )
+    elif name == "xargs":
+        rest = (*rest, ShellWord((command.stdin.text or UNKNOWN).strip(), False, command.stdin.taints))
+    return [InnerCommand(rest, cwd=cwd, assignments=tuple(given))] if rest else []
+
+
+def _shell(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
+    for at, word in enumerate(words[1:], 1):
+        text = word.guess
+        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text) or text == "--command":
+            rest = [
+                one for one in words[at + 1 :] if one.guess == "--" or not one.guess.startswith(("-", "+"))
+            ]
+            rest = [one for one in rest if one.guess != "--"]
+            return [InnerCommand(script=rest[0], arguments=tuple(rest[2:]))] if rest else []
+        if not text.startswith(("-", "+")) and words[at - 1].guess not in (
+            "-o",
+            "-O",
+            "--rcfile",
+            "--init-file",
+        ):
+            return []
+    return []
+
+
+def _ssh(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
+    at = 1
+    while at < len(words) and words[at].guess.startswith("-"):
+        at += 2 if words[at].guess in SSH_VALUES else 1
+    rest = words[at + 1 :]
+    return [InnerCommand(script=ShellWord(" ".join(word.text for word in rest), False))] if rest else []
+
+
+def _find(command: SimpleCommand) -> list[InnerCommand]:
+    """Each -exec of find and -x of fd; `{}` stands for what the search starts from and looks for."""
+    starts: list[ShellWord] = []
+    for word in command.words[1:]:
+        if word.guess.startswith(("-", "(", "!")):
+            break
+        starts.append(word)
+    named = [
+        next_one
+        for word, next_one in zip(command.words, command.words[1:], strict=False)
+        if word.guess in ("-name", "-iname", "-path", "-wholename")
+    ]
+    base = (starts or [ShellWord(".")])[0].text.rstrip("/") or "/"
+    filled = [ShellWord(f"{base.rstrip('/')}/{word.text.lstrip('*')}", False) for word in named] or [
+        ShellWord(base, False)
+    ]
+    found = []
+    for at, word in enumerate(command.words):
+        if word.guess not in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
+            continue
+        inner: list[ShellWord] = []
+        for one in command.words[at + 1 :]:
+            if one.guess in (";", "+"):
+                break
+            if one.guess == "{}":
+                inner += filled
+            else:
+                inner.append(
+                    ShellWord(
+                        one.text.replace("{}", filled[0].text), one.sure and "{}" not in one.text, one.taints
+                    )
+                )
+        found.append(InnerCommand(tuple(inner)))
+    return found
+
+
+def _git(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
+    found = []
+    texts = [word.guess for word in words]
+    for at, text in enumerate(texts):
+        value = text.partition("=")[2]
+        key = text.partition("=")[0].lower()
+        if at and texts[at - 1] in ("-c", "--config-env") and value:
+            runs = re.search(
+                r"alias\.|editor|pager|sshcommand|fsmonitor|\.(cmd|command|clean|smudge|process)|external",
+                key,
+            )
+            if runs:
+                found.append(InnerCommand(script=ShellWord(value.lstrip("!"), False)))
+    if "foreach" in texts:
+        rest = [word for word in words[texts.index("foreach") + 1 :] if word.guess != "--recursive"]
+        found.append(InnerCommand(script=ShellWord(" ".join(word.text for word in rest), False)))
+    if "bisect" in texts and "run" in texts:
+        found.append(InnerCommand(words[texts.index("run") + 1 :]))
+    if "config" in texts:
+        found += [
+            InnerCommand(script=ShellWord(word.text.lstrip("!"), False))
+            for word in words
+            if word.guess.startswith("!")
+        ]
+    return found
+
+
+def _parallel(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
+    rest = list(words[1:])
+    while rest and rest[0].guess.startswith("-"):
+        rest = rest[2:] if rest[0].guess in ("-j", "-n", "-N", "--jobs", "-S") else rest[1:]
+    texts = [word.guess for word in rest]
+    cut = next((at for at, text in enumerate(texts) if text.startswith(":::")), len(rest))
+    operands = [word for word in rest[cut + 1 :] if not word.guess.startswith(":::")]
+    if not cut:
+        return [InnerCommand(script=word) for word in operands]
+    line = " ".join(word.text for word in rest[:cut])
+    values = operands or [ShellWord(UNKNOWN, False)]
+    return [
+        InnerCommand(script=ShellWord(line.replace("{}", " ".join(one.text for one in values)), False))
+    ] + ([] if "{}" in line else [InnerCommand((*rest[:cut], *values))])

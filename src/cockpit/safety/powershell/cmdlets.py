@@ -1,23 +1,192 @@
-"""The cmdlets whose parameters are known: which read, which write, and which operands are paths.
+"""The default aliases of PowerShell (5.1 and 7), and how a name is said: case, module, `.exe`.
+
+Cmdlets by what they do: those that are refused whatever their arguments, and those whose capability
+a person should see. What is in no table is asked about.
+
+The cmdlets whose parameters are known: which read, which write, and which operands are paths.
 
 A parameter is `Name:kind`, a digit behind it is its position. Kinds: r a path whose content is read,
 l a path that is only looked at, w one that is written, d one that is removed, v any value, s a switch,
 x a value that makes the command more than a reader. A row goes on where the next line is indented.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
-from cockpit.safety.powershell.cursor import DOUBLE, SINGLE
-from cockpit.safety.powershell.scope import Scope, Values, fold_word
-from cockpit.safety.powershell.values import Command, Word
+from cockpit.plugin.tools import Capability
+from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
+from cockpit.safety.powershell.reader import DOUBLE_QUOTES, SINGLE_QUOTES
+from cockpit.safety.powershell.scope import PowerShellScope, Values, fold_word
+from cockpit.safety.powershell.syntax_tree import PowerShellCommand, PowerShellWord
+from cockpit.workspace.word_set import word_set
 
-COMMON = """
+ALIAS_TABLE = """
+%=foreach-object ?=where-object ac=add-content cat=get-content cd=set-location chdir=set-location
+clc=clear-content clear=clear-host clhy=clear-history cli=clear-item clp=clear-itemproperty
+cls=clear-host clv=clear-variable cnsn=connect-pssession compare=compare-object copy=copy-item
+cp=copy-item cpi=copy-item cpp=copy-itemproperty curl=invoke-webrequest cvpa=convert-path
+dbp=disable-psbreakpoint del=remove-item diff=compare-object dir=get-childitem dnsn=disconnect-pssession
+ebp=enable-psbreakpoint echo=write-output epal=export-alias epcsv=export-csv epsn=export-pssession
+erase=remove-item etsn=enter-pssession exsn=exit-pssession fc=format-custom fhx=format-hex fl=format-list
+foreach=foreach-object ft=format-table fw=format-wide gal=get-alias gbp=get-psbreakpoint gc=get-content
+gcb=get-clipboard gci=get-childitem gcm=get-command gcs=get-pscallstack gdr=get-psdrive ghy=get-history
+gi=get-item gin=get-computerinfo gjb=get-job gl=get-location gm=get-member gmo=get-module
+gp=get-itemproperty gps=get-process gpv=get-itempropertyvalue group=group-object gsn=get-pssession
+gsnp=get-pssnapin gsv=get-service gtz=get-timezone gu=get-unique gv=get-variable gwmi=get-wmiobject
+gcim=get-ciminstance h=get-history history=get-history icim=invoke-cimmethod icm=invoke-command
+iex=invoke-expression ihy=invoke-history ii=invoke-item ipal=import-alias ipcsv=import-csv
+ipmo=import-module ipsn=import-pssession irm=invoke-restmethod ise=powershell_ise.exe
+iwmi=invoke-wmimethod iwr=invoke-webrequest kill=stop-process ls=get-childitem lp=out-printer man=help
+md=mkdir measure=measure-object mi=move-item mount=new-psdrive move=move-item mp=move-itemproperty
+mv=move-item nal=new-alias ncim=new-ciminstance ndr=new-psdrive ni=new-item nmo=new-module
+npssc=new-pssessionconfigurationfile nsn=new-pssession nv=new-variable ogv=out-gridview oh=out-host
+popd=pop-location ps=get-process pushd=push-location pwd=get-location r=invoke-history
+rbp=remove-psbreakpoint rcim=remove-ciminstance rcjb=receive-job rcsn=receive-pssession rd=remove-item
+rdr=remove-psdrive ren=rename-item ri=remove-item rjb=remove-job rm=remove-item rmdir=remove-item
+rmo=remove-module rni=rename-item rnp=rename-itemproperty rp=remove-itemproperty rsn=remove-pssession
+rsnp=remove-pssnapin rujb=resume-job rv=remove-variable rvpa=resolve-path rwmi=remove-wmiobject
+sajb=start-job sal=set-alias saps=start-process sasv=start-service sbp=set-psbreakpoint sc=set-content
+scb=set-clipboard scim=set-ciminstance select=select-object set=set-variable shcm=show-command
+si=set-item sl=set-location sleep=start-sleep sls=select-string sort=sort-object sp=set-itemproperty
+spjb=stop-job spps=stop-process spsv=stop-service start=start-process stz=set-timezone sujb=suspend-job
+sv=set-variable swmi=set-wmiinstance tee=tee-object trcm=trace-command type=get-content
+wget=invoke-webrequest where=where-object wjb=wait-job write=write-output mkdir=new-item-folder
+"""
+ALIASES = dict(pair.split("=", 1) for pair in ALIAS_TABLE.split())
+ALIASES["write"] = "write-output"
+# Where PowerShell runs on Unix these are the system's own programs: both meanings are judged.
+NATIVE_TOO = word_set(
+    """
+    cat cp diff echo kill ls man mount mv ps pwd rm rmdir sleep sort tee curl wget clear compare history
+    mkdir
+    """
+)
+MODULE_PREFIX = re.compile(
+    r"^(?:microsoft|cim|storage|net|defender|schedule|psreadline|powershell)[\w.]*\\", re.IGNORECASE
+)
+PROGRAM_ENDINGS = (".exe", ".com", ".bat", ".cmd")
+
+
+def resolve_command_name(said: str, own: dict[str, str]) -> str:
+    """The lower-case name of the command that `said` means: aliases, modules, paths and endings off."""
+    name = said.strip().lower()
+    for _ in range(4):
+        name = MODULE_PREFIX.sub("", name)
+        if name in own and own[name] != name:
+            name = own[name].lower()
+        else:
+            break
+    if name in ALIASES:
+        return ALIASES[name]
+    base = re.split(r"[\\/]", name)[-1]
+    for ending in PROGRAM_ENDINGS:
+        if base.endswith(ending):
+            return base.removesuffix(ending)
+    if re.split(r"[\\/]", name)[-1] != name and not base.endswith(".ps1"):
+        return base
+    return ALIASES.get(base, base) if base == name else name
+
+
+def is_file_path(said: str) -> bool:
+    """Whether a command is named by a path, so that it is whatever file lies there."""
+    return bool(re.search(r"[\\/]", MODULE_PREFIX.sub("", said))) or said.lower().endswith(
+        (".ps1", ".bat", ".cmd", ".psm1")
+    )
+
+
+DENIED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
+    ("ps-disk", "host.mutate", "it wipes or changes disks", """
+     clear-disk format-volume initialize-disk remove-partition set-disk reset-physicaldisk remove-virtualdisk
+     remove-storagepool set-partition new-partition resize-partition remove-volume optimize-volume
+     dismount-diskimage clear-storagediagnosticinfo update-disk format diskpart remove-vhd convert-vhd"""),
+    ("ps-power", "host.mutate", "it turns the machine off", """
+     stop-computer restart-computer suspend-computer shutdown logoff"""),
+    ("ps-defender", "host.mutate", "it weakens the machine's protection", """
+     set-mppreference add-mppreference remove-mppreference uninstall-windowsdefender disable-netfirewallrule
+     remove-netfirewallrule set-netfirewallprofile set-netfirewallsetting disable-tlscipher
+     set-processmitigation remove-mpthreat disable-bitlocker suspend-bitlocker clear-tpm"""),
+    ("ps-logs", "host.mutate", "it removes traces", """
+     clear-eventlog remove-eventlog limit-eventlog clear-history"""),
+    ("ps-shadow", "host.mutate", "it removes backups", """
+     disable-computerrestore remove-wbbackupset remove-windowsbackup reagentc"""),
+    ("ps-persist", "persist", "it plants something that runs later", """
+     register-scheduledtask register-scheduledjob set-scheduledtask new-scheduledtask new-service
+     new-scheduledtaskaction
+     register-wmievent set-wmiinstance register-cimindicationevent new-scheduledtasktrigger
+     add-jobtrigger new-jobtrigger enable-scheduledjob at installutil"""),
+    ("ps-users", "priv", "it changes users or what they may do", """
+     new-localuser remove-localuser set-localuser enable-localuser disable-localuser add-localgroupmember
+     remove-localgroupmember new-localgroup add-adgroupmember new-aduser remove-aduser set-adaccountpassword
+     set-aduser unlock-adaccount add-computer remove-computer rename-computer reset-computermachinepassword
+     enable-psremoting enable-wsmancredssp register-pssessionconfiguration set-pssessionconfiguration"""),
+    ("ps-credentials", "secret.read", "it takes stored credentials", """
+     cmdkey vaultcmd get-storedcredential get-secret get-credentialmanagercredential invoke-mimikatz mimikatz
+     procdump procdump64 get-laps get-lapsadpassword invoke-ninjacopy out-minidump ntdsutil esentutl
+     secretsdump rubeus invoke-kerberoast get-gpppassword lazagne get-keystrokes unlock-secretstore"""),
+    ("ps-code", "code.remote", "it runs text as code, which hides what runs", """
+     invoke-expression mshta cmstp regasm regsvcs odbcconf msdt scriptrunner pcalua
+     invoke-reflectivepeinjection invoke-shellcode invoke-obfuscation"""),
+)  # fmt: skip
+ASKED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
+    ("ps-net", "net.egress", "it speaks to the network", """
+     invoke-webrequest invoke-restmethod start-bitstransfer test-netconnection test-connection resolve-dnsname
+     send-mailmessage connect-psserver new-pssession enter-pssession invoke-command-remote curl wget ping
+     tracert
+     nslookup ftp tftp ssh scp sftp telnet nc ncat netcat net1 connect-pssession new-webserviceproxy pathping
+     copy-vmfile receive-pssession new-smbmapping new-psdrive get-psrepository find-module update-help
+     bitsadmin certutil test-wsman openfiles winrm"""),
+    ("ps-run", "code.exec", "it starts a program or runs code", """
+     start-process invoke-item start-job start-threadjob invoke-command add-type new-object import-module
+     invoke-cimmethod invoke-wmimethod foreach-object invoke-history trace-command start-service
+     restart-service debug-process wait-process invoke-pester psexec msiexec rundll32 regsvr32 cscript wscript
+     wmic forfiles msbuild start runas conhost invoke-build invoke-scriptanalyzer register-objectevent
+     register-engineevent set-psbreakpoint using powershell_ise new-module update-typedata"""),
+    ("ps-package", "pkg.install", "it installs or removes programs", """
+     install-module update-module save-module uninstall-module install-package uninstall-package
+     install-script
+     register-psrepository set-psrepository add-appxpackage remove-appxpackage winget choco scoop
+     install-packageprovider add-windowscapability enable-windowsoptionalfeature
+     disable-windowsoptionalfeature
+     install-windowsfeature uninstall-windowsfeature dism install-psresource"""),
+    ("ps-process", "proc.signal", "it ends or changes processes or services", """
+     stop-process stop-service suspend-service resume-service set-service remove-service taskkill stop-job
+     remove-job"""),
+    ("ps-host", "host.mutate", "it changes the machine's settings", """
+     set-executionpolicy set-date set-timezone set-culture set-winuserlanguagelist new-netfirewallrule
+     set-netfirewallrule new-netipaddress set-dnsclientserveraddress set-netadapter disable-netadapter
+     enable-netadapter reg netsh net sc set-itemproperty new-itemproperty remove-itemproperty powercfg fsutil
+     takeown icacls set-acl mount-diskimage set-variable set-alias new-alias set-clipboard clear-recyclebin
+     set-wsmaninstance set-wsmanquickconfig attrib setx cipher compact mklink subst set-location-env
+     schtasks wevtutil auditpol vssadmin wbadmin bcdedit
+     clear-dnsclientcache restart-printservice remove-printer add-printer chkdsk sfc"""),
+    ("ps-secret", "secret.read", "it reads what may be secret", """
+     get-clipboard get-credential convertfrom-securestring get-history get-variable import-clixml
+     get-pfxcertificate export-pfxcertificate get-childitem-env set export-certificate read-host"""),
+)  # fmt: skip
+
+
+@cache
+def _family_table() -> dict[str, PowerShellFinding]:
+    found: dict[str, PowerShellFinding] = {}
+    for rule, capability, reason, names in ASKED_FAMILIES:
+        found |= dict.fromkeys(names.split(), ask(rule, reason, capability, risk=55))
+    for rule, capability, reason, names in DENIED_FAMILIES:
+        found |= dict.fromkeys(names.split(), deny(rule, reason, capability))
+    return found
+
+
+def find_family(name: str) -> PowerShellFinding | None:
+    """What is always true of the command `name`, or None."""
+    return _family_table().get(name)
+
+
+COMMON_PARAMETERS = """
 Verbose:s Debug:s ErrorAction:v WarningAction:v InformationAction:v ProgressAction:v ea:v wa:v vb:s
 OutVariable:x ErrorVariable:x WarningVariable:x InformationVariable:x PipelineVariable:x OutBuffer:v
 ov:x ev:x pv:x WhatIf:s Confirm:s wi:s cf:s
 """
-READERS = """
+READER_TABLE = """
 
 get-childitem Path:l0 LiteralPath:l PSPath:l LP:l Filter:v1 Include:v Exclude:v Recurse:s s:s Depth:v
   Force:s Name:s File:s Directory:s af:s ad:s ah:s ar:s as:s d:s h:s Hidden:s ReadOnly:s System:s
@@ -103,7 +272,7 @@ push-location Path:l0 LiteralPath:l PSPath:l LP:l PassThru:s
 pop-location PassThru:s
 clear-host
 """
-WRITERS = """
+WRITER_TABLE = """
 
 remove-item Path:d0 LiteralPath:d PSPath:d LP:d Recurse:s Force:s Filter:v Include:v Exclude:v Stream:x
   rf:s r:s fr:s f:s
@@ -146,33 +315,33 @@ import-module Name:x0 Force:s
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class BoundOperand:
     """A value with its parameter (lower case) and kind; `values` None: known only when it runs."""
 
     parameter: str
     kind: str
     values: Values | None
-    word: Word | None
+    word: PowerShellWord | None
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundArguments:
     """The arguments of a command, told apart. `strange` are parameters the table does not know."""
 
-    operands: tuple[Operand, ...]
+    operands: tuple[BoundOperand, ...]
     switches: frozenset[str]
     strange: tuple[str, ...]
 
 
 @cache
-def table(kind: str) -> dict[str, dict[str, tuple[str, int]]]:
+def cmdlet_table(kind: str) -> dict[str, dict[str, tuple[str, int]]]:
     """Per cmdlet: parameter -> (kind, position or -1)."""
-    text = READERS if kind == "readers" else WRITERS
+    text = READER_TABLE if kind == "readers" else WRITER_TABLE
     rows = (line.split() for line in text.replace("\n  ", " ").strip().splitlines())
-    return {row[0]: _parameters((*row[1:], *COMMON.split())) for row in rows}
+    return {row[0]: _parse_parameters((*row[1:], *COMMON_PARAMETERS.split())) for row in rows}
 
 
-def _parameters(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
+def _parse_parameters(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
     found: dict[str, tuple[str, int]] = {}
     for text in texts:
         name, _, kind = text.lower().partition(":")
@@ -180,25 +349,31 @@ def _parameters(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def known(name: str) -> dict[str, tuple[str, int]] | None:
+def find_parameters(name: str) -> dict[str, tuple[str, int]] | None:
     """The parameters of a cmdlet of either table."""
-    return table("readers").get(name) or table("writers").get(name)
+    return cmdlet_table("readers").get(name) or cmdlet_table("writers").get(name)
 
 
-def parameter_of(word: Word) -> tuple[str, str] | None:
+def parse_parameter(word: PowerShellWord) -> tuple[str, str] | None:
     """`-Name` or `-Name:value` (lower-case name, rest), or None for what is no parameter."""
     if word.quoted or not word.text or word.text[0] not in "-\u2013\u2014\u2015" or len(word.text) < 2:
         return None
     text = word.text.replace("`", "")[1:]
     name, colon, rest = text.partition(":")
-    if not name or any(sign in name for sign in f"{SINGLE}{DOUBLE}$(@./\\=") or name[0].isdigit():
+    if (
+        not name
+        or any(sign in name for sign in f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$(@./\\=")
+        or name[0].isdigit()
+    ):
         return None
     return name.lower(), rest if colon else ""
 
 
-def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope) -> Bound:
+def bind_arguments(
+    command: PowerShellCommand, parameters: dict[str, tuple[str, int]], scope: PowerShellScope
+) -> BoundArguments:
     """The arguments of `command` by its cmdlet's parameters."""
-    operands: list[Operand] = []
+    operands: list[BoundOperand] = []
     switches: set[str] = set()
     strange: list[str] = []
     wanting, place = "", 0
@@ -206,7 +381,7 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
     last: tuple[str, str] = ("", "v")
     taken: set[str] = set()
     for word in command.words[1:]:
-        said = None if word.joined else parameter_of(word)
+        said = None if word.joined else parse_parameter(word)
         if said is None:
             if word.joined:
                 name, kind = last
@@ -216,12 +391,12 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
                 free = [at for at in by_place if at >= place and by_place[at][0] not in taken]
                 name, kind = by_place[min(free)] if free else ("", "x" if by_place else "v")
                 place = min(free) + 1 if free else place + 1
-            operands.append(Operand(name, kind, fold_word(word, scope), word))
+            operands.append(BoundOperand(name, kind, fold_word(word, scope), word))
             taken.add(name)
             last, wanting = (name, kind), ""
             continue
         wanting = ""
-        full = resolved(said[0], parameters)
+        full = resolve_parameter(said[0], parameters)
         if not full:
             strange.append(said[0])
         elif parameters[full][0] == "s":
@@ -230,18 +405,18 @@ def bind(command: Command, parameters: dict[str, tuple[str, int]], scope: Scope)
             strange.append(full)
             wanting = full
         elif said[1]:
-            rest = Word(word.pieces, said[1])
+            rest = PowerShellWord(word.pieces, said[1])
             values = fold_word(word, scope)
             cut = None if values is None else tuple(one.partition(":")[2] for one in values)
-            operands.append(Operand(full, parameters[full][0], cut, rest))
+            operands.append(BoundOperand(full, parameters[full][0], cut, rest))
             taken.add(full)
             last = (full, parameters[full][0])
         else:
             wanting = full
-    return Bound(tuple(operands), frozenset(switches), tuple(strange))
+    return BoundArguments(tuple(operands), frozenset(switches), tuple(strange))
 
 
-def resolved(said: str, parameters: dict[str, tuple[str, int]]) -> str:
+def resolve_parameter(said: str, parameters: dict[str, tuple[str, int]]) -> str:
     """The parameter that an abbreviation means; where it could be several, the one that does most."""
     if said in parameters:
         return said

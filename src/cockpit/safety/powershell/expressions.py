@@ -1,15 +1,221 @@
-"""What an expression does: .NET types and members, computed code, the variables it shows."""
+"""What is said of a value that is only known when it runs: the literals, variables and places it is made
+of. A deletion of such a value is judged by them, because nothing else can be.
+
+Loops and functions that start copies of programs without end.
+
+What an expression does: .NET types and members, computed code, the variables it shows.
+"""
 
 import re
+from collections.abc import Iterator
 
-from cockpit.safety.powershell.computed import computed_place, inside, mentioned
-from cockpit.safety.powershell.findings import Finding, ask, deny
-from cockpit.safety.powershell.nested import base_name, reread
-from cockpit.safety.powershell.places import TREES, place
-from cockpit.safety.powershell.scope import Scope, fold_expression
-from cockpit.safety.powershell.values import Expression, Piece
+from cockpit.safety.powershell.cmdlets import resolve_command_name
+from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
+from cockpit.safety.powershell.locations import PROTECTED_TREES, locate
+from cockpit.safety.powershell.native_programs import base_name, judge_inner_text
+from cockpit.safety.powershell.scope import PowerShellScope, fold_expression, fold_pieces
+from cockpit.safety.powershell.syntax_tree import (
+    PowerShellCommand,
+    PowerShellExpression,
+    PowerShellScript,
+    PowerShellWord,
+    WordPiece,
+    list_pieces,
+)
 
-DOWNLOADS = re.compile(
+# Words by which PowerShell and .NET name a drive, a home folder, the system or what was typed.
+COMPUTED_PLACES = (
+    (re.compile(r"\.root\b|\broot\b$|getpathroot|directoryroot|getlogicaldrives|get-psdrive|get-volume"
+                r"|rootdirectory|driveinfo|systemdrive|homedrive"), "a drive"),
+    (re.compile(r"getfolderpath|specialfolder|userprofile"), "a folder of the person or the system"),
+    (re.compile(r"systemdirectory|systemroot|windir|programfiles"), "the system"),
+    (re.compile(r"historysavepath"), "what was typed"),
+)  # fmt: skip
+
+
+def find_computed_place(text: str) -> str:
+    """The place that `text` names by a property or a function, or ""."""
+    low = text.lower().replace("`", "")
+    return next((name for pattern, name in COMPUTED_PLACES if pattern.search(low)), "")
+
+
+def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list[PowerShellFinding]:
+    """The findings on removing what `word` comes to."""
+    if name := find_computed_place(word.text):
+        return [deny("ps-delete-tree", f"it removes {name}, computed when it runs", "fs.delete")]
+    for value in (*_inner_paths(word.pieces, scope), *_known_folder(word.pieces, scope)):
+        seen = locate(value, "write", scope)
+        if seen.tree in PROTECTED_TREES or (
+            seen.level == "deny" and seen.sort in ("secret", "protected", "system")
+        ):
+            return [deny("ps-delete-tree", f"it removes what it works out of {seen.real}", "fs.delete")]
+    return []
+
+
+def is_command_output(piece: WordPiece) -> bool:
+    """Whether it is the output of commands alone, each of which is judged where it stands."""
+    if piece.kind != "group" or piece.script is None or not piece.script.pipelines:
+        return False
+    return all(isinstance(one, PowerShellCommand) for pipe in piece.script.pipelines for one in pipe.elements)
+
+
+def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
+    """What stands in the groups of a word; `Split-Path` gives the folder above."""
+    found = [
+        value for piece in pieces if piece.script is not None for value in list_mentioned((piece,), scope)
+    ]
+    return [one for one in found if re.search(r"[\\/~:]|^\.\.$", one)]
+
+
+def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
+    """The folder in front of the first part that is not known: `C:\\$x` is the drive where $x is empty."""
+    known: list[WordPiece] = []
+    for piece in pieces:
+        if fold_pieces((piece,), scope) is None:
+            break
+        known.append(piece)
+    if not known or len(known) == len(pieces):
+        return []
+    heads = [re.match(r"(.*[\\/])[^\\/]*$", one, re.DOTALL) for one in fold_pieces(tuple(known), scope) or ()]
+    return [found[1] for found in heads if found]
+
+
+def list_mentioned(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
+    """Every literal in `pieces`, also in groups, and every known value of a variable."""
+    found: list[str] = []
+    for piece in pieces:
+        if piece.kind == "text":
+            found.append(piece.text)
+        elif piece.kind == "var" and piece.text not in ("true", "false", "null"):
+            found += fold_pieces((piece,), scope) or ()
+        elif piece.script is not None and piece.kind != "block":
+            for pipeline in piece.script.pipelines:
+                for element in pipeline.elements:
+                    words = element.words if isinstance(element, PowerShellCommand) else ()
+                    inner = [one for word in words for one in _word_values(word, scope)]
+                    found += (
+                        inner
+                        if isinstance(element, PowerShellCommand)
+                        else list_mentioned(element.pieces, scope)
+                    )
+                    if not isinstance(element, PowerShellCommand) and element.assigned is not None:
+                        found += list_mentioned((WordPiece("group", "", element.assigned),), scope)
+    return found
+
+
+def iter_inner_pieces(pieces: tuple[WordPiece, ...]) -> Iterator[WordPiece]:
+    """Every piece in the groups and blocks of `pieces`."""
+    for piece in pieces:
+        for pipeline in piece.script.pipelines if piece.script is not None else ():
+            for element in pipeline.elements:
+                yield from list_pieces(element)
+                yield from iter_inner_pieces(list_pieces(element))
+
+
+def _word_values(word: PowerShellWord, scope: PowerShellScope) -> list[str]:
+    folded = fold_pieces(word.pieces, scope)
+    return list_mentioned(word.pieces, scope) if folded is None else list(folded)
+
+
+def list_literals(pieces: tuple[WordPiece, ...]) -> list[str]:
+    """Every literal in `pieces`, also in groups."""
+    found: list[str] = []
+    for piece in pieces:
+        if piece.kind == "text":
+            found.append(piece.text)
+        elif piece.script is not None and piece.kind != "block":
+            found += list_script_literals(piece.script)
+    return found
+
+
+def list_script_literals(script: PowerShellScript) -> list[str]:
+    """Every literal of a script's commands and expressions."""
+    found: list[str] = []
+    for pipeline in script.pipelines:
+        for element in pipeline.elements:
+            if isinstance(element, PowerShellCommand):
+                for word in element.words:
+                    found += list_literals(word.pieces)
+            else:
+                found += list_literals(element.pieces)
+    return found
+
+
+PROCESS_STARTERS = frozenset(
+    {"start-process", "start-job", "start-threadjob", "invoke-item", "powershell", "pwsh", "cmd", "wt",
+     "conhost", "start", "explorer", "bash", "wsl"}
+)  # fmt: skip
+TRUE_CONDITIONS = frozenset({"$true", "1", "!$false", "!0", "-not$false", "$true-eq$true", "1-eq1"})
+FALSE_CONDITIONS = frozenset({"$false", "0", "!$true"})
+
+
+def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[PowerShellFinding]:
+    """The findings on a keyword with its blocks: `while (1) { start x }`, `function f { f; f }`."""
+    keyword = command.words[0].text.lower()
+    names = [
+        resolve_command_name(one, scope.aliases) for one in _inner_command_names(_command_pieces(command))
+    ]
+    if keyword == "function" and len(command.words) > 1:
+        own = command.words[1].text.lower()
+        again = names.count(own)
+        copies = again > 1 or (again and PROCESS_STARTERS & set(names))
+        return [_fork_bomb("a function that starts itself again and again")] if copies else []
+    if not _never_ends(command, keyword):
+        return []
+    started = next((one for one in names if one in PROCESS_STARTERS), "")
+    return [_fork_bomb(f"a loop without end that starts {started}")] if started else []
+
+
+def _fork_bomb(what: str) -> PowerShellFinding:
+    return deny("ps-fork-bomb", f"it holds {what}", "host.mutate")
+
+
+def _never_ends(command: PowerShellCommand, keyword: str) -> bool:
+    flat = "".join(command.text.lower().split())
+    condition = "".join(word.text.lower() for word in command.words if _is_group(word.pieces))
+    condition = "".join(condition.split())
+    if keyword == "for":
+        inner = flat[flat.find("(") + 1 :]
+        return inner.partition(";")[2].startswith(";") or inner.partition(";")[2].startswith(
+            tuple(TRUE_CONDITIONS)
+        )
+    if keyword in ("while", "do"):
+        value = condition.strip("()")
+        if "until(" in flat:
+            return value in FALSE_CONDITIONS
+        return value in TRUE_CONDITIONS or (value.isdigit() and value != "0")
+    return False
+
+
+def _is_group(pieces: tuple[WordPiece, ...]) -> bool:
+    return bool(pieces) and pieces[0].kind == "group"
+
+
+def _command_pieces(command: PowerShellCommand) -> tuple[WordPiece, ...]:
+    return tuple(piece for word in command.words for piece in word.pieces)
+
+
+def _inner_command_names(pieces: tuple[WordPiece, ...]) -> Iterator[str]:
+    """The first words of all commands in blocks and groups."""
+    for piece in pieces:
+        if piece.script is not None:
+            yield from _script_command_names(piece.script)
+
+
+def _script_command_names(script: PowerShellScript) -> Iterator[str]:
+    for pipeline in script.pipelines:
+        for element in pipeline.elements:
+            if isinstance(element, PowerShellCommand):
+                if element.words:
+                    yield element.words[0].text.strip("'\"`")
+                yield from _inner_command_names(_command_pieces(element))
+            else:
+                yield from _inner_command_names(element.pieces)
+                if element.assigned is not None:
+                    yield from _script_command_names(element.assigned)
+
+
+DOWNLOAD_MEMBERS = re.compile(
     r"^(download(string|file|data)(async|taskasync)?|openread|uploadstring|uploaddata|uploadfile"
     r"|getstringasync"
     r"|getasync|postasync|getresponse|getstream|connect)$"
@@ -17,26 +223,26 @@ DOWNLOADS = re.compile(
 NET_TYPES = re.compile(r"(^|\.)(net\.(webclient|http|sockets|webrequest|httpwebrequest|dns|mail"
     r"|ftpwebrequest)"
                        r"|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)")  # fmt: skip
-CODE = re.compile(
+CODE_MEMBERS = re.compile(
     r"^(invokescript|invokecommand|create|newscriptblock|expandstring|invoke|start"
     r"|invokereturnasis|addscript)$"
 )
 CODE_TYPES = re.compile(r"scriptblock|powershell|runspace|diagnostics\.process|activator|csharpcodeprovider")
-HIDDEN = re.compile(
+HIDDEN_CODE = re.compile(
     r"amsi(utils|initfailed|context|scanbuffer)|virtualalloc|virtualprotect|createthread|writeprocessmemory"
     r"|getdelegateforfunctionpointer|minidumpwritedump|sekurlsa|getprocaddress"
 )
-CHANGES = re.compile(
+CHANGE_MEMBERS = re.compile(
     r"^(delete(file|folder)?|move(to|file|folder)?|copy(to|file|folder)?|replace|create|createtext"
     r"|createdirectory|write\w*|append\w*|open|createtextfile|opentextfile"
     r"|openwrite"
     r"|setaccesscontrol|encrypt|setattributes)$"
 )
-STARTS = frozenset({"run", "exec", "shellexecute"})
-KEYS = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+START_MEMBERS = frozenset({"run", "exec", "shellexecute"})
+SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
-def judge_expression(expression: Expression, scope: Scope) -> list[Finding]:
+def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[PowerShellFinding]:
     """The findings on an expression itself; what stands in its groups is walked elsewhere."""
     if expression.assigned is not None:
         _assign(expression, scope)
@@ -47,24 +253,24 @@ def judge_expression(expression: Expression, scope: Scope) -> list[Finding]:
     return judge_pieces(expression.pieces, scope)
 
 
-def judge_pieces(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
+def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[PowerShellFinding]:
     """The findings on types, members and variables, wherever they stand."""
-    found: list[Finding] = []
+    found: list[PowerShellFinding] = []
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
-    values = mentioned(pieces, scope)
+    values = list_mentioned(pieces, scope)
     if "foreach" in members:
-        members += [piece.text for piece in inside(pieces) if piece.kind == "member"]
+        members += [piece.text for piece in iter_inner_pieces(pieces) if piece.kind == "member"]
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
-    if HIDDEN.search(re.sub(r"['\"+ ]", "", flat)):
+    if HIDDEN_CODE.search(re.sub(r"['\"+ ]", "", flat)):
         found.append(deny("ps-hidden-code", "it works around protection or into other programs", "code.exec"))
     if "reflection" in types and any(one.startswith("load") for one in members):
         found.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
-    if NET_TYPES.search(flat) or any(DOWNLOADS.match(one) for one in members):
+    if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(one) for one in members):
         scope.seen.has_network = True
         scope.seen.saved |= {base_name(value) for value in values if "." in base_name(value)}
         found.append(ask("ps-net", "it speaks to the network", "net.egress", risk=55, forgets=True))
-    found += _code(types, members, values, pieces, scope)
+    found += _check_code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
         found.append(deny("ps-shadow", "it removes backups", "host.mutate"))
     if {"win32shutdown", "reboot"} & set(members):
@@ -73,30 +279,30 @@ def judge_pieces(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
         scope.seen.marks.add("shadow")
     if {"delete", "remove"} & set(members):
         scope.seen.marks.add("delete")
-    found += _files(types, members, values, scope)
+    found += _check_files(types, members, values, scope)
     found += judge_variables(pieces, scope)
     return found or [ask("ps-dynamic", "its value is known only when it runs", "shell.opaque", risk=30)]
 
 
-def judge_variables(pieces: tuple[Piece, ...], scope: Scope) -> list[Finding]:
+def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[PowerShellFinding]:
     """Keys in the environment that are handed on."""
-    found: list[Finding] = []
+    found: list[PowerShellFinding] = []
     for piece in pieces:
-        if piece.kind == "var" and piece.text.startswith("env:") and KEYS.search(piece.text):
+        if piece.kind == "var" and piece.text.startswith("env:") and SECRET_NAMES.search(piece.text):
             scope.seen.reads_secret = True
             found.append(ask("ps-secret", f"it uses ${piece.text}", "secret.read", forgets=True))
     return found
 
 
-def _code(
-    types: str, members: list[str], values: list[str], pieces: tuple[Piece, ...], scope: Scope
-) -> list[Finding]:
-    starting = next((at for at, piece in enumerate(pieces) if piece.text in STARTS), None)
-    if set(members) & STARTS and starting is not None:
+def _check_code(
+    types: str, members: list[str], values: list[str], pieces: tuple[WordPiece, ...], scope: PowerShellScope
+) -> list[PowerShellFinding]:
+    starting = next((at for at, piece in enumerate(pieces) if piece.text in START_MEMBERS), None)
+    if set(members) & START_MEMBERS and starting is not None:
         # A program and its arguments, as a COM object is given them.
-        reread(" ".join(mentioned(pieces[starting + 1 :], scope)), scope)
+        judge_inner_text(" ".join(list_mentioned(pieces[starting + 1 :], scope)), scope)
         return [ask("ps-run", "it starts a program", "code.exec", risk=70, forgets=True)]
-    runs = [one for one in members if CODE.match(one)]
+    runs = [one for one in members if CODE_MEMBERS.match(one)]
     if not runs or not (
         CODE_TYPES.search(types)
         or set(runs) & {"invoke", "invokescript", "invokecommand", "addscript", "newscriptblock"}
@@ -104,38 +310,40 @@ def _code(
         return []
     scope.seen.runs_computed = "it runs text as code"
     for value in values:
-        reread(value, scope)
+        judge_inner_text(value, scope)
     if "diagnostics.process" in types and len(values) > 1:
-        reread(" ".join(values), scope)
+        judge_inner_text(" ".join(values), scope)
     return [ask("ps-code", "it runs text as code", "code.exec", risk=75, forgets=True)]
 
 
-def _files(types: str, members: list[str], values: list[str], scope: Scope) -> list[Finding]:
-    found: list[Finding] = []
-    changes = any(CHANGES.match(one) for one in members)
+def _check_files(
+    types: str, members: list[str], values: list[str], scope: PowerShellScope
+) -> list[PowerShellFinding]:
+    found: list[PowerShellFinding] = []
+    changes = any(CHANGE_MEMBERS.match(one) for one in members)
     reads = any(one.startswith(("read", "open")) for one in members)
     if not changes and not reads:
         return found
     for value in values:
-        seen = place(value, "write" if changes else "read", scope)
+        seen = locate(value, "write" if changes else "read", scope)
         if seen.level == "deny" and seen.sort in ("secret", "protected", "system", "network"):
             found.append(deny(f"ps-{seen.sort}", seen.reason, "fs.write" if changes else "secret.read"))
-        elif seen.tree in TREES and any(one.startswith(("delete", "move")) for one in members):
+        elif seen.tree in PROTECTED_TREES and any(one.startswith(("delete", "move")) for one in members):
             found.append(deny("ps-delete-tree", f"it removes {seen.real}", "fs.delete"))
-    if "delete" in " ".join(members) and (known := computed_place(" ".join((types, *members, *values)))):
+    if "delete" in " ".join(members) and (known := find_computed_place(" ".join((types, *members, *values)))):
         found.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
     if "registry" in types and changes:
         found.append(ask("ps-registry", "it changes the registry", "host.mutate", risk=60))
     return found
 
 
-def _assign(expression: Expression, scope: Scope) -> None:
+def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
     script = expression.assigned
     if script is None or not script.pipelines or len(script.pipelines[0].elements) != 1:
         return
     element = script.pipelines[0].elements[0]
-    value = fold_expression(element, scope) if isinstance(element, Expression) else None
-    if value is None and expression.target and isinstance(element, Expression):
+    value = fold_expression(element, scope) if isinstance(element, PowerShellExpression) else None
+    if value is None and expression.target and isinstance(element, PowerShellExpression):
         _assign_mentioned(expression.target, element, scope)
     if value is None or expression.target in ("", "?"):
         return
@@ -146,12 +354,12 @@ def _assign(expression: Expression, scope: Scope) -> None:
     scope.variables[expression.target] = tuple(dict.fromkeys((*value, *before)))[:64]
 
 
-def _assign_mentioned(target: str, element: Expression, scope: Scope) -> None:
+def _assign_mentioned(target: str, element: PowerShellExpression, scope: PowerShellScope) -> None:
     """What a table for splatting holds, and the path behind a cast: `[IO.DirectoryInfo]'C:\\'`."""
     kinds = {piece.kind for piece in element.pieces}
     if kinds == {"hash"}:
         scope.variables[f"@{target}"] = tuple(
-            one.rpartition("=")[2] for one in mentioned(element.pieces, scope)
+            one.rpartition("=")[2] for one in list_mentioned(element.pieces, scope)
         )
     elif kinds == {"type", "text"} and element.pieces[0].text.startswith(("io.", "system.io.")):
         scope.variables[target] = tuple(piece.text for piece in element.pieces if piece.kind == "text")

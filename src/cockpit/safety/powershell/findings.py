@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from cockpit.plugin.safety import Level
 from cockpit.plugin.tools import Capability
 
-RANK: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
+LEVEL_RANK: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PowerShellFinding:
     """`rule` is the id that is shown; `forgets` says that no answer to it is remembered."""
 
     level: Level
@@ -21,8 +21,8 @@ class Finding:
     forgets: bool = False
 
 
-def deny(rule: str, reason: str, *capabilities: Capability, alternative: str = "") -> Finding:
-    return Finding("deny", rule, reason, 95, frozenset(capabilities), alternative, forgets=True)
+def deny(rule: str, reason: str, *capabilities: Capability, alternative: str = "") -> PowerShellFinding:
+    return PowerShellFinding("deny", rule, reason, 95, frozenset(capabilities), alternative, forgets=True)
 
 
 def ask(
@@ -32,10 +32,10 @@ def ask(
     risk: int = 45,
     alternative: str = "",
     forgets: bool = False,
-) -> Finding:
-    return Finding("ask", rule, reason, risk, frozenset(capabilities), alternative, forgets)
+) -> PowerShellFinding:
+    return PowerShellFinding("ask", rule, reason, risk, frozenset(capabilities), alternative, forgets)
 
 
-def strictest(findings: list[Finding]) -> Finding:
+def find_strictest(findings: list[PowerShellFinding]) -> PowerShellFinding:
     """The one that decides: the highest level, then the highest risk."""
-    return max(findings, key=lambda one: (RANK[one.level], one.risk))
+    return max(findings, key=lambda one: (LEVEL_RANK[one.level], one.risk))

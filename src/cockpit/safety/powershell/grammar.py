@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from cockpit.safety.powershell.values import Command, Reading, Script, pieces_of
+from cockpit.safety.powershell.syntax_tree import (
+    PowerShellCommand,
+    PowerShellScript,
+    ScriptReading,
+    list_pieces,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -63,7 +68,7 @@ def _parser() -> "Parser":
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_powershell.language()))
 
 
-def agrees(text: str, reading: Reading) -> str:
+def agrees(text: str, reading: ScriptReading) -> str:
     """ "" where the grammar reads `text` without a fault and sees the same commands; else why not."""
     # The grammar has no lists of bare words (`Name, Length`): it is shown them with a blank between.
     signs = list(text)
@@ -85,12 +90,12 @@ def agrees(text: str, reading: Reading) -> str:
     return "" if said == list(_names(reading.script)) else "two readers see different commands in it"
 
 
-def _names(script: Script) -> Iterator[str]:
+def _names(script: PowerShellScript) -> Iterator[str]:
     """The names of all commands as our reader sees them, the outer one first."""
     for pipeline in script.pipelines:
         for element in pipeline.elements:
-            if isinstance(element, Command) and element.words:
+            if isinstance(element, PowerShellCommand) and element.words:
                 yield element.words[0].text
-            for piece in pieces_of(element):
+            for piece in list_pieces(element):
                 if piece.script is not None:
                     yield from _names(piece.script)

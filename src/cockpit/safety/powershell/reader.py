@@ -1,28 +1,245 @@
-"""Reading PowerShell text as PowerShell splits it: a reader that never gives up, so that a syntax error
-cannot hide a command. It says what stands there; what is dangerous is told elsewhere."""
+"""A place in a PowerShell text and what was found wrong so far; the patterns both readers share.
+
+Words of PowerShell: quotes, escapes, variables, groups, blocks, here-strings.
+
+Source of the rules: about_Parsing, about_Quoting_Rules and about_Special_Characters (Microsoft).
+
+Reading PowerShell text as PowerShell splits it: a reader that never gives up, so that a syntax error
+cannot hide a command. It says what stands there; what is dangerous is told elsewhere.
+"""
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from cockpit.safety.powershell.cursor import BETWEEN, BLANK, DEPTH, DOUBLE, SINGLE, TOO_DEEP, Cursor
-from cockpit.safety.powershell.values import (
-    Command,
-    Element,
-    Expression,
-    Piece,
-    Pipeline,
-    Reading,
-    Redirect,
-    Script,
-    Word,
+from cockpit.safety.powershell.syntax_tree import (
+    PieceKind,
+    PipelineElement,
+    PowerShellCommand,
+    PowerShellExpression,
+    PowerShellPipeline,
+    PowerShellRedirect,
+    PowerShellScript,
+    PowerShellWord,
+    ScriptReading,
+    WordPiece,
 )
-from cockpit.safety.powershell.words import MEMBER, TYPE, members, piece, word
-from cockpit.workspace.words import words as names
+from cockpit.workspace.word_set import word_set as names
+
+MAX_DEPTH = 40
+TOO_DEEP = "it is nested too deep"
+SINGLE_QUOTES, DOUBLE_QUOTES = "'\u2018\u2019\u201a\u201b", '"\u201c\u201d\u201e'
+BLANK = re.compile(r"(?:[^\S\n]|`\r?\n|<#.*?(?:#>|\Z))+", re.DOTALL)
+STATEMENT_GAP = re.compile(r"(?:[\s;]|`\n|<#.*?(?:#>|\Z)|#[^\n]*)+", re.DOTALL)
+
+
+@dataclass(slots=True)
+class TextCursor:
+    """`at` is the place. `script` reads statements up to a closing sign, which it eats; "" is the end
+    of the text."""
+
+    text: str
+    script: "Callable[[TextCursor, str], PowerShellScript]"
+    at: int = 0
+    depth: int = 0
+    faults: list[str] = field(default_factory=list)
+    commas: list[int] = field(default_factory=list)
+
+    def look(self) -> str:
+        return self.text[self.at] if self.at < len(self.text) else ""
+
+    def sees(self, signs: str) -> bool:
+        """Whether one of `signs` is next."""
+        return self.at < len(self.text) and self.text[self.at] in signs
+
+    def eat(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
+        found = pattern.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+        return found
+
+    def fault(self, what: str) -> None:
+        self.faults.append(what)
+
+
+BARE_TEXT = re.compile(r"[^\s;|&(){},<>`$@'\"\u2018-\u201e]+")
+VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|((?:\w+:)?\w+|[$?^]))")
+HERE_STRING = re.compile(r"@(['\"\u2018-\u201e])[^\S\n]*\r?\n(.*?)\r?\n['\"\u2018-\u201e]@", re.DOTALL)
+TYPE_LITERAL = re.compile(r"\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]")
+MEMBER = re.compile(r"(?:\??\.|::)\s*([A-Za-z_]\w*)")
+# `foreach ($file in Get-ChildItem x)`: what follows `in` is a statement.
+FOREACH_HEAD = re.compile(r"\s*\$\w+\s+in\s", re.IGNORECASE)
+ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "0": "\0",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "e": "\x1b",
+}
+STRING_PART = re.compile(r"[^`$\"\u201c-\u201e]+")
+SINGLE_QUOTE = re.compile(f"[{SINGLE_QUOTES}]")
+
+
+def read_word(at: TextCursor, joined: bool) -> PowerShellWord:
+    """One argument."""
+    start = at.at
+    pieces: list[WordPiece] = []
+    quoted = at.look() in SINGLE_QUOTES + DOUBLE_QUOTES
+    odd = False
+    while sign := at.look():
+        if sign.isspace() or sign in ";|&),}<>":
+            break
+        if sign in "({" and pieces:
+            odd = True
+            break
+        odd = odd or (quoted and bool(pieces)) or sign == "`"
+        read_piece(at, sign, pieces)
+        if pieces and pieces[-1].kind == "block":
+            break
+    if at.at == start:
+        at.at += 1
+        at.fault(f"{at.text[start]!r} where a word should be")
+    return PowerShellWord(tuple(pieces), at.text[start : at.at], joined, quoted, odd)
+
+
+def read_piece(at: TextCursor, sign: str, pieces: list[WordPiece]) -> None:
+    """Eat one piece in the middle of a word."""
+    if sign in SINGLE_QUOTES:
+        pieces.append(read_single_quoted(at))
+    elif sign in DOUBLE_QUOTES:
+        at.at += 1
+        pieces += read_double_quoted(at, DOUBLE_QUOTES)
+    elif sign == "`":
+        pieces.append(WordPiece("text", at.text[at.at + 1 : at.at + 2].strip("\n")))
+        at.at += 2
+    elif sign == "$":
+        read_variable(at, pieces)
+        read_members(at, pieces)
+    elif sign == "@":
+        read_at_sign(at, pieces)
+    elif sign == "(":
+        read_group(at, 1, ")", "group", pieces)
+        read_members(at, pieces)
+    elif sign == "{":
+        read_group(at, 1, "}", "block", pieces)
+    elif found := at.eat(BARE_TEXT):
+        pieces.append(WordPiece("text", found[0]))
+    else:
+        pieces.append(WordPiece("text", sign))
+        at.at += 1
+
+
+def read_group(at: TextCursor, skip: int, close: str, kind: PieceKind, pieces: list[WordPiece]) -> None:
+    at.at += skip
+    if at.depth >= MAX_DEPTH + 8:
+        at.fault(TOO_DEEP)
+        return
+    at.eat(FOREACH_HEAD)
+    pieces.append(WordPiece(kind, "", at.script(at, close)))
+
+
+def read_variable(at: TextCursor, pieces: list[WordPiece]) -> None:
+    """`$name`, `${name}`, `$( )`, or a plain dollar sign."""
+    if at.text.startswith("$(", at.at):
+        read_group(at, 2, ")", "group", pieces)
+    elif found := at.eat(VARIABLE):
+        pieces.append(WordPiece("var", (found[1] or found[2] or "").lower()))
+    else:
+        pieces.append(WordPiece("text", "$"))
+        at.at += 1
+
+
+def read_at_sign(at: TextCursor, pieces: list[WordPiece]) -> None:
+    """A here-string, an array, a hash table, a splat, or a plain @."""
+    if found := at.eat(HERE_STRING):
+        if found[1] in SINGLE_QUOTES:
+            pieces.append(WordPiece("text", found[2]))
+        else:
+            inner = TextCursor(found[2], at.script, depth=at.depth + 1)
+            pieces += read_double_quoted(inner, "")
+            at.faults += inner.faults
+    elif at.text.startswith("@(", at.at):
+        read_group(at, 2, ")", "group", pieces)
+    elif at.text.startswith("@{", at.at):
+        read_group(at, 2, "}", "hash", pieces)
+    elif not pieces and at.text[at.at + 1 : at.at + 2].isalpha():
+        at.at += 1
+        name = at.eat(BARE_TEXT)
+        pieces.append(WordPiece("var", f"@{name[0] if name else ''}"))
+    else:
+        pieces.append(WordPiece("text", "@"))
+        at.at += 1
+
+
+def read_members(at: TextCursor, pieces: list[WordPiece]) -> None:
+    """`.Name`, `::Name`, `[index]` and `(arguments)` directly behind a variable or a group."""
+    while True:
+        if found := at.eat(MEMBER):
+            pieces.append(WordPiece("member", found[1].lower()))
+            if at.sees("({"):
+                read_group(at, 1, ")" if at.sees("(") else "}", "group", pieces)
+        elif at.look() == "[" and (index := TYPE_LITERAL.match(at.text, at.at)):
+            at.at = index.end()
+            pieces.append(WordPiece("member", "[]"))
+        else:
+            return
+
+
+def read_single_quoted(at: TextCursor) -> WordPiece:
+    """A string in single quotes."""
+    end = at.at + 1
+    parts: list[str] = []
+    while True:
+        stop = SINGLE_QUOTE.search(at.text, end)
+        if stop is None:
+            at.fault("a quote is not closed")
+            parts.append(at.text[end:])
+            at.at = len(at.text)
+            return WordPiece("text", "".join(parts))
+        parts.append(at.text[end : stop.start()])
+        if at.text[stop.end() : stop.end() + 1] in SINGLE_QUOTES and stop.end() < len(at.text):
+            parts.append("'")
+            end = stop.end() + 1
+            continue
+        at.at = stop.end()
+        return WordPiece("text", "".join(parts))
+
+
+def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
+    """Pieces up to a closing quote; "" is the end of the text (here-strings)."""
+    pieces: list[WordPiece] = []
+    while sign := at.look():
+        if close and sign in close:
+            at.at += 1
+            if not at.sees(close):
+                return pieces or [WordPiece("text", "")]
+            pieces.append(WordPiece("text", '"'))
+            at.at += 1
+        elif sign == "`":
+            escaped = at.text[at.at + 1 : at.at + 2]
+            pieces.append(WordPiece("text", ESCAPES.get(escaped, escaped)))
+            at.at += 2
+        elif sign == "$":
+            read_variable(at, pieces)
+        elif found := at.eat(STRING_PART):
+            pieces.append(WordPiece("text", found[0]))
+        else:
+            pieces.append(WordPiece("text", sign))
+            at.at += 1
+    if close:
+        at.fault("a quote is not closed")
+    return pieces
+
 
 # A word of plain letters with a blank behind it; `--%` and what could be a number's redirection is none.
-PLAIN = re.compile(r"[A-Za-z_./\\][\w./\\:=-]*(?=[ \t])", re.ASCII)
-MANY = 400
+PLAIN_WORD = re.compile(r"[A-Za-z_./\\][\w./\\:=-]*(?=[ \t])", re.ASCII)
+MAX_WORDS = 400
 # Of what opens its words as code each word counts where it stands.
-OPENED = re.compile(r"sh|cmd|wsl|start|saps|ps$|iex|invoke|icm|for|env|sudo|xargs|%", re.IGNORECASE)
+SHELL_STARTERS = re.compile(r"sh|cmd|wsl|start|saps|ps$|iex|invoke|icm|for|env|sudo|xargs|%", re.IGNORECASE)
 COMMENT = re.compile(r"#[^\n]*")
 REDIRECT = re.compile(r"[*1-6]?>>?(?:&[12])?|<")
 NUMBER = re.compile(r"[0-9][0-9_.]*(?:[kmgtp]b|[dl])?(?=[\s;|)}+*/%,.-]|$)", re.IGNORECASE)
@@ -33,37 +250,39 @@ OPERATOR = re.compile(
     re.IGNORECASE,
 )
 # Below the deepest level brackets part statements: what stands in them is still looked at.
-DEEPER = re.compile(r"[\s;,]*[$@&.]?[({][\s;]*")
-UNARY = re.compile(r"-(?:not|bnot|join|[ci]?split)\b|!|\+\+|--\$|-\$|-\d|,", re.IGNORECASE)
-REST = re.compile(r"[^\n|]*")
+NESTED_OPENING = re.compile(r"[\s;,]*[$@&.]?[({][\s;]*")
+UNARY_OPERATOR = re.compile(r"-(?:not|bnot|join|[ci]?split)\b|!|\+\+|--\$|-\$|-\d|,", re.IGNORECASE)
+REST_OF_COMMAND = re.compile(r"[^\n|]*")
 # After these a statement follows in the same place; after the others come brackets and blocks.
-LEADING = re.compile(r"(?:return|throw|exit|break|continue)(?=[\s;}$('\"]|$)\s*", re.IGNORECASE)
-BLOCKS = names(
+LEADING_KEYWORD = re.compile(r"(?:return|throw|exit|break|continue)(?=[\s;}$('\"]|$)\s*", re.IGNORECASE)
+BLOCK_KEYWORDS = names(
     """
     if for foreach while do switch try trap function filter workflow class enum begin process end
     dynamicparam clean parallel sequence configuration data until catch finally else elseif param
     """
 )
-GO_ON = re.compile(r"\s*(?:else|elseif|catch|finally|while|until)\b|\s*[{(]|\s*\[", re.IGNORECASE)
+CONTINUATION = re.compile(r"\s*(?:else|elseif|catch|finally|while|until)\b|\s*[{(]|\s*\[", re.IGNORECASE)
 
 
-def read(text: str) -> Reading:
+def read_script(text: str) -> ScriptReading:
     """What stands in `text`. Raises nothing."""
-    at = Cursor(text, script)
-    pipelines: list[Pipeline] = []
+    at = TextCursor(text, read_statements)
+    pipelines: list[PowerShellPipeline] = []
     while at.at < len(text):
-        pipelines += script(at, "").pipelines
-    return Reading(Script(tuple(pipelines)), tuple(dict.fromkeys(at.faults)), tuple(at.commas))
+        pipelines += read_statements(at, "").pipelines
+    return ScriptReading(
+        PowerShellScript(tuple(pipelines)), tuple(dict.fromkeys(at.faults)), tuple(at.commas)
+    )
 
 
-def script(at: Cursor, close: str) -> Script:
+def read_statements(at: TextCursor, close: str) -> PowerShellScript:
     """Statements up to `close`, which is eaten; "" is the end of the text."""
     at.depth += 1
-    pipelines: list[Pipeline] = []
+    pipelines: list[PowerShellPipeline] = []
     deeper = 0
     while True:
-        at.eat(BETWEEN)
-        while at.depth >= DEPTH and at.eat(DEEPER):
+        at.eat(STATEMENT_GAP)
+        while at.depth >= MAX_DEPTH and at.eat(NESTED_OPENING):
             at.fault(TOO_DEEP)
             deeper += 1
         sign = at.look()
@@ -81,62 +300,66 @@ def script(at: Cursor, close: str) -> Script:
             at.fault(f"a {sign} too many")
             continue
         before = at.at
-        pipelines.append(pipeline(at))
+        pipelines.append(read_pipeline(at))
         if at.at == before:
             at.fault(f"{sign!r} at the start of a statement")
             at.at += 1
     at.depth -= 1
-    return Script(tuple(pipelines))
+    return PowerShellScript(tuple(pipelines))
 
 
-def pipeline(at: Cursor) -> Pipeline:
-    elements: list[Element] = []
+def read_pipeline(at: TextCursor) -> PowerShellPipeline:
+    elements: list[PipelineElement] = []
     while True:
-        elements.append(element(at))
+        elements.append(read_element(at))
         at.eat(BLANK)
         if at.text.startswith(("&&", "||"), at.at):
             at.at += 2
-            return Pipeline(tuple(elements))
+            return PowerShellPipeline(tuple(elements))
         if at.look() == "|":
             at.at += 1
-            at.eat(BETWEEN)
+            at.eat(STATEMENT_GAP)
             continue
         if at.look() == "&":
             at.at += 1
             at.fault("it runs in the background")
-            return Pipeline(tuple(elements), background=True)
-        return Pipeline(tuple(elements))
+            return PowerShellPipeline(tuple(elements), background=True)
+        return PowerShellPipeline(tuple(elements))
 
 
-def element(at: Cursor) -> Element:
+def read_element(at: TextCursor) -> PipelineElement:
     at.eat(BLANK)
-    at.eat(LEADING)
+    at.eat(LEADING_KEYWORD)
     start, sign = at.at, at.look()
     after = at.text[at.at + 1 : at.at + 2]
     if sign == "&" and after != "&":
         at.at += 1
-        return command(at, start, "&")
-    if sign == "." and (after.isspace() or (after in f"{SINGLE}{DOUBLE}$({{" and after)):
+        return read_command(at, start, "&")
+    if sign == "." and (after.isspace() or (after in f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$({{" and after)):
         at.at += 1
-        return command(at, start, ".")
-    if at.sees(f"{SINGLE}{DOUBLE}$([@{{+") or NUMBER.match(at.text, at.at) or UNARY.match(at.text, at.at):
-        return expression(at, start)
-    return command(at, start, "")
+        return read_command(at, start, ".")
+    if (
+        at.sees(f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$([@{{+")
+        or NUMBER.match(at.text, at.at)
+        or UNARY_OPERATOR.match(at.text, at.at)
+    ):
+        return read_expression(at, start)
+    return read_command(at, start, "")
 
 
-def command(at: Cursor, start: int, invoked: str) -> Command:
-    words: list[Word] = []
-    redirects: list[Redirect] = []
+def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
+    words: list[PowerShellWord] = []
+    redirects: list[PowerShellRedirect] = []
     joined = False
     told: set[str] = set()
     while True:
         if not joined and (plain := _plain(at, words)):
-            if len(words) > MANY and plain in told and not OPENED.search(words[0].text):
+            if len(words) > MAX_WORDS and plain in told and not SHELL_STARTERS.search(words[0].text):
                 # Said already: what it means is the same, and the command is asked about.
                 at.fault("it repeats its words more often than is read")
                 continue
             told.add(plain)
-            words.append(Word((Piece("text", plain),), plain))
+            words.append(PowerShellWord((WordPiece("text", plain),), plain))
             continue
         if _is_over(at, words):
             break
@@ -144,86 +367,90 @@ def command(at: Cursor, start: int, invoked: str) -> Command:
         if sign == "#":
             at.eat(COMMENT)
         elif found := at.eat(REDIRECT):
-            redirects.append(redirect(at, found[0]))
+            redirects.append(read_redirect(at, found[0]))
         elif sign == ",":
             at.commas.append(at.at)
             at.at += 1
             joined = True
-            at.eat(BETWEEN)
+            at.eat(STATEMENT_GAP)
         elif at.text.startswith("--%", at.at) and words:
-            words += verbatim(at)
+            words += read_verbatim(at)
         else:
-            words.append(word(at, joined))
+            words.append(read_word(at, joined))
             joined = False
-    return Command(tuple(words), tuple(redirects), at.text[start : at.at].strip(), start, invoked)
+    return PowerShellCommand(tuple(words), tuple(redirects), at.text[start : at.at].strip(), start, invoked)
 
 
-def _plain(at: Cursor, words: list[Word]) -> str:
+def _plain(at: TextCursor, words: list[PowerShellWord]) -> str:
     """The next word where it has nothing but plain letters, which most have; "" otherwise."""
-    if not words or words[0].text.lower() in BLOCKS:
+    if not words or words[0].text.lower() in BLOCK_KEYWORDS:
         return ""
     at.eat(BLANK)
-    found = at.eat(PLAIN)
+    found = at.eat(PLAIN_WORD)
     return found[0] if found else ""
 
 
-def _is_over(at: Cursor, words: list[Word]) -> bool:
+def _is_over(at: TextCursor, words: list[PowerShellWord]) -> bool:
     """Whether the command ends here. A block that belongs to a keyword ends its statement: what follows
     on the same line is the next one."""
     at.eat(BLANK)
-    if not at.look() or at.sees(";\n|)}&") or (at.depth >= DEPTH and DEEPER.match(at.text, at.at)):
+    if (
+        not at.look()
+        or at.sees(";\n|)}&")
+        or (at.depth >= MAX_DEPTH and NESTED_OPENING.match(at.text, at.at))
+    ):
         return True
-    if not words or words[0].text.lower() not in BLOCKS or len(words) == 1:
+    if not words or words[0].text.lower() not in BLOCK_KEYWORDS or len(words) == 1:
         return False
     kinds = {piece.kind for piece in words[-1].pieces}
     ended = "block" in kinds or (words[0].text.lower() == "param" and "group" in kinds)
-    return ended and not GO_ON.match(at.text, at.at)
+    return ended and not CONTINUATION.match(at.text, at.at)
 
 
-def redirect(at: Cursor, operator: str) -> Redirect:
+def read_redirect(at: TextCursor, operator: str) -> PowerShellRedirect:
     at.eat(BLANK)
     if "&" in operator or not at.look() or at.sees(";\n|)}&"):
-        return Redirect(operator, None)
-    return Redirect(operator, word(at, joined=False))
+        return PowerShellRedirect(operator, None)
+    return PowerShellRedirect(operator, read_word(at, joined=False))
 
 
-def verbatim(at: Cursor) -> list[Word]:
+def read_verbatim(at: TextCursor) -> list[PowerShellWord]:
     """What follows `--%` is passed on as it stands, up to the end of the line or a pipe."""
-    found = at.eat(REST)
+    found = at.eat(REST_OF_COMMAND)
     rest = found[0] if found else ""
     at.fault("it stops parsing (--%)")
-    return [Word((Piece("text", one.replace('"', "")),), one) for one in rest[3:].split()]
+    return [PowerShellWord((WordPiece("text", one.replace('"', "")),), one) for one in rest[3:].split()]
 
 
-def expression(at: Cursor, start: int) -> Expression:
-    pieces: list[Piece] = []
-    redirects: list[Redirect] = []
+def read_expression(at: TextCursor, start: int) -> PowerShellExpression:
+    pieces: list[WordPiece] = []
+    redirects: list[PowerShellRedirect] = []
     target, assigned = "", None
     while True:
         at.eat(BLANK)
         sign = at.look()
-        if not sign or sign in ";\n|)}&" or (at.depth >= DEPTH and DEEPER.match(at.text, at.at)):
+        if not sign or sign in ";\n|)}&" or (at.depth >= MAX_DEPTH and NESTED_OPENING.match(at.text, at.at)):
             break
         if sign == "#":
             at.eat(COMMENT)
         elif found := at.eat(REDIRECT):
-            redirects.append(redirect(at, found[0]))
+            redirects.append(read_redirect(at, found[0]))
         elif found := at.eat(NUMBER):
-            pieces.append(Piece("text", found[0]))
+            pieces.append(WordPiece("text", found[0]))
         elif found := at.eat(OPERATOR):
-            pieces.append(Piece("op", found[0].lower()))
+            pieces.append(WordPiece("op", found[0].lower()))
             if found[0].endswith("="):
                 target = pieces[0].text if len(pieces) == 2 and pieces[0].kind == "var" else "?"
-                at.eat(BETWEEN)
-                assigned = Script((pipeline(at),))
+                at.eat(STATEMENT_GAP)
+                assigned = PowerShellScript((read_pipeline(at),))
                 break
-        elif sign == "[" and (found := at.eat(TYPE)):
-            pieces.append(Piece("type", found[0].strip("[] ").lower()))
-            members(at, pieces)
+        elif sign == "[" and (found := at.eat(TYPE_LITERAL)):
+            pieces.append(WordPiece("type", found[0].strip("[] ").lower()))
+            read_members(at, pieces)
         elif found := at.eat(MEMBER):
-            pieces.append(Piece("member", found[1].lower()))
+            pieces.append(WordPiece("member", found[1].lower()))
         else:
-            piece(at, sign, pieces)
-            members(at, pieces)
+            read_piece(at, sign, pieces)
+            read_members(at, pieces)
     text = at.text[start : at.at].strip()
-    return Expression(tuple(pieces), tuple(redirects), text, start, target, assigned)
+    return PowerShellExpression(tuple(pieces), tuple(redirects), text, start, target, assigned)

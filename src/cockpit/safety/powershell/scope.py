@@ -8,28 +8,34 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cockpit.plugin.safety import CommandPart
-from cockpit.safety.powershell.values import Command, Expression, Piece, Script, Word
-from cockpit.safety.rules import RuleSet
-from cockpit.safety.values import Ground, Line
+from cockpit.safety.policy import RuleSet
+from cockpit.safety.powershell.syntax_tree import (
+    PowerShellCommand,
+    PowerShellExpression,
+    PowerShellScript,
+    PowerShellWord,
+    WordPiece,
+)
+from cockpit.safety.values import ExecutionContext, JudgedLine
 
 if TYPE_CHECKING:
-    from cockpit.safety.powershell.places import Place
+    from cockpit.safety.powershell.locations import PowerShellLocation
     from cockpit.workspace.resolver import Access
 
-MOST = 8
+MAX_VALUES = 8
 Values = tuple[str, ...]
 # Members that are the place itself, or one beside it that is guarded as well.
-SAME_PLACE = frozenset(
+PATH_MEMBERS = frozenset(
     {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
      "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
 )  # fmt: skip
 
 
 @dataclass(slots=True)
-class Seen:
+class LineFacts:
     """What the whole line does, for what only shows in combination. `read` judges more text."""
 
-    read: "Callable[[str, Scope], None]"
+    read: "Callable[[str, PowerShellScope], None]"
     parts: list[CommandPart] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
     saved: set[str] = field(default_factory=set)
@@ -44,30 +50,30 @@ class Seen:
     marks: set[str] = field(default_factory=set)
     environment: tuple[tuple[str, str], ...] = ()
     touched: "list[tuple[Access, str]]" = field(default_factory=list)
-    programs: dict[tuple[str | None, ...], Line] = field(default_factory=dict)
-    places: "dict[tuple[str, str, str | None], Place]" = field(default_factory=dict)
+    programs: dict[tuple[str | None, ...], JudgedLine] = field(default_factory=dict)
+    places: "dict[tuple[str, str, str | None], PowerShellLocation]" = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Scope:
+class PowerShellScope:
     """`cwd` is None once it is not known; `upstream` is what `$_` may be. `depth` counts shells."""
 
-    ground: Ground
+    ground: ExecutionContext
     rules: RuleSet
-    seen: Seen
+    seen: LineFacts
     cwd: str | None = ""
     variables: dict[str, Values] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     upstream: Values = ()
     depth: int = 0
 
-    def below(self, upstream: Values) -> "Scope":
+    def below(self, upstream: Values) -> "PowerShellScope":
         """The scope of a block that is fed `upstream`."""
         return replace(self, upstream=upstream)
 
 
-def fold(pieces: tuple[Piece, ...], scope: Scope) -> Values | None:
+def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values | None:
     """The values a word can have; None where they are known only when it runs."""
     if len(pieces) == 1 and pieces[0].kind == "text":
         return (pieces[0].text,)
@@ -77,31 +83,31 @@ def fold(pieces: tuple[Piece, ...], scope: Scope) -> Values | None:
         match piece.kind:
             case "text":
                 options.append((piece.text,))
-            case "var" if (known := _variable(piece.text, scope)) is not None:
+            case "var" if (known := _fold_variable(piece.text, scope)) is not None:
                 options.append(known)
             case "group" if (
                 piece.script is not None and (inner := fold_script(piece.script, scope)) is not None
             ):
                 options.append(inner)
-            case "member" if piece.text in SAME_PLACE:
+            case "member" if piece.text in PATH_MEMBERS:
                 continue
             case _:
                 skip = True
     if skip:
         return None
     if len(options) == 1:
-        return tuple(_drive_of_home(one, scope) for one in options[0])
-    joined = ("".join(parts) for parts in itertools.islice(itertools.product(*options), MOST))
-    return tuple(_drive_of_home(one, scope) for one in joined)
+        return tuple(_drop_home_drive(one, scope) for one in options[0])
+    joined = ("".join(parts) for parts in itertools.islice(itertools.product(*options), MAX_VALUES))
+    return tuple(_drop_home_drive(one, scope) for one in joined)
 
 
-def _drive_of_home(value: str, scope: Scope) -> str:
+def _drop_home_drive(value: str, scope: PowerShellScope) -> str:
     """$env:HOMEDRIVE$env:HOMEPATH: the drive in front of what already is the whole path."""
     home = scope.ground.home
     return value[2:] if home and value[2:].startswith(home) and value[1:2] == ":" else value
 
 
-def _variable(name: str, scope: Scope) -> Values | None:
+def _fold_variable(name: str, scope: PowerShellScope) -> Values | None:
     home = scope.ground.home.rstrip("/\\")
     local = name.removeprefix("global:").removeprefix("script:").removeprefix("variable:")
     if local in scope.variables:
@@ -126,23 +132,23 @@ def _variable(name: str, scope: Scope) -> Values | None:
     return (known[local],) if local in known else None
 
 
-def fold_word(word: Word, scope: Scope) -> Values | None:
+def fold_word(word: PowerShellWord, scope: PowerShellScope) -> Values | None:
     """As `fold`; a member behind a variable makes it unknown."""
-    return fold(word.pieces, scope)
+    return fold_pieces(word.pieces, scope)
 
 
-def fold_script(script: Script | None, scope: Scope) -> Values | None:
+def fold_script(script: PowerShellScript | None, scope: PowerShellScope) -> Values | None:
     """The value of a group, where it is one literal, a sum of literals, a format or a Join-Path."""
     if script is None or len(script.pipelines) != 1 or len(script.pipelines[0].elements) != 1:
         return None
     element = script.pipelines[0].elements[0]
-    if isinstance(element, Expression):
+    if isinstance(element, PowerShellExpression):
         return fold_expression(element, scope)
-    return _joined_path(element, scope)
+    return _fold_path_command(element, scope)
 
 
-def _joined_path(command: Command, scope: Scope) -> Values | None:
-    folded = [fold(word.pieces, scope) for word in command.words]
+def _fold_path_command(command: PowerShellCommand, scope: PowerShellScope) -> Values | None:
+    folded = [fold_pieces(word.pieces, scope) for word in command.words]
     if not folded or any(one is None for one in folded):
         return None
     values = [one[0] for one in folded if one]
@@ -159,33 +165,33 @@ def _joined_path(command: Command, scope: Scope) -> Values | None:
     )
 
 
-def fold_expression(expression: Expression, scope: Scope) -> Values | None:
+def fold_expression(expression: PowerShellExpression, scope: PowerShellScope) -> Values | None:
     """The value of a plain expression: literals, `+`, `-f`, `-join`, `[char]n`."""
     if expression.assigned is not None or not expression.pieces:
         return None
-    pieces = _without_casts(expression.pieces)
+    pieces = _apply_casts(expression.pieces)
     if pieces is None:
         return None
     if pieces and pieces[0].kind == "op" and pieces[0].text == "-join":
-        items = _items(pieces[1:], scope)
+        items = _fold_list(pieces[1:], scope)
         return ("".join(items),) if items is not None else None
     for at, piece in enumerate(pieces):
         if piece.kind == "op" and piece.text in ("-f", "-join", "-replace", "-creplace", "-ireplace"):
-            return _operated(pieces[:at], piece.text, pieces[at + 1 :], scope)
+            return _fold_operator(pieces[:at], piece.text, pieces[at + 1 :], scope)
     signs = {piece.text for piece in pieces if piece.kind == "op"}
     if "," in signs and signs <= {",", "+"}:
-        items = _items(pieces, scope)
+        items = _fold_list(pieces, scope)
         return None if items is None else tuple(items)
     if not signs <= {"+"}:
         return None
-    return fold(tuple(piece for piece in pieces if piece.kind != "op"), scope)
+    return fold_pieces(tuple(piece for piece in pieces if piece.kind != "op"), scope)
 
 
-def _operated(
-    left: tuple[Piece, ...], operator: str, right: tuple[Piece, ...], scope: Scope
+def _fold_operator(
+    left: tuple[WordPiece, ...], operator: str, right: tuple[WordPiece, ...], scope: PowerShellScope
 ) -> Values | None:
-    first = _items(left, scope)
-    second = _items(right, scope)
+    first = _fold_list(left, scope)
+    second = _fold_list(right, scope)
     if first is None or second is None or not first:
         return None
     if operator == "-join":
@@ -200,21 +206,21 @@ def _operated(
     return None if changed is None else (changed,)
 
 
-def _items(pieces: tuple[Piece, ...], scope: Scope) -> list[str] | None:
+def _fold_list(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str] | None:
     """The elements of a list of literals; a group around it counts as the list itself."""
     if len(pieces) == 1 and pieces[0].kind == "group" and pieces[0].script is not None:
         pipelines = pieces[0].script.pipelines
         if len(pipelines) == 1 and len(pipelines[0].elements) == 1:
             inner = pipelines[0].elements[0]
-            if isinstance(inner, Expression) and inner.assigned is None:
-                changed = _without_casts(inner.pieces)
-                return None if changed is None else _items(changed, scope)
+            if isinstance(inner, PowerShellExpression) and inner.assigned is None:
+                changed = _apply_casts(inner.pieces)
+                return None if changed is None else _fold_list(changed, scope)
         return None
     items: list[str] = []
-    current: list[Piece] = []
-    for piece in (*pieces, Piece("op", ",")):
+    current: list[WordPiece] = []
+    for piece in (*pieces, WordPiece("op", ",")):
         if piece.kind == "op" and piece.text == ",":
-            value = fold(tuple(current), scope)
+            value = fold_pieces(tuple(current), scope)
             if value is None:
                 return None
             items.append(value[0])
@@ -224,9 +230,9 @@ def _items(pieces: tuple[Piece, ...], scope: Scope) -> list[str] | None:
     return items
 
 
-def _without_casts(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
+def _apply_casts(pieces: tuple[WordPiece, ...]) -> tuple[WordPiece, ...] | None:
     """`[string]` and `[char]105` worked in; None where a type does anything else."""
-    changed: list[Piece] = []
+    changed: list[WordPiece] = []
     cast = ""
     for piece in pieces:
         if piece.kind == "type":
@@ -234,7 +240,7 @@ def _without_casts(pieces: tuple[Piece, ...]) -> tuple[Piece, ...] | None:
                 return None
             cast = piece.text
         elif cast == "char" and piece.kind == "text" and piece.text[:7].isdecimal():
-            changed.append(Piece("text", chr(int(piece.text[:7]) % 0x10FFFF)))
+            changed.append(WordPiece("text", chr(int(piece.text[:7]) % 0x10FFFF)))
             cast = ""
         else:
             changed.append(piece)

@@ -1,8 +1,13 @@
-"""The editor of the Composer: Textual's text area with the keys that people of terminal agents expect.
+"""What a person said before: kept in one file of theirs alone (0600), the newest last, bounded.
+
+The editor of the Composer: Textual's text area with the keys that people of terminal agents expect.
 
 It posts what was meant; `Cockpit` carries it out.
 """
 
+import json
+import os
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual import events
@@ -10,16 +15,86 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from cockpit.tui.clean import clean
-from cockpit.tui.painting import paint_now
+from cockpit.tui.render.widgets import paint_now
 
-Purpose = Literal["prompt", "note", "answer"]
-How = Literal["send", "queue"]
-Choosing = Literal["up", "down", "accept", "run", "dismiss"]
+MAX_HISTORY = 1_000
+
+
+class PromptHistory:
+    """Walks back and forth; the draft that was left stands at the end."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.said: list[str] = _read_history(path) if path else []
+        self._at = len(self.said)
+        self._draft = ""
+
+    def step(self, by: int, current: str) -> str | None:
+        """The text `by` steps from here, or None at an end."""
+        wanted = self._at + by
+        if not 0 <= wanted <= len(self.said):
+            return None
+        if self._at == len(self.said):
+            self._draft = current
+        self._at = wanted
+        return self._draft if wanted == len(self.said) else self.said[wanted]
+
+    def add(self, text: str) -> None:
+        """Remember `text`, unless it was just said."""
+        if text.strip() and (not self.said or self.said[-1] != text):
+            self.said.append(text)
+            self._write(text)
+        self._at, self._draft = len(self.said), ""
+
+    def _write(self, text: str) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if len(self.said) > 2 * MAX_HISTORY:
+                del self.said[:-MAX_HISTORY]
+                _rewrite_history(self._path, self.said)
+                return
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
+                file.write(json.dumps(text, ensure_ascii=False) + "\n")
+        except OSError:
+            self._path = None  # a full or read-only disk: history lives on in memory
+
+
+def _read_history(path: Path) -> list[str]:
+    """One JSON string a line; a line that is not one (a torn write) is left out."""
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    found: list[str] = []
+    for line in lines[-MAX_HISTORY:]:
+        try:
+            text = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(text, str):
+            found.append(text)
+    return found
+
+
+def _rewrite_history(path: Path, said: list[str]) -> None:
+    fresh = path.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+        file.writelines(json.dumps(text, ensure_ascii=False) + "\n" for text in said)
+    fresh.replace(path)
+
+
+ComposerPurpose = Literal["prompt", "note", "answer"]
+SendMode = Literal["send", "queue"]
+PopupKey = Literal["up", "down", "accept", "run", "dismiss"]
 
 _PLACEHOLDER = "Ask anything   / commands   @ files   ! shell"
 
 
-class Editor(TextArea, inherit_css=False):
+class PromptEditor(TextArea, inherit_css=False):
     """`busy` and `answers` are set from outside: what Tab means, and which keys answer an approval.
 
     Textual's own style sheet of the area is not inherited: parsing it costs more than the rest of us.
@@ -44,7 +119,7 @@ class Editor(TextArea, inherit_css=False):
     class Submitted(Message):
         """A person sent the text."""
 
-        def __init__(self, text: str, how: How, purpose: Purpose) -> None:
+        def __init__(self, text: str, how: SendMode, purpose: ComposerPurpose) -> None:
             super().__init__()
             self.text, self.how, self.purpose = text, how, purpose
 
@@ -58,7 +133,7 @@ class Editor(TextArea, inherit_css=False):
     class Chose(Message):
         """A key for the open list of completions; `run`: accept, and send what is a whole command."""
 
-        def __init__(self, what: Choosing) -> None:
+        def __init__(self, what: PopupKey) -> None:
             super().__init__()
             self.what = what
 
@@ -78,7 +153,7 @@ class Editor(TextArea, inherit_css=False):
             id="composer",
         )
         self.cursor_blink = False  # a blinking one wakes the program twice a second for ever
-        self.purpose: Purpose = "prompt"
+        self.purpose: ComposerPurpose = "prompt"
         self.busy = False
         self.popup_open = False
         self._height = 1  # lines of the draft when it was last painted
@@ -91,7 +166,7 @@ class Editor(TextArea, inherit_css=False):
         """Text from a completion, the history or a turn before: nothing in it acts on the terminal."""
         super().load_text(clean(text))
 
-    def ask(self, purpose: Purpose, placeholder: str = "") -> None:
+    def ask(self, purpose: ComposerPurpose, placeholder: str = "") -> None:
         """Write for another purpose; the draft of a prompt is the App's to keep."""
         self.purpose = purpose
         self.placeholder = placeholder or _PLACEHOLDER
@@ -159,7 +234,7 @@ class Editor(TextArea, inherit_css=False):
         if key == "enter" and not self._walked and self.text.startswith("/") and " " in self.text.strip():
             self.post_message(self.Chose("dismiss"))
             return self._enter()  # a command's words are sent as typed, whatever the list offers
-        what: dict[str, Choosing] = {
+        what: dict[str, PopupKey] = {
             "up": "up",
             "down": "down",
             "ctrl+n": "down",
@@ -195,7 +270,7 @@ class Editor(TextArea, inherit_css=False):
         """As Enter does."""
         self._submit("send")
 
-    def _submit(self, how: How) -> None:
+    def _submit(self, how: SendMode) -> None:
         text = self.text.strip("\n")
         if text.strip() or self.purpose == "note":
             # Emptied at once: a key that follows Enter belongs to the next draft.

@@ -1,4 +1,7 @@
-"""A list that is narrowed by typing: the palette, sessions, models, themes, history are all this."""
+"""How well a typed text fits a label: letters in order, whole words and beginnings first. Pure.
+
+A list that is narrowed by typing: the palette, sessions, models, themes, history are all this.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,19 +16,56 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
 
-from cockpit.tui.palette import Palette
-from cockpit.tui.screens.matching import score
-from cockpit.tui.screens.sheet import SHEET_CSS, Lines, room_for_list
-from cockpit.tui.trace.layout import Line, Piece, shortened, shortened_path, width_of
-from cockpit.tui.trace.strips import to_strip
+from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
+from cockpit.tui.render.themes import Palette
+from cockpit.tui.render.widgets import to_strip
+from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, list_height
 
-MOST_SHOWN = 18
-_OTHERS = 6
+
+def match_score(typed: str, label: str) -> float:
+    """0 when `typed` does not fit; more is better."""
+    wanted, text = typed.casefold(), label.casefold()
+    if (at := text.find(wanted)) != -1:
+        start = at == 0 or not text[at - 1].isalnum()
+        return 100 + 20 * start - at / 100
+    total = 0.0
+    for word in wanted.split():
+        points = _letter_score(word, text)
+        if not points:
+            return 0.0
+        total += points
+    return total
+
+
+def _letter_score(word: str, text: str) -> float:
+    """Letters of `word` in order in `text`; letters that begin a word count more."""
+    if word in text:
+        return 30.0
+    position, points = -1, 0.0
+    for letter in word:
+        begin = _next_word_start(letter, text, position + 1)
+        found = begin if begin != -1 and begin - position < 24 else text.find(letter, position + 1)
+        if found == -1:
+            return 0.0
+        points += 4 if found == begin else 2 if found == position + 1 else 0.5
+        position = found
+    return points
+
+
+def _next_word_start(letter: str, text: str, start: int) -> int:
+    at = text.find(letter, start)
+    while at != -1 and at > 0 and text[at - 1].isalnum():
+        at = text.find(letter, at + 1)
+    return at
+
+
+MAX_SHOWN = 18
+_OTHER_LINES = 6
 """Lines of the sheet that are none of the list: head, field and foot, and the empty ones between."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PickerChoice:
     """`value` is given back; `right` stands at the right edge; `now` marks what is in force."""
 
     value: str
@@ -50,11 +90,11 @@ class ChoiceList(ScrollView):
     def __init__(self, palette: Palette) -> None:
         super().__init__()
         self.palette = palette
-        self.choices: Sequence[Choice] = ()
+        self.choices: Sequence[PickerChoice] = ()
         self.at = 0
         self.empty = "nothing fits"
 
-    def show(self, choices: Sequence[Choice], at: int = 0) -> None:
+    def show(self, choices: Sequence[PickerChoice], at: int = 0) -> None:
         self.choices, self.at = choices, at
         self.virtual_size = Size(self.size.width, len(choices))
         self.refresh(layout=True)
@@ -62,7 +102,7 @@ class ChoiceList(ScrollView):
 
     def fit(self, height: int, others: int) -> None:
         """Take what a screen of `height` leaves beside `others` lines of the sheet."""
-        self.styles.max_height = room_for_list(height, others, MOST_SHOWN)
+        self.styles.max_height = list_height(height, others, MAX_SHOWN)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._in_sight)
@@ -85,9 +125,9 @@ class ChoiceList(ScrollView):
         index = y + self.scroll_offset.y
         width = self.size.width
         if index >= len(self.choices):
-            text = shortened(self.empty, width) if not self.choices and y == 0 else ""
-            return to_strip(Line([(text, "muted/surface+i")], "body/surface"), width, self.palette)
-        return to_strip(_line(self.choices[index], index == self.at, width), width, self.palette)
+            text = shorten(self.empty, width) if not self.choices and y == 0 else ""
+            return to_strip(StyledLine([(text, "muted/surface+i")], "body/surface"), width, self.palette)
+        return to_strip(_choice_line(self.choices[index], index == self.at, width), width, self.palette)
 
     def on_click(self, event: events.Click) -> None:
         index = event.y + self.scroll_offset.y
@@ -96,23 +136,23 @@ class ChoiceList(ScrollView):
             self.post_message(self.Clicked())
 
 
-def _line(choice: Choice, chosen: bool, width: int) -> Line:
+def _choice_line(choice: PickerChoice, chosen: bool, width: int) -> StyledLine:
     ground = "selection" if chosen else "surface"
     kept = (
-        min(width_of(choice.right), width * 2 // 5) + 1 if "/" in choice.right else 0
+        min(cell_width(choice.right), width * 2 // 5) + 1 if "/" in choice.right else 0
     )  # a place stays in sight
-    label = shortened(choice.label, max(12, width - 8 - kept))
-    cut = shortened_path if kept else shortened
-    right = cut(choice.right, max(0, width - width_of(label) - 9))
+    label = shorten(choice.label, max(12, width - 8 - kept))
+    cut = shorten_path if kept else shorten
+    right = cut(choice.right, max(0, width - cell_width(label) - 9))
     pieces: list[Piece] = [
         ("▸ " if chosen else "  ", f"person/{ground}"),
         ("● " if choice.now else "", f"good/{ground}"),
         (label, f"body/{ground}{'+b' if chosen else ''}"),
     ]
-    room = width - width_of(label) - width_of(right) - 8
+    room = width - cell_width(label) - cell_width(right) - 8
     if choice.detail and room > 8:
-        pieces.append((f"  {shortened(choice.detail, room)}", f"muted/{ground}"))
-    return Line(pieces, f"body/{ground}", right=[(f"{right} ", f"muted/{ground}")] if right else ())
+        pieces.append((f"  {shorten(choice.detail, room)}", f"muted/{ground}"))
+    return StyledLine(pieces, f"body/{ground}", right=[(f"{right} ", f"muted/{ground}")] if right else ())
 
 
 class Picker(ModalScreen[str | None]):
@@ -132,7 +172,7 @@ class Picker(ModalScreen[str | None]):
         self,
         palette: Palette,
         title: str,
-        choices: Sequence[Choice],
+        choices: Sequence[PickerChoice],
         *,
         placeholder: str = "type to narrow",
         seen: Callable[[str], None] | None = None,
@@ -150,35 +190,37 @@ class Picker(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield Lines(lambda width: [self._head(width)], self._palette, id="head")
+            yield LinesView(lambda width: [self._head(width)], self._palette, id="head")
             yield Input(placeholder=self._placeholder)
             yield ChoiceList(self._palette)
-            yield Lines(
-                lambda width: [Line([(self._foot, "faint/surface")], "body/surface")],
+            yield LinesView(
+                lambda width: [StyledLine([(self._foot, "faint/surface")], "body/surface")],
                 self._palette,
                 id="foot",
             )
 
-    def _head(self, width: int) -> Line:
+    def _head(self, width: int) -> StyledLine:
         count = f"{len(self._all)} " if len(self._all) > 9 else ""
-        return Line([(self._heading, "heading/surface+b")], "body/surface", right=[(count, "muted/surface")])
+        return StyledLine(
+            [(self._heading, "heading/surface+b")], "body/surface", right=[(count, "muted/surface")]
+        )
 
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)
         now = next((n for n, choice in enumerate(self._all) if choice.now), 0)
         self.rows.show(self._all, now)
-        self.rows.fit(self.app.size.height, _OTHERS)
+        self.rows.fit(self.app.size.height, _OTHER_LINES)
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
 
     def on_resize(self) -> None:
         if hasattr(self, "rows"):
-            self.rows.fit(self.app.size.height, _OTHERS)
+            self.rows.fit(self.app.size.height, _OTHER_LINES)
 
     def repaint(self, palette: Palette) -> None:
         """Other colours, while it is open."""
-        for part in (*self.query(Lines), *self.query(ChoiceList)):
+        for part in (*self.query(LinesView), *self.query(ChoiceList)):
             part.palette = palette
             part.refresh()
 
@@ -187,7 +229,7 @@ class Picker(ModalScreen[str | None]):
         if not text:
             self.rows.show(self._all)
             return
-        scored = [(score(text, f"{one.label} {one.detail}"), n, one) for n, one in enumerate(self._all)]
+        scored = [(match_score(text, f"{one.label} {one.detail}"), n, one) for n, one in enumerate(self._all)]
         fits = sorted((-points, n, one) for points, n, one in scored if points > 0) if scored else []
         self.rows.show([one for _, _, one in fits])
         self._look()

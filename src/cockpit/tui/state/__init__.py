@@ -4,6 +4,6 @@ Knows no widget and no Textual; the same envelopes give the same state, live or 
 """
 
 from cockpit.tui.state.reducer import reduce
-from cockpit.tui.state.state import State, Waiting
+from cockpit.tui.state.screen_state import PendingPrompt, ScreenState
 
-__all__ = ["State", "Waiting", "reduce"]
+__all__ = ["PendingPrompt", "ScreenState", "reduce"]

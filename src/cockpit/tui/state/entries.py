@@ -1,14 +1,67 @@
-"""The entries of the Trace. They grow in place, so that a delta costs the same in the longest session.
+"""Blocks of content made safe to draw, and cut to what a screen can use.
+
+The entries of the Trace. They grow in place, so that a delta costs the same in the longest session.
 
 Every text in them is safe to draw (`tui/clean`). `expanded` is the reader's choice; None is the default.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from cockpit.protocol.content import Block
+from cockpit.protocol.content import Block, Code, Diff, Image, Markdown, Plot, Table, Text, Tree
 from cockpit.protocol.messages import AskedBy, Kind, Limit, StopReason, Usage
+from cockpit.tui.clean import clean, clean_output, single_line
+
+_MAX_CHARACTERS = 400_000
+
+
+def clean_blocks(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    return tuple(_clean_block(block) for block in blocks)
+
+
+def clean_diff(diff: Diff) -> Diff:
+    hunks = tuple(replace(hunk, lines=tuple(map(_clean_diff_line, hunk.lines))) for hunk in diff.hunks)
+    return replace(
+        diff,
+        path=single_line(diff.path),
+        hunks=hunks,
+        moved_from=single_line(diff.moved_from),
+        note=single_line(diff.note),
+    )
+
+
+def _clean_block(block: Block) -> Block:
+    match block:
+        case Text(text):
+            return Text(clean_output(text[:_MAX_CHARACTERS]))
+        case Markdown(text):
+            return Markdown(clean(text[:_MAX_CHARACTERS]))
+        case Code():
+            return replace(block, text=clean(block.text[:_MAX_CHARACTERS]), path=single_line(block.path))
+        case Diff():
+            return clean_diff(block)
+        case Table():
+            rows = tuple(tuple(map(single_line, row)) for row in block.rows)
+            return Table(tuple(map(single_line, block.columns)), rows, single_line(block.title))
+        case Tree():
+            return _clean_tree(block)
+        case Image():
+            return replace(block, alt=single_line(block.alt))
+        case Plot():
+            return replace(block, title=single_line(block.title))
+
+
+def _clean_tree(tree: Tree) -> Tree:
+    return Tree(single_line(tree.label), tuple(_clean_tree(child) for child in tree.children))
+
+
+def _clean_diff_line(line: str) -> str:
+    """A line of a diff: a carriage return at its end is a fact of the file and is shown."""
+    if line.endswith("\r"):
+        return clean(line[:-1]) + "␍"
+    return clean(line.replace("\r", "␍"))
+
 
 CallStatus = Literal["running", "waiting", "ok", "error", "denied", "cancelled", "interrupted", "repeated"]
 TAIL_LINES = 200
@@ -16,7 +69,7 @@ TAIL_LINES = 200
 
 
 @dataclass(slots=True)
-class Welcomed:
+class WelcomeEntry:
     """Where a session begins; the counts come later than the first paint."""
 
     project: str
@@ -28,7 +81,7 @@ class Welcomed:
 
 
 @dataclass(slots=True)
-class Said:
+class PromptEntry:
     """What a person said, or the skill that they called says for them. `steer`: while a turn ran. `seq` is
     its event's; `rewound`: it is not told to the model any more."""
 
@@ -41,7 +94,7 @@ class Said:
 
 
 @dataclass(slots=True)
-class Thought:
+class ThoughtEntry:
     """A model's thoughts; `parts` are only ever added to until `done`."""
 
     parts: list[str] = field(default_factory=list)
@@ -56,7 +109,7 @@ class Thought:
 
 
 @dataclass(slots=True)
-class Answered:
+class AnswerEntry:
     """A model's answer. `whole` counts how often its text was replaced rather than added to."""
 
     parts: list[str] = field(default_factory=list)
@@ -70,7 +123,7 @@ class Answered:
 
 
 @dataclass(slots=True)
-class Called:
+class CallEntry:
     """A tool call. `tail` is what a running one printed last; `blocks` and `text` its result."""
 
     call: str
@@ -89,7 +142,7 @@ class Called:
 
 
 @dataclass(slots=True)
-class Delegated:
+class SubagentEntry:
     """A subagent's work, folded to one line: what it does now, and what it answered."""
 
     agent: str
@@ -102,7 +155,7 @@ class Delegated:
 
 
 @dataclass(slots=True)
-class Remark:
+class RemarkEntry:
     """A line of the cockpit's own: a warning, an error, a note. `hint` says what to do."""
 
     level: Literal["note", "warning", "error"]
@@ -112,7 +165,7 @@ class Remark:
 
 
 @dataclass(slots=True)
-class Shown:
+class OutputEntry:
     """What a local command or a plugin shows."""
 
     plugin: str
@@ -121,7 +174,7 @@ class Shown:
 
 
 @dataclass(slots=True)
-class Plan:
+class PlanEntry:
     """The plan that a person approves. `note` is the word they gave with it."""
 
     text: str
@@ -130,7 +183,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Ended:
+class TurnEndEntry:
     """The end of a turn."""
 
     stop_reason: StopReason
@@ -143,6 +196,17 @@ class Ended:
     message: str = ""
 
 
-Entry: TypeAlias = Welcomed | Said | Thought | Answered | Called | Delegated | Remark | Shown | Plan | Ended
-FOLDING = (Said, Thought, Called, Delegated, Shown)
+Entry: TypeAlias = (
+    WelcomeEntry
+    | PromptEntry
+    | ThoughtEntry
+    | AnswerEntry
+    | CallEntry
+    | SubagentEntry
+    | RemarkEntry
+    | OutputEntry
+    | PlanEntry
+    | TurnEndEntry
+)
+FOLDABLE = (PromptEntry, ThoughtEntry, CallEntry, SubagentEntry, OutputEntry)
 """Entries that a reader can open and shut."""

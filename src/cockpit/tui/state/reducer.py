@@ -1,67 +1,141 @@
-"""`reduce`: one envelope into the state. Each event costs the same however long the session is."""
+"""Plan mode in the state: where it stands, and the one entry of the plan that waits.
+
+Subagents: all that one of them does is one entry of the Trace, folded.
+
+`reduce`: one envelope into the state. Each event costs the same however long the session is.
+"""
 
 from typing import TypeAlias, assert_never
 
 from cockpit.protocol import events
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from cockpit.protocol.rows import TodoRow
-from cockpit.tui.clean import clean, one_line
-from cockpit.tui.state import calls, code, files, plans, rewinds, subagents
-from cockpit.tui.state.entries import Answered, Called, Ended, Remark, Said, Shown, Thought, Welcomed
-from cockpit.tui.state.safe import safe_blocks
-from cockpit.tui.state.state import Request, State, Turn
+from cockpit.tui.clean import clean, single_line
+from cockpit.tui.state import changed_files, screen_state, tool_calls
+from cockpit.tui.state.entries import (
+    AnswerEntry,
+    CallEntry,
+    OutputEntry,
+    PlanEntry,
+    PromptEntry,
+    RemarkEntry,
+    SubagentEntry,
+    ThoughtEntry,
+    TurnEndEntry,
+    WelcomeEntry,
+    clean_blocks,
+)
+from cockpit.tui.state.screen_state import FrontendRequest, RunningTurn, ScreenState
 
 
-def reduce(state: State, envelope: Envelope) -> None:
+def apply_plan_change(state: ScreenState, event: events.PlanChanged) -> None:
+    """A plan is one entry: what becomes of it is said where it stands."""
+    state.plan = event
+    at, waiting = state.plan_at, event.state == "pending"
+    entry = state.entries[at] if 0 <= at < len(state.entries) else None
+    if isinstance(entry, PlanEntry) and not (waiting and entry.text != clean(event.text)):
+        entry.text, entry.note = clean(event.text or entry.text), single_line(event.note)
+        entry.state = {"idle": "set aside", "planning": "set aside"}.get(event.state, event.state)
+        state.touch(at)
+    elif event.text and event.state not in ("idle", "planning"):
+        state.plan_at = state.add(PlanEntry(clean(event.text), event.state, single_line(event.note)))
+    if not waiting:
+        state.plan_at = -1
+
+
+def apply_subagent_event(state: ScreenState, envelope: Envelope) -> bool:
+    """Whether the event was a subagent's own business and was taken; else it is the session's."""
+    event = envelope.event
+    match event:
+        case events.TextDelta() | events.ThoughtDelta() | events.ToolCallProgressed():
+            return True
+        case events.TurnStarted():
+            _subagent_entry(state, envelope.agent)
+        case events.StepStarted():
+            entry = _subagent_entry(state, envelope.agent)
+            entry.steps, entry.activity = event.step, "thinks"
+        case events.ToolCallStarted():
+            entry = _subagent_entry(state, envelope.agent)
+            entry.calls += 1
+            entry.activity = single_line(event.title)
+        case events.ToolCallFinished():
+            _subagent_entry(state, envelope.agent).activity = ""
+        case events.MessageFinished(message=AssistantMessage(text=text)):
+            _subagent_entry(state, envelope.agent).text = clean(text)
+        case events.MessageFinished() | events.UsageChanged() | events.SessionChanged():
+            pass
+        case events.TurnFinished():
+            entry = _subagent_entry(state, envelope.agent)
+            entry.done, entry.activity = event.stop_reason, ""
+        case _:
+            return False
+    state.seq = max(state.seq, envelope.seq)
+    number = state.agents.get(envelope.agent)
+    if number is not None:
+        state.touch(number)
+        state.aspects.add("work")
+    return True
+
+
+def _subagent_entry(state: ScreenState, agent: str) -> SubagentEntry:
+    number = state.agents.get(agent)
+    if number is None:
+        number = state.agents[agent] = state.add(SubagentEntry(single_line(agent)))
+    entry = state.entries[number]
+    assert isinstance(entry, SubagentEntry)
+    return entry
+
+
+def reduce(state: ScreenState, envelope: Envelope) -> None:
     """Take `envelope` into `state`."""
     event = envelope.event
-    if envelope.agent not in ("main", "") and subagents.take(state, envelope):
+    if envelope.agent not in ("main", "") and apply_subagent_event(state, envelope):
         return
     match event:
         case events.TextDelta():
-            _text(state, event)
+            _add_text(state, event)
         case events.ThoughtDelta():
-            _thought(state, event, envelope.time)
+            _add_thought(state, event, envelope.time)
         case events.ToolCallProgressed():
-            calls.progressed(state, event)
+            tool_calls.append_output(state, event)
         case _:
             state.seq = max(state.seq, envelope.seq)
-            _durable(state, envelope, event)
+            _reduce_durable(state, envelope, event)
 
 
-def _durable(state: State, envelope: Envelope, event: Event) -> None:
+def _reduce_durable(state: ScreenState, envelope: Envelope, event: Event) -> None:
     """Everything but deltas; split in two, for the reader's sake, by whether a turn is needed."""
     match event:
         case events.TurnStarted():
-            _turn_started(state, event, envelope)
+            _start_turn(state, event, envelope)
         case events.StepStarted():
-            _step_started(state, event)
+            _start_step(state, event)
         case events.MessageFinished():
-            _message(state, event, envelope.time)
+            _finish_message(state, event, envelope.time)
         case events.ToolCallStarted():
-            calls.started(state, event, envelope.time)
-            code.called(state.code, event, state.root)
+            tool_calls.start_call(state, event, envelope.time)
+            screen_state.note_call(state.code, event, state.root)
         case events.ToolCallFinished():
-            calls.finished(state, event)
+            tool_calls.finish_call(state, event)
         case events.ApprovalRequested():
-            calls.asked(state, event, envelope.call)
+            tool_calls.add_approval(state, event, envelope.call)
         case events.ApprovalResolved():
-            calls.resolved(state, event)
+            tool_calls.resolve_approval(state, event)
         case events.QuestionAsked():
             state.questions[event.id] = event
             state.asked_in[event.id] = envelope.call
             state.aspects.add("work")
         case events.TurnFinished():
-            _turn_finished(state, event)
+            _finish_turn(state, event)
         case events.TextDelta() | events.ThoughtDelta() | events.ToolCallProgressed():
             pass
         case _:
-            _standing(state, envelope, event)
+            _reduce_status(state, envelope, event)
 
 
-_Standing: TypeAlias = (
+_StatusEvent: TypeAlias = (
     events.SessionStarted
     | events.SessionChanged
     | events.SessionClosed
@@ -79,160 +153,160 @@ _Standing: TypeAlias = (
 )
 
 
-def _standing(state: State, envelope: Envelope, event: _Standing) -> None:
+def _reduce_status(state: ScreenState, envelope: Envelope, event: _StatusEvent) -> None:
     """What is so between turns and beside them."""
     state.aspects |= {"work", "bar"}
     match event:
         case events.SessionStarted():
-            _session_started(state, event, envelope.session)
+            _start_session(state, event, envelope.session)
         case events.SessionChanged():
-            _session_changed(state, event)
+            _change_session(state, event)
         case events.SessionClosed():
             state.turn, state.closed = None, event.reason or "closed"
-            state.add(Remark("note", f"session closed: {one_line(event.reason or 'by request')}"))
+            state.add(RemarkEntry("note", f"session closed: {single_line(event.reason or 'by request')}"))
         case events.TodoChanged():
-            state.todo = tuple(TodoRow(one_line(row.text), row.status) for row in event.rows)
+            state.todo = tuple(TodoRow(single_line(row.text), row.status) for row in event.rows)
         case events.PlanChanged():
-            plans.changed(state, event)
+            apply_plan_change(state, event)
         case events.FileChanged():
-            files.changed(state, event, envelope)
-            code.changed(state.code, event)
+            changed_files.record_change(state, event, envelope)
+            screen_state.note_file_change(state.code, event)
         case events.ContextCompacted():
-            state.add(Remark("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
+            state.add(RemarkEntry("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
         case events.Unknown():
-            state.add(Remark("note", f"event {one_line(event.kind)} is not known to this version"))
+            state.add(RemarkEntry("note", f"event {single_line(event.kind)} is not known to this version"))
         case events.Rewound():
-            rewinds.rewound(state, event, envelope)
+            changed_files.apply_rewind(state, event, envelope)
         case events.UsageChanged():
             state.usage, state.context, state.window = event.usage, event.context, event.window
         case events.Warned():
-            state.add(Remark("warning", clean(event.text), clean(event.hint), one_line(event.source)))
+            state.add(RemarkEntry("warning", clean(event.text), clean(event.hint), single_line(event.source)))
         case events.Noticed():
-            _noticed(state, event, envelope.time)
+            _add_notice(state, event, envelope.time)
         case events.PanelChanged():
             state.panels[event.panel] = event.rows
-            code.panel(state.code, event)
+            screen_state.note_panel_change(state.code, event)
         case events.AgentChanged():
             pass  # the panel `agents` and the subagent's own events tell of it
         case _:
             assert_never(event)
 
 
-def _session_changed(state: State, event: events.SessionChanged) -> None:
+def _change_session(state: ScreenState, event: events.SessionChanged) -> None:
     state.model, state.mode = event.model, event.mode
-    state.trusted, state.title = event.trusted, one_line(event.title or state.title)
+    state.trusted, state.title = event.trusted, single_line(event.title or state.title)
     state.isolation = event.isolation or state.isolation
-    state.branch = one_line(event.branch)
-    _welcome(state)
+    state.branch = single_line(event.branch)
+    _update_welcome(state)
 
 
-def _session_started(state: State, event: events.SessionStarted, session: str) -> None:
+def _start_session(state: ScreenState, event: events.SessionStarted, session: str) -> None:
     state.session, state.root, state.version = session, event.root, event.version
     state.model, state.mode, state.trusted = event.model, event.mode, event.trusted
     state.isolation = event.isolation
     state.started, state.resumed = True, event.resumed
-    _welcome(state)
+    _update_welcome(state)
     if event.resumed and len(state.entries) > 1:
-        _close_open(state, "interrupted")
+        _close_unfinished(state, "interrupted")
         state.turn = None
         state.approvals.clear()
         state.questions.clear()
-        state.add(Remark("note", "session resumed"))
+        state.add(RemarkEntry("note", "session resumed"))
 
 
-def _welcome(state: State) -> None:
+def _update_welcome(state: ScreenState) -> None:
     """The first entry names the model, and how to attach one where there is none."""
-    if state.entries and isinstance(first := state.entries[0], Welcomed):
+    if state.entries and isinstance(first := state.entries[0], WelcomeEntry):
         first.model = state.model
         offline = state.model.partition(":")[0] == "offline"
         first.note = "offline: no language model yet, /connect attaches one" if offline else ""
         state.touch(0)
 
 
-def _turn_started(state: State, event: events.TurnStarted, envelope: Envelope) -> None:
+def _start_turn(state: ScreenState, event: events.TurnStarted, envelope: Envelope) -> None:
     state.waiting = [one for one in state.waiting if one.op != event.op]
-    state.turn = Turn(envelope.turn, envelope.time)
-    text = clean(plain(event.content))
+    state.turn = RunningTurn(envelope.turn, envelope.time)
+    text = clean(plain_text(event.content))
     if text:
-        state.add(Said(text, event.origin, seq=envelope.seq))
+        state.add(PromptEntry(text, event.origin, seq=envelope.seq))
     state.aspects |= {"work", "bar"}
 
 
-def _step_started(state: State, event: events.StepStarted) -> None:
+def _start_step(state: ScreenState, event: events.StepStarted) -> None:
     if state.turn is not None:
         state.turn.step, state.turn.model = event.step, event.model
         state.turn.streaming = False
     state.aspects.add("work")
 
 
-def _text(state: State, event: events.TextDelta) -> None:
+def _add_text(state: ScreenState, event: events.TextDelta) -> None:
     number = state.texts.get(event.message)
     if number is None:
         _end_thought(state, event.message)
-        number = state.texts[event.message] = state.add(Answered())
+        number = state.texts[event.message] = state.add(AnswerEntry())
         if state.turn is not None:
             state.turn.streaming = True
             state.aspects.add("work")
     entry = state.entries[number]
-    if isinstance(entry, Answered) and not entry.done:
+    if isinstance(entry, AnswerEntry) and not entry.done:
         entry.parts.append(clean(event.text))
         state.touch(number)
 
 
-def _thought(state: State, event: events.ThoughtDelta, time: float) -> None:
+def _add_thought(state: ScreenState, event: events.ThoughtDelta, time: float) -> None:
     number = state.thoughts.get(event.message)
     if number is None:
-        number = state.thoughts[event.message] = state.add(Thought(began=time))
+        number = state.thoughts[event.message] = state.add(ThoughtEntry(began=time))
         state.aspects.add("work")
     entry = state.entries[number]
-    if isinstance(entry, Thought) and not entry.done:
+    if isinstance(entry, ThoughtEntry) and not entry.done:
         entry.parts.append(clean(event.text))
         entry.seconds = max(0.0, time - entry.began)
         state.touch(number)
 
 
-def _end_thought(state: State, message: str) -> None:
+def _end_thought(state: ScreenState, message: str) -> None:
     number = state.thoughts.get(message)
-    if number is not None and isinstance(entry := state.entries[number], Thought):
+    if number is not None and isinstance(entry := state.entries[number], ThoughtEntry):
         entry.done = True
         state.touch(number)
 
 
-def _message(state: State, event: events.MessageFinished, time: float) -> None:
+def _finish_message(state: ScreenState, event: events.MessageFinished, time: float) -> None:
     match event.message:
         case UserMessage(content):
-            _steered(state, clean(plain(content)))
+            _add_steer(state, clean(plain_text(content)))
         case AssistantMessage():
-            _answer(state, event.id, event.message)
+            _finish_answer(state, event.id, event.message)
         case ToolMessage():
             pass  # the call's ToolCallFinished says the same, and more
 
 
-def _steered(state: State, text: str) -> None:
+def _add_steer(state: ScreenState, text: str) -> None:
     for one in state.waiting:
         if one.kind == "steer" and one.text.strip() == text.strip():
             state.waiting.remove(one)
             break
-    state.add(Said(text, steer=True))
+    state.add(PromptEntry(text, steer=True))
 
 
-def _answer(state: State, id: str, message: AssistantMessage) -> None:
+def _finish_answer(state: ScreenState, id: str, message: AssistantMessage) -> None:
     """The whole message; deltas that built it are kept where they say the same."""
     if message.thoughts:
         number = state.thoughts.get(id)
         if number is None:
-            number = state.thoughts[id] = state.add(Thought())
+            number = state.thoughts[id] = state.add(ThoughtEntry())
         thought = state.entries[number]
-        assert isinstance(thought, Thought)
+        assert isinstance(thought, ThoughtEntry)
         thought.parts, thought.done = [clean(message.thoughts)], True
         state.touch(number)
     if not message.text and id not in state.texts:
         return
     number = state.texts.get(id)
     if number is None:
-        number = state.texts[id] = state.add(Answered())
+        number = state.texts[id] = state.add(AnswerEntry())
     entry = state.entries[number]
-    assert isinstance(entry, Answered)
+    assert isinstance(entry, AnswerEntry)
     whole = clean(message.text)
     if entry.parts and entry.text != whole:
         entry.whole += 1
@@ -244,16 +318,16 @@ def _answer(state: State, id: str, message: AssistantMessage) -> None:
     state.touch(number)
 
 
-def _turn_finished(state: State, event: events.TurnFinished) -> None:
+def _finish_turn(state: ScreenState, event: events.TurnFinished) -> None:
     turn = state.turn
     status = "cancelled" if event.stop_reason == "cancelled" else "interrupted"
-    _close_open(state, status)
+    _close_unfinished(state, status)
     state.turn = None
     state.approvals.clear()
     state.questions.clear()
     state.aspects |= {"work", "bar"}
     state.add(
-        Ended(
+        TurnEndEntry(
             event.stop_reason,
             event.limit,
             event.seconds,
@@ -266,29 +340,29 @@ def _turn_finished(state: State, event: events.TurnFinished) -> None:
     )
 
 
-def _close_open(state: State, status: str) -> None:
+def _close_unfinished(state: ScreenState, status: str) -> None:
     """Nothing runs any more: whatever was open is marked so."""
     for number in list(state.running.values()):
         entry = state.entries[number]
-        if isinstance(entry, Called):
+        if isinstance(entry, CallEntry):
             entry.status = "cancelled" if status == "cancelled" else "interrupted"
             state.touch(number)
     state.running.clear()
     for numbers in (state.texts, state.thoughts):
         for number in numbers.values():
             entry = state.entries[number]
-            if isinstance(entry, Answered | Thought) and not entry.done:
+            if isinstance(entry, AnswerEntry | ThoughtEntry) and not entry.done:
                 entry.done = True
                 state.touch(number)
         numbers.clear()
 
 
-def _noticed(state: State, event: events.Noticed, time: float) -> None:
+def _add_notice(state: ScreenState, event: events.Noticed, time: float) -> None:
     op = str(event.data.get("op", ""))
     values = dict(event.data)
     if event.kind == "action" or op in state.captured:
-        text = clean(plain(event.content))
-        state.requests.append(Request(event.kind, event.plugin, op, time, values, text))
+        text = clean(plain_text(event.content))
+        state.requests.append(FrontendRequest(event.kind, event.plugin, op, time, values, text))
         return
     if event.content:
-        state.add(Shown(one_line(event.plugin), safe_blocks(event.content)))
+        state.add(OutputEntry(single_line(event.plugin), clean_blocks(event.content)))

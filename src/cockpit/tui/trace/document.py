@@ -2,6 +2,8 @@
 
 Only what is on the screen is laid out; the rest has an estimated height until it is looked at. Rows
 above the screen may so change their number: whoever asks is told by how much what it sees moved.
+
+Finding text in a document: sources are searched, and only what holds the text is laid out.
 """
 
 from bisect import bisect_right
@@ -9,17 +11,16 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from cockpit.tui.state.entries import Answered, Entry
-from cockpit.tui.trace.blocks import draw_entry, gap_before
-from cockpit.tui.trace.layout import Line
-from cockpit.tui.trace.markdown import Part, Splitter
-from cockpit.tui.trace.moment import MARGIN, Moment
-from cockpit.tui.trace.parts import PROSE, draw, estimate
+from cockpit.tui.render.blocks import MAX_PROSE_WIDTH, draw_part, estimate_height
+from cockpit.tui.render.layout import MARGIN, Moment, StyledLine
+from cockpit.tui.render.markdown import MarkdownPart, MarkdownSplitter
+from cockpit.tui.state.entries import AnswerEntry, Entry
+from cockpit.tui.trace.entry_lines import draw_entry, gap_before
 
-_BLANK = Line([])
+_BLANK = StyledLine([])
 
 
-class Place(NamedTuple):
+class LinePosition(NamedTuple):
     """A line by entry, chunk and line: it stays the same when rows above it change their number."""
 
     section: int
@@ -27,22 +28,22 @@ class Place(NamedTuple):
     line: int
 
 
-class Chunk:
+class TraceChunk:
     """A piece that is laid out at once: a part of an answer, or a whole other entry (`part` None)."""
 
     __slots__ = ("exact", "gap", "height", "lines", "part", "size")
 
-    def __init__(self, part: Part | None, gap: int, height: int) -> None:
+    def __init__(self, part: MarkdownPart | None, gap: int, height: int) -> None:
         self.part = part
         self.gap = gap
         self.height = gap + height
-        self.lines: Sequence[Line] = ()
+        self.lines: Sequence[StyledLine] = ()
         self.exact = False
         prose = part is not None and part.kind in ("paragraph", "bullet", "quote")
         self.size = sum(len(line) + 1 for line in part.lines) if part is not None and prose else -1
 
 
-class Section:
+class TraceSection:
     """The rows of one entry. `tops` are its chunks' first rows, and its height at the end."""
 
     __slots__ = ("_fed", "_live", "_splitter", "_taken", "_whole", "chunks", "entry", "gap", "tops")
@@ -50,15 +51,15 @@ class Section:
     def __init__(self, entry: Entry, gap: int) -> None:
         self.entry = entry
         self.gap = gap
-        self.chunks: list[Chunk] = []
+        self.chunks: list[TraceChunk] = []
         self.tops = [0]
         self._live = 0  # chunks at the end that are still being written
         self._reset()
 
     def _reset(self) -> None:
-        self._splitter = Splitter()
+        self._splitter = MarkdownSplitter()
         self._fed = self._taken = 0
-        self._whole = self.entry.whole if isinstance(self.entry, Answered) else 0
+        self._whole = self.entry.whole if isinstance(self.entry, AnswerEntry) else 0
         self._live = 0
         self.chunks.clear()
         del self.tops[1:]
@@ -69,14 +70,14 @@ class Section:
 
     def sync(self, width: int) -> int:
         """Take what is new in the entry; the first row that may be different now."""
-        if isinstance(self.entry, Answered):
+        if isinstance(self.entry, AnswerEntry):
             return self._sync_answer(self.entry, width)
         height = self.chunks[0].height - self.gap if self.chunks else 1
-        self.chunks[:] = [Chunk(None, self.gap, height)]
+        self.chunks[:] = [TraceChunk(None, self.gap, height)]
         self.tops[1:] = [self.chunks[0].height]
         return 0
 
-    def _sync_answer(self, entry: Answered, width: int) -> int:
+    def _sync_answer(self, entry: AnswerEntry, width: int) -> int:
         if entry.whole != self._whole:
             self._reset()
         new = entry.text[self._fed :] if entry.done else "".join(entry.parts[self._taken :])
@@ -99,9 +100,9 @@ class Section:
         self._live = len(live)
         return first
 
-    def _append(self, part: Part, width: int) -> None:
+    def _append(self, part: MarkdownPart, width: int) -> None:
         gap = self.gap if not self.chunks else int(part.gap)
-        chunk = Chunk(part, gap, estimate(part, width, MARGIN))
+        chunk = TraceChunk(part, gap, estimate_height(part, width, MARGIN))
         self.chunks.append(chunk)
         self.tops.append(self.tops[-1] + chunk.height)
 
@@ -113,7 +114,7 @@ class Section:
 
     def resize(self, width: int) -> None:
         """Another width: every height is a guess again."""
-        room = max(10, min(width, PROSE) - MARGIN - 1)
+        room = max(10, min(width, MAX_PROSE_WIDTH) - MARGIN - 1)
         for chunk in self.chunks:
             chunk.exact = False
             if chunk.size >= 0:
@@ -150,11 +151,11 @@ class Section:
             self._stack()
         return found
 
-    def _lay(self, chunk: Chunk, width: int, moment: Moment) -> int:
+    def _lay(self, chunk: TraceChunk, width: int, moment: Moment) -> int:
         if chunk.part is None:
             chunk.lines = draw_entry(self.entry, width, moment)
         else:
-            chunk.lines = draw(chunk.part, width, MARGIN)
+            chunk.lines = draw_part(chunk.part, width, MARGIN)
         height = chunk.gap + len(chunk.lines)
         delta = height - chunk.height
         chunk.height, chunk.exact = height, True
@@ -164,12 +165,12 @@ class Section:
         self.tops[:] = accumulate((chunk.height for chunk in self.chunks), initial=0)
 
 
-class Document:
+class TraceDocument:
     """All rows. `height` is their number as far as it is known."""
 
     def __init__(self, width: int = 80) -> None:
         self.width = width
-        self.sections: list[Section] = []
+        self.sections: list[TraceSection] = []
         self._starts = [0]
 
     @property
@@ -184,7 +185,7 @@ class Document:
             while len(self.sections) <= number:
                 at = len(self.sections)
                 previous = entries[at - 1] if at else None
-                self.sections.append(Section(entries[at], gap_before(entries[at], previous)))
+                self.sections.append(TraceSection(entries[at], gap_before(entries[at], previous)))
                 self._starts.append(self._starts[-1])
             row = self.sections[number].sync(self.width) + self._starts[number]
             first = row if first is None else min(first, row)
@@ -227,7 +228,7 @@ class Document:
         """The number of the entry at row `y`."""
         return min(max(0, bisect_right(self._starts, y) - 1), max(0, len(self.sections) - 1))
 
-    def row_of(self, place: Place) -> int:
+    def row_of(self, place: LinePosition) -> int:
         """The row where `place` lies now."""
         section = self.sections[place.section]
         chunk = section.chunks[place.chunk]
@@ -246,7 +247,7 @@ class Document:
         found = [n for n, line in enumerate(lines) if needle in line.text.casefold()]
         return found or ([0] if part is not None else [])
 
-    def line(self, y: int) -> Line:
+    def line(self, y: int) -> StyledLine:
         """The line at row `y`; a blank one where nothing is, or nothing is laid out yet."""
         if not 0 <= y < self.height:
             return _BLANK
@@ -273,3 +274,24 @@ class Document:
     def _stack(self, number: int) -> None:
         heights = (section.height for section in self.sections[number:])
         self._starts[number:] = accumulate(heights, initial=self._starts[number])
+
+
+def find_text(
+    document: TraceDocument, needle: str, here: LinePosition | None, step: int, moment: Moment
+) -> LinePosition | None:
+    """The next place after (`step` 1) or before (-1) `here` whose line holds `needle` (in lower case).
+
+    `here` None begins at the end that `step` comes from. A place that a line break cuts counts as
+    the first line of its part.
+    """
+    chunks = [(s, c) for s, section in enumerate(document.sections) for c in range(len(section.chunks))]
+    if here is not None:
+        current = (here.section, here.chunk)
+        chunks = [one for one in chunks if (one >= current if step > 0 else one <= current)]
+    for section, chunk in chunks if step > 0 else reversed(chunks):
+        lines = document.lines_with(section, chunk, needle, moment)
+        if here is not None and (section, chunk) == (here.section, here.chunk):
+            lines = [line for line in lines if (line > here.line if step > 0 else line < here.line)]
+        if lines:
+            return LinePosition(section, chunk, lines[0] if step > 0 else lines[-1])
+    return None

@@ -14,18 +14,16 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from cockpit.tui.messages import Typed
-from cockpit.tui.palette import Palette
-from cockpit.tui.scrolling import set_height
-from cockpit.tui.trace.layout import Line
-from cockpit.tui.trace.strips import Mark, to_strip
+from cockpit.tui.render.layout import StyledLine
+from cockpit.tui.render.themes import Palette
+from cockpit.tui.render.widgets import StripMark, UnclaimedKey, set_scroll_height, to_strip
 
 if TYPE_CHECKING:
+    from cockpit.tui.render.layout import Moment
     from cockpit.tui.state.entries import Entry
-    from cockpit.tui.trace.document import Document, Place
-    from cockpit.tui.trace.moment import Moment
+    from cockpit.tui.trace.document import LinePosition, TraceDocument
 
-_BLANK = Line([])
+_BLANK = StyledLine([])
 _OWN_KEYS = frozenset({"enter", "escape", "tab"})
 
 
@@ -54,24 +52,24 @@ class TraceView(ScrollView, can_focus=True):
     def __init__(self, palette: Palette, *, id: str = "trace") -> None:
         super().__init__(id=id)
         self.palette = palette
-        self.document: Document | None = None
+        self.document: TraceDocument | None = None
         self.following = True
         self._placed_for = (Size(), Size())
         self.found = ""  # what is searched for; its places are marked
-        self._lead: Sequence[Line] = ()
-        self._tail: Sequence[Line] = ()
+        self._lead: Sequence[StyledLine] = ()
+        self._tail: Sequence[StyledLine] = ()
         self._moment: Moment | None = None
-        self._at: Place | None = None  # what was found last
+        self._at: LinePosition | None = None  # what was found last
         self._unseen = 0  # rows that came while the reader was above
         self._placing = False
         self._painting = False
 
-    def lead(self, lines: Sequence[Line]) -> None:
+    def lead(self, lines: Sequence[StyledLine]) -> None:
         """What stands here before there is a document."""
         self._lead = lines
         self.refresh()
 
-    def tail(self, lines: Sequence[Line]) -> None:
+    def tail(self, lines: Sequence[StyledLine]) -> None:
         """Lines after the last entry: what a person typed that nobody has taken up yet."""
         if lines or self._tail:
             self._tail = lines
@@ -81,9 +79,9 @@ class TraceView(ScrollView, can_focus=True):
         """Draw the entries `touched` anew."""
         self._moment = moment
         if self.document is None:
-            from cockpit.tui.trace.document import Document
+            from cockpit.tui.trace.document import TraceDocument
 
-            self.document = Document(self._width)
+            self.document = TraceDocument(self._width)
         before = self.document.height
         first = self.document.sync(entries, touched)
         if not self.following and self.document.height > before:
@@ -115,9 +113,9 @@ class TraceView(ScrollView, can_focus=True):
         document, moment = self.document, self._moment
         if document is None or moment is None or not self.found:
             return False
-        from cockpit.tui.trace.search import find
+        from cockpit.tui.trace.document import find_text
 
-        place = find(document, self.found, None if anew else self._at, step, moment)
+        place = find_text(document, self.found, None if anew else self._at, step, moment)
         if place is None:
             return False
         self._at, self.following = place, False
@@ -158,7 +156,7 @@ class TraceView(ScrollView, can_focus=True):
         else:
             wanted = top + document.settle(top, rows, self._moment)
             height = document.height + len(self._tail)
-        set_height(self, height)
+        set_scroll_height(self, height)
         if wanted != top:
             self.scroll_target_y = self.scroll_y = wanted
             self.refresh()
@@ -187,7 +185,7 @@ class TraceView(ScrollView, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         if event.key in _OWN_KEYS or event.character:
             event.stop()
-            self.post_message(Typed("trace", event.key, event.character or ""))
+            self.post_message(UnclaimedKey("trace", event.key, event.character or ""))
 
     def on_click(self, event: events.Click) -> None:
         if not self.text_selection and event.button == 1:
@@ -208,13 +206,13 @@ class TraceView(ScrollView, can_focus=True):
         row = y + self.scroll_offset.y
         line = self._line(row)
         if y == self.size.height - 1 and self._unseen and not self.following:
-            line = Line([], right=[(f" ↓ {self._unseen} new lines · End ", "base/person+b")])
+            line = StyledLine([], right=[(f" ↓ {self._unseen} new lines · End ", "base/person+b")])
         marks = self._marks(line, row)
         strip = to_strip(line, width, self.palette, marks)
         # Only Textual's question for a selection's place needs offsets; painting is quicker without.
         return strip if self._painting else strip.apply_offsets(0, row)
 
-    def _line(self, row: int) -> Line:
+    def _line(self, row: int) -> StyledLine:
         document = self.document
         if document is None:
             lines = [*self._lead, *self._tail]
@@ -224,8 +222,8 @@ class TraceView(ScrollView, can_focus=True):
         below = row - document.height
         return self._tail[below] if below < len(self._tail) else _BLANK
 
-    def _marks(self, line: Line, row: int) -> list[Mark]:
-        marks: list[Mark] = []
+    def _marks(self, line: StyledLine, row: int) -> list[StripMark]:
+        marks: list[StripMark] = []
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(row)) is not None:
             marks.append((max(span[0], line.indent), span[1], "selection"))

@@ -9,18 +9,16 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from cockpit.tui.messages import Typed
-from cockpit.tui.palette import Palette
-from cockpit.tui.scrolling import set_height
-from cockpit.tui.trace.layout import Line
-from cockpit.tui.trace.strips import to_strip
+from cockpit.tui.render.layout import StyledLine
+from cockpit.tui.render.themes import Palette
+from cockpit.tui.render.widgets import UnclaimedKey, set_scroll_height, to_strip
 
 if TYPE_CHECKING:
-    from cockpit.tui.work.lines import Row
-    from cockpit.tui.work.tabs import Strip as Tabs
+    from cockpit.tui.work.row import WorkRow
+    from cockpit.tui.work.tabs import TabStrip as Tabs
 
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
-_EMPTY = Line([], "body/surface")
+_EMPTY = StyledLine([], "body/surface")
 
 
 class WorkView(ScrollView, can_focus=True):
@@ -45,7 +43,7 @@ class WorkView(ScrollView, can_focus=True):
     def __init__(self, palette: Palette) -> None:
         super().__init__(id="work")
         self.palette = palette
-        self.rows: Sequence[Row] = ()
+        self.rows: Sequence[WorkRow] = ()
         self.cursor = -1
         self.tabs: Tabs | None = None
 
@@ -54,7 +52,7 @@ class WorkView(ScrollView, can_focus=True):
         """What the row under the cursor does."""
         return self._does(self.cursor)
 
-    def show(self, rows: "Sequence[Row]", palette: Palette, tabs: "Tabs") -> None:
+    def show(self, rows: "Sequence[WorkRow]", palette: Palette, tabs: "Tabs") -> None:
         """Other rows; only lines that differ are drawn."""
         old, self.rows = self.rows, rows
         if self.tabs is None or self.tabs.line.pieces != tabs.line.pieces:
@@ -63,7 +61,7 @@ class WorkView(ScrollView, can_focus=True):
         if palette is not self.palette:
             self.palette, old = palette, ()
         self._keep_cursor()
-        set_height(self, len(rows) + 1)
+        set_scroll_height(self, len(rows) + 1)
         top, height = self.scroll_offset.y, self.size.height
         for y in range(1, height):
             row = y + top - 1
@@ -118,7 +116,7 @@ class WorkView(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self._does(self.cursor)))
         elif event.character or event.key == "escape":
             event.stop()
-            self.post_message(Typed("work", event.key, event.character or ""))
+            self.post_message(UnclaimedKey("work", event.key, event.character or ""))
 
     def _move(self, step: int) -> bool:
         row = self._next(self.cursor, step)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from cockpit.errors import CockpitError
 
-Sign = Literal[" ", "-", "+"]
+LineSign = Literal[" ", "-", "+"]
 
 
 class PatchRefused(CockpitError):
@@ -26,7 +26,7 @@ class PatchRefused(CockpitError):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class PatchChunk:
     """One contiguous change. `place` is its line in the patch, from 1.
 
     `start` is the line (from 1) the patch says it begins at, None when it does not say. `anchors`
@@ -35,7 +35,7 @@ class Chunk:
     """
 
     place: int
-    lines: tuple[tuple[Sign, str], ...]
+    lines: tuple[tuple[LineSign, str], ...]
     start: int | None = None
     anchors: tuple[str, ...] = ()
     at_end: bool = False
@@ -43,7 +43,7 @@ class Chunk:
     new_open: bool = False
 
     @property
-    def old(self) -> tuple[tuple[Sign, str], ...]:
+    def old(self) -> tuple[tuple[LineSign, str], ...]:
         """The lines that must be there."""
         return tuple(line for line in self.lines if line[0] != "+")
 
@@ -56,17 +56,17 @@ class FilePatch:
     action: Literal["add", "update", "delete", "copy"]
     path: str
     place: int
-    chunks: tuple[Chunk, ...] = ()
+    chunks: tuple[PatchChunk, ...] = ()
     to: str = ""
     mode: int | None = None
     counted: bool = False
 
 
-How = Literal["exact", "line ends", "trailing space", "space or typographic signs"]
+MatchKind = Literal["exact", "line ends", "trailing space", "space or typographic signs"]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class HunkPlacement:
     """Where one hunk of a patch went: `number` (from 1) within its file, `place` its line in the patch,
     `line` (from 1) in the file as it was, `asked` the line the patch named, None where it named none."""
 
@@ -74,10 +74,10 @@ class Placed:
     place: int
     line: int
     asked: int | None
-    how: How
+    how: MatchKind
 
 
-def checked_path(path: str, place: int) -> str:
+def check_patch_path(path: str, place: int) -> str:
     """`path` as a patch may name it: relative, downwards. Raises `PatchRefused`."""
     parts = path.replace("\\", "/").split("/")
     if not path or path.startswith(("/", "\\", "~")) or (len(path) > 1 and path[1] == ":"):

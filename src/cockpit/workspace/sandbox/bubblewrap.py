@@ -8,19 +8,19 @@ back, the workspace, what is guarded within it, devices.
 import os
 from dataclasses import dataclass
 
-from cockpit.plugin.launching import Profile
+from cockpit.plugin.workspace import Profile
 from cockpit.workspace.resolver import is_within
-from cockpit.workspace.sandbox.guarded import Guarded
-from cockpit.workspace.sandbox.repository import GitFolders
+from cockpit.workspace.sandbox.git_folders import GitFolders
+from cockpit.workspace.sandbox.guarded_paths import GuardedPaths
 
 # Memory that a program may fill with temporary files: where they belong, and in all other hidden folders.
 ROOM, LITTLE = str(2 << 30), str(64 << 20)
 # Where the socket of our proxy is inside.
-PROXY = "/run/cockpit-proxy"
+PROXY_SOCKET = "/run/cockpit-proxy"
 
 
 @dataclass(frozen=True, slots=True)
-class Features:
+class BubblewrapFeatures:
     """What this bubblewrap can. `ids` are the user and the group inside: never root."""
 
     program: str
@@ -30,7 +30,7 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SandboxView:
     """What one launch sees. `outer` and `inner` are hidden folders around and within the workspace,
     `masked` single paths that cannot be opened, `top` the work tree that the root lies in,
     `hosts_network` whether there is no network of its own."""
@@ -44,7 +44,7 @@ class View:
     inner: tuple[str, ...]
     shown: tuple[str, ...]
     masked: tuple[str, ...]
-    guarded: Guarded
+    guarded: GuardedPaths
     stubs: tuple[str, ...]
     git: GitFolders
     scratch: str
@@ -52,7 +52,9 @@ class View:
     hosts_network: bool = False
 
 
-def arguments(view: View, features: Features, environment: dict[str, str]) -> list[str]:
+def bubblewrap_arguments(
+    view: SandboxView, features: BubblewrapFeatures, environment: dict[str, str]
+) -> list[str]:
     """All options, without the program; the command comes after `--`."""
     uid, gid = (str(one) for one in features.ids)
     options = ["--unshare-user", "--uid", uid, "--gid", gid, "--unshare-all"]
@@ -64,16 +66,25 @@ def arguments(view: View, features: Features, environment: dict[str, str]) -> li
     for name, value in environment.items():
         options += ["--setenv", name, value]
     options += ["--ro-bind", "/", "/"]
-    options += [*_hide(view, view.outer, features), *_show(view, view.outer), "--dir", view.home]
-    options += [*_workspace(view), *_hide(view, view.inner, features), *_show(view, view.inner)]
+    options += [
+        *_hide_folders(view, view.outer, features),
+        *_show_paths(view, view.outer),
+        "--dir",
+        view.home,
+    ]
+    options += [
+        *_mount_workspace(view),
+        *_hide_folders(view, view.inner, features),
+        *_show_paths(view, view.inner),
+    ]
     options += ["--bind", view.scratch, view.scratch]
     if view.proxy:
-        options += ["--ro-bind", view.proxy, PROXY]
-    options += [*_guards(view), *_mask(view.masked), *_devices(features)]
+        options += ["--ro-bind", view.proxy, PROXY_SOCKET]
+    options += [*_mount_guards(view), *_mask_paths(view.masked), *_mount_devices(features)]
     return [*options, "--chdir", view.cwd]
 
 
-def _hide(view: View, folders: tuple[str, ...], features: Features) -> list[str]:
+def _hide_folders(view: SandboxView, folders: tuple[str, ...], features: BubblewrapFeatures) -> list[str]:
     options: list[str] = []
     for folder in folders:
         room = ROOM if folder == "/tmp" or is_within(view.home, folder) else LITTLE
@@ -83,12 +94,12 @@ def _hide(view: View, folders: tuple[str, ...], features: Features) -> list[str]
     return options
 
 
-def _show(view: View, hides: tuple[str, ...]) -> list[str]:
+def _show_paths(view: SandboxView, hides: tuple[str, ...]) -> list[str]:
     paths = [one for one in view.shown if any(is_within(one, folder) for folder in hides)]
     return [part for one in paths for part in ("--ro-bind-try", one, one)]
 
 
-def _workspace(view: View) -> list[str]:
+def _mount_workspace(view: SandboxView) -> list[str]:
     if view.root == "/":
         return []
     options = ["--ro-bind", view.top, view.top] if view.top != view.root else []
@@ -100,7 +111,7 @@ def _workspace(view: View) -> list[str]:
     return options
 
 
-def _guards(view: View) -> list[str]:
+def _mount_guards(view: SandboxView) -> list[str]:
     options: list[str] = []
     if view.profile != "read":
         fixed = [one for one in view.git.fixed if one not in view.stubs]
@@ -112,11 +123,11 @@ def _guards(view: View) -> list[str]:
             # An empty folder of its own is a tenth of the cost of a bind.
             options += ["--perms", "0555", "--tmpfs", path]
     if view.profile != "build" or is_within(view.home, view.root):
-        options += _mask(view.guarded.secret)
+        options += _mask_paths(view.guarded.secret)
     return options
 
 
-def _mask(paths: tuple[str, ...]) -> list[str]:
+def _mask_paths(paths: tuple[str, ...]) -> list[str]:
     options: list[str] = []
     for path in paths:
         if os.path.isdir(path):
@@ -126,7 +137,7 @@ def _mask(paths: tuple[str, ...]) -> list[str]:
     return options
 
 
-def _devices(features: Features) -> list[str]:
+def _mount_devices(features: BubblewrapFeatures) -> list[str]:
     # The /dev of bubblewrap may grow to half of the memory, and so may its shm.
     options = ["--dev", "/dev", "--perms", "1777", *(("--size", ROOM) if features.sizes else ())]
     options += ["--tmpfs", "/dev/shm", "--remount-ro", "/dev"]

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 
 from cockpit.errors import CockpitError
 
-NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
-PORTS = (80, 443)
-LONGEST_HEAD = 65_536
-SECONDS = 20.0
-FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b"
+HOST_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
+DEFAULT_PORTS = (80, 443)
+MAX_HEAD_BYTES = 65_536
+TIMEOUT_SECONDS = 20.0
+FORBIDDEN_RESPONSE = b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b"
 HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ProxyTarget:
     """What a request asks for: `head` is what is sent on, empty for a tunnel."""
 
     host: str
@@ -40,7 +40,7 @@ class Proxy:
 
     def __init__(self, hosts: tuple[str, ...]) -> None:
         for host in hosts:
-            if not NAME.fullmatch(host):
+            if not HOST_NAME.fullmatch(host):
                 hint = "write names like pypi.org, or with a port: localhost:8080"
                 raise CockpitError(f"{host!r} is no exact name of a host", hint)
         self._hosts = frozenset(hosts)
@@ -55,7 +55,7 @@ class Proxy:
     async def start(self) -> None:
         # Short: the path of a socket has 107 bytes.
         self._folder = await asyncio.to_thread(tempfile.mkdtemp, "", "cockpit-")
-        self._server = await asyncio.start_unix_server(self._take, self.path, limit=LONGEST_HEAD)
+        self._server = await asyncio.start_unix_server(self._take, self.path, limit=MAX_HEAD_BYTES)
 
     async def close(self) -> None:
         if self._server is not None:
@@ -77,16 +77,16 @@ class Proxy:
         writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(SECONDS):
-            target = asked(await reader.readuntil(b"\r\n\r\n"))
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            target = parse_request(await reader.readuntil(b"\r\n\r\n"))
         address = await self._address(target) if target is not None else None
         if target is None or address is None:
             name = target.host if target is not None else "that"
             said = f"cockpit: {name} is not among the hosts of this command\n".encode()
-            writer.write(FORBIDDEN % (len(said), said))
+            writer.write(FORBIDDEN_RESPONSE % (len(said), said))
             await writer.drain()
             return
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             there, onward = await asyncio.open_connection(address, target.port)
         try:
             (onward if target.head else writer).write(target.head or b"HTTP/1.1 200 OK\r\n\r\n")
@@ -94,10 +94,10 @@ class Proxy:
         finally:
             onward.close()
 
-    async def _address(self, target: Target) -> str | None:
+    async def _address(self, target: ProxyTarget) -> str | None:
         """Where an allowed name is; None for one that is not, or that leads to this machine."""
         named = f"{target.host}:{target.port}" in self._hosts
-        if not named and not (target.host in self._hosts and target.port in PORTS):
+        if not named and not (target.host in self._hosts and target.port in DEFAULT_PORTS):
             return None
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
@@ -113,7 +113,7 @@ def is_reachable(host: str, address: str) -> bool:
     return not (at.is_loopback or at.is_link_local or at.is_unspecified or at.is_multicast)
 
 
-def asked(head: bytes) -> Target | None:
+def parse_request(head: bytes) -> ProxyTarget | None:
     """What the head of a request asks for; None for what is no request to a proxy."""
     lines = head[:-4].split(b"\r\n")
     words = lines[0].split(b" ")
@@ -121,29 +121,29 @@ def asked(head: bytes) -> Target | None:
         return None
     method, url = words[0], words[1]
     if method == b"CONNECT":
-        return _target(url, 443)
+        return _parse_target(url, 443)
     if not url.lower().startswith(b"http://"):
         return None
     place, slash, rest = url[7:].partition(b"/")
-    target = _target(place, 80)
+    target = _parse_target(place, 80)
     if target is None:
         return None
     kept = [line for line in lines[1:] if not line.lower().startswith(HOP_BY_HOP)]
     start = b" ".join((method, (slash or b"/") + rest, b"HTTP/1.1"))
     # One request for each connection: a second one could name another host.
     sent = b"\r\n".join((start, b"Host: " + place, b"Connection: close", *kept))
-    return Target(target.host, target.port, sent + b"\r\n\r\n")
+    return ProxyTarget(target.host, target.port, sent + b"\r\n\r\n")
 
 
-def _target(place: bytes, port: int) -> Target | None:
+def _parse_target(place: bytes, port: int) -> ProxyTarget | None:
     try:
         name = place.decode("ascii").lower()
     except UnicodeDecodeError:
         return None
-    if not NAME.fullmatch(name):
+    if not HOST_NAME.fullmatch(name):
         return None
     host, colon, number = name.partition(":")
-    return Target(host, int(number) if colon else port)
+    return ProxyTarget(host, int(number) if colon else port)
 
 
 async def _pour(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:

@@ -8,7 +8,7 @@ from cockpit.errors import SettingsInvalid
 if TYPE_CHECKING:
     from cockpit.workspace.sandbox.proxy import Proxy
 
-Use = Literal["auto", "required", "off"]
+SandboxUse = Literal["auto", "required", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,10 @@ class SandboxSettings:
     """`[sandbox] use` of the settings: `required` runs nothing without a full one, `off` wants none. The
     hosts that may be reached are part of each launch, where they are sealed."""
 
-    use: Use = "auto"
+    use: SandboxUse = "auto"
 
 
-def sandbox_settings(use: str) -> SandboxSettings:
+def parse_sandbox_settings(use: str) -> SandboxSettings:
     """What a settings file says. Raises `SettingsInvalid` for another word than the three."""
     match use:
         case "auto" | "required" | "off":
@@ -48,7 +48,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SandboxedLaunch:
     """A launch as it is started: `argv` under `environment`, with `fds` open in the child. `label` is what
     the record says of it; `token` counts it among those that need stubs, -1 for none. `before` is what is
     looked at again afterwards, `proxy` the one way to its hosts, `obeyed` what steered programs already."""

@@ -1,7 +1,65 @@
-"""What is said of worktrees. Plain values."""
+"""What worktrees and their branches are called, and which path of the origin's a path in one stands for.
+Pure: knows letters, no disk.
 
+What is said of worktrees. Plain values.
+"""
+
+import re
 from dataclasses import dataclass
 from typing import Literal
+
+WORKTREES_FOLDER = (".cockpit", "worktrees")
+BRANCH_PREFIX = "cockpit/"
+SCRATCH_PREFIX = "merging-"
+MAX_NAME_LENGTH = 40
+NON_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def make_slug(name: str) -> str:
+    """`name` as the name of a folder on every platform and of a branch: letters, digits, single dashes."""
+    plain = NON_SLUG.sub("-", name.lower()).strip("-")[:MAX_NAME_LENGTH].strip("-")
+    if not plain:
+        return "work"
+    # Windows reserves such names, whatever comes after them; the other is ours.
+    reserved = re.fullmatch(r"con|prn|aux|nul|com\d|lpt\d", plain) or plain.startswith(SCRATCH_PREFIX)
+    return f"work-{plain}" if reserved else plain
+
+
+def folder_name(slug: str, number: int) -> str:
+    return slug if number == 1 else f"{slug}-{number}"
+
+
+def branch_name(slug: str, number: int) -> str:
+    return f"{BRANCH_PREFIX}{slug}-{number}"
+
+
+def worktrees_folder(top: str) -> str:
+    """Where the worktrees of the work tree `top` lie."""
+    return "/".join((top.replace("\\", "/").rstrip("/"), *WORKTREES_FOLDER))
+
+
+def origin_tree(root: str) -> str:
+    """The top of the tree that the worktree `root` (or the folder in one) was made from; "" for no worktree
+    of ours."""
+    parts = root.replace("\\", "/").split("/")
+    for at in range(len(parts) - len(WORKTREES_FOLDER)):
+        if tuple(part.casefold() for part in parts[at : at + len(WORKTREES_FOLDER)]) == WORKTREES_FOLDER:
+            return "/".join(parts[:at]) or "/"
+    return ""
+
+
+def origin_path(path: str) -> str:
+    """The path that an absolute `path` in one of our worktrees stands for in the tree it was made from;
+    any other path as it is. `/r/.cockpit/worktrees/x/src/a` is `/r/src/a`."""
+    parts = path.replace("\\", "/").split("/")
+    folded = [part.casefold() for part in parts]
+    at = 0
+    while at + 2 < len(parts):
+        if folded[at] == WORKTREES_FOLDER[0] and folded[at + 1] == WORKTREES_FOLDER[1]:
+            del parts[at : at + 3], folded[at : at + 3]
+        else:
+            at += 1
+    return "/".join(parts) or "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +107,7 @@ class Worktree:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WorktreeRow:
     """A worktree (or a branch of ours without one: `path` "") as it is now.
 
     `commits`, `files`, `added` and `removed` count what came since `base`; `uncommitted` are files that are
@@ -75,7 +133,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRow:
+class MergedFile:
     """A file that a merge changes. `mode` is git's, "" for a deleted one; 120000 is a link."""
 
     path: str
@@ -86,7 +144,7 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeTrial:
     """What bringing `branch` into `target` would do, tried in a worktree of its own.
 
     `old` is the target's commit, `new` what it would be ("" with `conflicts`, and with nothing to bring),
@@ -103,7 +161,7 @@ class Merge:
     result: str = ""
     tree: str = ""
     subjects: tuple[str, ...] = ()
-    files: tuple[FileRow, ...] = ()
+    files: tuple[MergedFile, ...] = ()
     conflicts: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     uncommitted: int = 0
@@ -118,7 +176,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class WorktreeOutcome:
     """What is left of a worktree whose agent has ended. Not `kept`: it held nothing and is gone."""
 
     branch: str
@@ -131,7 +189,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneOutcome:
     """What became of a worktree or branch when it was its turn; `gone` False says that it stays."""
 
     name: str

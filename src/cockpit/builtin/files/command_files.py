@@ -1,0 +1,112 @@
+"""A command file when it is used: the next prompt, or the task of a subagent. Its tools are held as a
+skill's are (builtin/skills/holding).
+
+Command files of Claude Code, opencode, Gemini, Codex, crush and our own as slash commands.
+"""
+
+import asyncio
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from cockpit.builtin.files.placeholders import fill_placeholders
+from cockpit.builtin.files.skills.prompt_text import describe_limits
+from cockpit.builtin.files.skills.state import SKILL_SESSIONS
+from cockpit.builtin.files.skills.use_skill import DEFAULT_ROLE, narrow_role
+from cockpit.errors import CockpitError
+from cockpit.formats.command_files import CommandFile, find_commands
+from cockpit.formats.substitution import ExpandedTemplate, expand_template
+from cockpit.plugin import hookimpl
+from cockpit.plugin.context import Context
+from cockpit.plugin.origin import Unloaded
+from cockpit.plugin.values import (
+    AsPrompt,
+    Command,
+    CommandAnswer,
+    Invoked,
+    Register,
+    Scope,
+    Show,
+    Skill,
+    Source,
+)
+from cockpit.protocol.content import Markdown, Text
+
+
+def build_command(file: CommandFile) -> Command:
+    """The slash command that a file is."""
+
+    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
+        return await run_command_file(file, invoked.text.strip(), context)
+
+    hidden = not file.for_person
+    return Command(file.name, file.description, run, file.hint, hidden=hidden, origin=file.origin)
+
+
+def expand_command(file: CommandFile, arguments: str, root: str, session: str) -> ExpandedTemplate:
+    """The template with its arguments; nothing is run or read. Raises `CockpitError` where it is gone."""
+    try:
+        template = file.template()
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise CockpitError(f"{file.path} cannot be read: {error}", "mend or remove the file") from error
+    own = {
+        "SKILL_DIR": str(file.path.parent),
+        "PROJECT_DIR": root,
+        "SESSION_ID": session,
+        "EFFORT": file.effort,
+    }
+    variables = {f"{whose}_{name}": value for name, value in own.items() for whose in ("CLAUDE", "COCKPIT")}
+    return expand_template(template, file.values(arguments, template, variables))
+
+
+async def run_command_file(file: CommandFile, arguments: str, context: Context) -> CommandAnswer:
+    """The prompt it becomes; one that runs in a subagent is shown with its report."""
+    session = context.session
+    expanded = await asyncio.to_thread(expand_command, file, arguments, session.root, session.id)
+    text = await fill_placeholders(expanded, context, f"the command /{file.name}", None, arguments)
+    skill = as_skill(file)
+    if limits := describe_limits(skill):
+        text += f"\n\n[To the end of this turn the command /{file.name} {limits}.]"
+    SKILL_SESSIONS.expect(session.id, text, skill)
+    if file.fork:
+        return Show(((await _run_in_subagent(file, skill, text, context)),))
+    return AsPrompt(text, mentions=False, model=file.model)
+
+
+def as_skill(file: CommandFile) -> Skill:
+    """What of a file holds while it is in force, as a skill says it."""
+    return Skill(
+        name=file.name,
+        description=file.description,
+        body=file.template,
+        path=str(file.path),
+        allowed_tools=file.allowed_tools,
+        denied_tools=file.denied_tools,
+        role=file.role,
+        background=file.background,
+        model=file.model,
+        effort=file.effort,
+        origin=file.origin,
+    )
+
+
+async def _run_in_subagent(file: CommandFile, skill: Skill, task: str, context: Context) -> Markdown | Text:
+    role = narrow_role(context.agents.role(file.role or DEFAULT_ROLE), skill, context)
+    role = replace(role, background=file.background or role.background)
+    name = file.name.replace(":", "-")
+    handle = await context.agents.open(role, task, background=role.background, name=name)
+    if role.background:
+        return Text(f"/{file.name} runs in the background as {handle.id}; its report will be told")
+    report = await handle.wait()
+    return Markdown(f"[Report of /{file.name}, by {handle.id}]\n\n{report.text}")
+
+
+def load_commands(scope: Scope) -> Iterator[Command | Unloaded]:
+    for one in find_commands(Path(scope.root), scope.trusted, Path.home()):
+        yield one if isinstance(one, Unloaded) else build_command(one)
+
+
+@hookimpl
+def register_commands(register: Register, scope: Scope) -> None:
+    register(Source("command-files", load_commands))

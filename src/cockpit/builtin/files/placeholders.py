@@ -1,0 +1,91 @@
+"""What the file of a skill or a command wants run and read, run and read: each command is a call of `shell`
+under its verdict and approval, each file is read as a mention of it would be.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from cockpit.builtin.context import file_mentions
+from cockpit.errors import CockpitError
+from cockpit.formats.substitution import MENTION_PATTERN, ExpandedTemplate
+from cockpit.plugin.context import Context, PathRefused
+from cockpit.plugin.tools import ToolFailed
+from cockpit.protocol.content import Code, Text
+from cockpit.protocol.messages import ToolResult
+from cockpit.settings import file_io
+
+SUCCESS_SUFFIX = re.compile(r"\n?\[exit code 0\]\s*\Z")
+MAX_FILE_BYTES = 200_000
+MAX_FILES = 20
+
+
+class PlaceholderRefused(ToolFailed):
+    """A command in the file was not allowed, so that nothing of it is used."""
+
+
+async def fill_placeholders(
+    expanded: ExpandedTemplate, context: Context, name: str, folder: Path | None = None, typed: str = ""
+) -> str:
+    """The text of `expanded` with outputs and files. `name` is what a message calls it. A path that is none
+    in the workspace is looked for in `folder`. `typed` are words of a person, who may mean files by `@`.
+
+    Raises `NotUsed` when a command is refused.
+    """
+    outputs: dict[str, str] = {}
+    for command in expanded.commands:
+        result = await context.session.call_tool("shell", {"command": command})
+        outputs[command] = _command_output(result, command, name)
+    contents: dict[str, str] = {}
+    for path in expanded.files[:MAX_FILES]:
+        if (content := await read_mention(path, context, folder)) is not None:
+            contents[path] = content
+    text = expanded.filled(outputs, contents)
+    for path in _mentioned_paths(typed):
+        content = await read_mention(path, context) if path not in contents else None
+        text += f"\n\n[@{path}]\n{content}" if content is not None else ""
+    return text
+
+
+def _command_output(result: ToolResult, command: str, name: str) -> str:
+    if result.outcome in ("denied", "cancelled"):
+        raise PlaceholderRefused(f"{name} was not used: its command `{command}` did not run ({result.text})")
+    return SUCCESS_SUFFIX.sub("", result.text).rstrip("\n")
+
+
+def _mentioned_paths(text: str) -> list[str]:
+    """What a person means by `@path` in the words behind a command."""
+    found = re.finditer(MENTION_PATTERN, text)
+    return list(dict.fromkeys(one["quoted"] or one["bare"].rstrip(".:!?") for one in found))[:MAX_FILES]
+
+
+async def read_mention(path: str, context: Context, folder: Path | None = None) -> str | None:
+    """What `@path` stands for, None where it is no path at all (`@someone`): a file of the workspace, or
+    of `folder` where the workspace has none of that name."""
+    if folder is not None and Path(path).is_absolute():
+        return _read_in_folder(path, folder, context)
+    try:
+        block = await file_mentions.expand_file(path, context)
+    except (CockpitError, ValueError):
+        block = None
+    if block is None:
+        return _read_in_folder(path, folder, context) if folder is not None else None
+    return block.text if isinstance(block, Text | Code) else None
+
+
+def _read_in_folder(path: str, folder: Path, context: Context) -> str | None:
+    try:
+        return read_inside(folder, path, context, MAX_FILE_BYTES).decode("utf-8", "replace")
+    except (CockpitError, OSError, ValueError):
+        return None
+
+
+def read_inside(folder: Path, path: str, context: Context, most: int) -> bytes:
+    """The file `path` of the skill in `folder`, wherever that lies. Raises `PathRefused` for one that lies
+    elsewhere, or that rules forbid to read; OSError."""
+    real = os.path.realpath(folder / path)
+    if not Path(real).is_relative_to(os.path.realpath(folder)):
+        raise PathRefused(f"{path} is not in the folder {folder}")
+    if context.workspace.is_inside(real):
+        context.workspace.resolve(real, "read")
+    return file_io.read_bytes(real, most)

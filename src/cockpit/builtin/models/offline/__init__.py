@@ -1,0 +1,70 @@
+"""`offline`: the model when none is configured. Rules, no network, and no pretence of being a language
+model: plain requests in English and Chinese become the same tool calls under the same approvals.
+
+`grammar` reads a prompt, `steps` says what comes next, `answers` and `words` say what came of it.
+All state is in the request's messages.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.models import (
+    CallPart,
+    Delta,
+    FinishPart,
+    Model,
+    ModelFacts,
+    ModelRequest,
+    TextPart,
+    UsagePart,
+)
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.messages import AssistantMessage, Usage
+
+MODEL = "rules"
+CHUNK = 400
+
+
+async def stream(request: ModelRequest) -> AsyncIterator[Delta]:
+    """The next answer. It never raises: what it does not understand it says."""
+    from cockpit.builtin.models.offline.conversation import next_reply
+
+    # In a thread: a long prompt takes some milliseconds to read, and the interface is on the loop.
+    turn = await asyncio.to_thread(next_reply, request.messages, bool(request.tools))
+    for at in range(0, len(turn.text), CHUNK):
+        yield TextPart(turn.text[at : at + CHUNK])
+    if turn.call is not None:
+        arguments = json.dumps(turn.call.arguments, ensure_ascii=False)
+        yield CallPart(0, _call_id(request, arguments), turn.call.tool, arguments)
+    yield UsagePart(Usage(requests=1))
+    yield FinishPart("tool_calls" if turn.call else "stop")
+
+
+def _call_id(request: ModelRequest, arguments: str) -> str:
+    """Unique in the conversation, and the same again for the same request."""
+    made = sum(len(one.calls) for one in request.messages if isinstance(one, AssistantMessage))
+    digest = hashlib.sha256(arguments.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"offline-{made}-{len(request.messages)}-{digest}"
+
+
+async def models() -> tuple[str, ...]:
+    return (MODEL,)
+
+
+@hookimpl
+def register_models(register: Register, scope: Scope) -> None:
+    register(
+        Model(
+            name="offline",
+            stream=stream,
+            models=models,
+            facts=lambda model: ModelFacts(window=1_000_000, input_price=0.0, output_price=0.0),
+            default=MODEL,
+            label="offline (rules, no language model)",
+            local=True,
+            priced=False,
+        )
+    )

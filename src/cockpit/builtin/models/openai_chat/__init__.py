@@ -1,0 +1,84 @@
+"""A provider as the core sees it: requests in, deltas out. Loads what talks to servers when it is asked.
+
+`openai_chat`: every provider that speaks OpenAI's chat completions, and local servers that do.
+
+`[plugins.openai_chat] providers.NAME = {base_url, key_env, default, headers}` adds one.
+"""
+
+import asyncio
+import importlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from cockpit.builtin.models.openai_chat import model_facts
+from cockpit.builtin.models.openai_chat.presets import (
+    AddressRefused,
+    Endpoint,
+    Preset,
+    known_presets,
+    missing_setup,
+    resolve_endpoint,
+)
+from cockpit.plugin import hookimpl
+from cockpit.plugin.models import Delta, Model, ModelFacts, ModelFailed, ModelRequest
+from cockpit.plugin.values import Register, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One preset in one environment."""
+
+    preset: Preset
+    environment: Mapping[str, str]
+
+    def model(self) -> Model:
+        preset = self.preset
+        return Model(
+            name=preset.name,
+            stream=self.stream,
+            models=self.models,
+            ready=lambda: missing_setup(preset, self.environment),
+            facts=self.facts,
+            default=preset.default,
+            label=preset.label,
+            local=preset.local,
+            priced=not preset.local,
+        )
+
+    def facts(self, model: str) -> ModelFacts:
+        return model_facts.lookup_facts(self.preset.name, model)
+
+    async def models(self) -> tuple[str, ...]:
+        """What the server lists. Raises `ModelFailed`."""
+        goal = await self._goal()
+        from cockpit.builtin.models.openai_chat.client import list_models
+
+        return await list_models(goal)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        """The reply to `request`. Closing this (or cancelling its reader) closes the connection."""
+        goal = await self._goal()
+        from cockpit.builtin.models.openai_chat.client import stream_reply
+
+        async with aclosing(stream_reply(goal, request, self.facts(request.model))) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def _goal(self) -> Endpoint:
+        """Where requests go now. Raises `ModelFailed`."""
+        try:
+            return await asyncio.to_thread(self._prepare)
+        except AddressRefused as error:
+            raise ModelFailed("auth", error.message, error.hint) from error
+
+    def _prepare(self) -> Endpoint:
+        # In a thread: the first import of it takes longer than a key's echo may.
+        importlib.import_module("cockpit.builtin.models.openai_chat.client")
+        return resolve_endpoint(self.preset, self.environment)
+
+
+@hookimpl
+def register_models(register: Register, scope: Scope) -> None:
+    for preset in known_presets(scope.settings).values():
+        register(Provider(preset, scope.environment).model())

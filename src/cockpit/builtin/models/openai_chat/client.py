@@ -1,0 +1,425 @@
+"""Server-sent events: bytes in, events out. Knows nothing of what they carry.
+
+After https://html.spec.whatwg.org/multipage/server-sent-events.html, with one lenience: an event
+that the end of the stream leaves open is given out, because servers end with a bare `data: [DONE]`.
+
+The open connections to servers, over the `openai` package. Retries nothing: that is the core's.
+
+`openai` takes 0.3 to 0.8 s to import, so it is imported in a thread when the first request leaves; a
+client lives as long as its event loop, so that the steps of a turn share one connection.
+
+One request and its reply over an open connection. Loaded with the first request: registering the
+providers needs nothing of it.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cockpit.builtin.models.openai_chat import model_facts
+from cockpit.builtin.models.openai_chat.faults import (
+    connect_failure,
+    error_failure,
+    parse_error,
+    redact_key,
+    stream_failure,
+    web_page_failure,
+)
+from cockpit.builtin.models.openai_chat.presets import Endpoint, closest_names
+from cockpit.builtin.models.openai_chat.reply import MalformedChunk, Reply, parse_usage
+from cockpit.builtin.models.openai_chat.request_body import Wire, adapt_body, build_body
+from cockpit.plugin.models import Delta, FinishPart, ModelFacts, ModelFailed, ModelRequest, UsagePart
+from cockpit.protocol.messages import AssistantMessage, Json, Usage
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+    from openai import APIStatusError, AsyncOpenAI
+
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+class SseDecoder:
+    """One stream. `feed` takes bytes as they come, cut anywhere, and gives the (name, data) of each
+    event that they complete. Bytes that are no UTF-8 become U+FFFD."""
+
+    __slots__ = ("_begun", "_event", "_lines", "_parts", "_skip_newline")
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._lines: list[str] = []
+        self._event = ""
+        self._begun = False
+        self._skip_newline = False
+
+    def feed(self, chunk: bytes) -> list[tuple[str, str]]:
+        if self._skip_newline and chunk:
+            # The LF of a CRLF that two reads shared.
+            self._skip_newline = False
+            chunk = chunk.removeprefix(b"\n")
+        cut = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+        if not cut:
+            # Kept in pieces: joining at every read would be quadratic in a 2 MB line.
+            self._parts.append(chunk)
+            return []
+        self._skip_newline = chunk.endswith(b"\r")
+        self._parts.append(chunk[:cut])
+        block = b"".join(self._parts)
+        self._parts = [chunk[cut:]]
+        return self._read(block.decode("utf-8", "replace"))
+
+    def end(self) -> list[tuple[str, str]]:
+        """What the end of the stream leaves open."""
+        rest = b"".join(self._parts)
+        self._parts = []
+        events = self._read(rest.decode("utf-8", "replace") + "\n\n")
+        self._skip_newline = False
+        return events
+
+    def _read(self, text: str) -> list[tuple[str, str]]:
+        if not self._begun:
+            self._begun = True
+            text = text.removeprefix(BYTE_ORDER_MARK)
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        events: list[tuple[str, str]] = []
+        lines = self._lines
+        # str.splitlines would also split at U+2028, which JSON strings may hold.
+        for line in text.split("\n")[:-1]:
+            if line.startswith("data:"):
+                lines.append(line[6:] if line.startswith("data: ") else line[5:])
+            elif not line:
+                if lines:
+                    events.append((self._event, lines[0] if len(lines) == 1 else "\n".join(lines)))
+                    lines.clear()
+                self._event = ""
+            elif line.startswith("event:"):
+                self._event = line[6:].strip()
+            elif line == "data":
+                lines.append("")
+        return events
+
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 120.0
+# A local server reads a long prompt on a slow processor before its first byte.
+LOCAL_SILENCE_SECONDS = 600.0
+MAX_ADAPTATIONS = 4
+
+ClientPool = dict[tuple[str, str], "AsyncOpenAI"]
+_clients: dict[asyncio.AbstractEventLoop, ClientPool] = {}
+# What servers did not take, by address and model: said once by each, then left out at once.
+_rejected_fields: dict[tuple[str, str], list[str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionStream:
+    """An answer that has begun. `chunks` are its bytes as they come."""
+
+    is_json: bool
+    is_page: bool
+    status: int
+    chunks: AsyncIterator[bytes]
+
+
+async def get_client(endpoint: Endpoint) -> "AsyncOpenAI":
+    """The client for `endpoint` in this event loop."""
+    for loop in [one for one in _clients if one.is_closed()]:
+        del _clients[loop]
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    name = (endpoint.base_url, endpoint.key)
+    if name not in clients:
+        made = await asyncio.to_thread(_create_client, endpoint)
+        clients.setdefault(name, made)
+    return clients[name]
+
+
+def _create_client(endpoint: Endpoint) -> "AsyncOpenAI":
+    import ssl
+
+    import httpx2
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    silence = LOCAL_SILENCE_SECONDS if endpoint.preset.local else SILENCE_SECONDS
+    timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS)
+    verify: ssl.SSLContext | bool = True
+    if endpoint.is_loopback and endpoint.base_url.startswith("http:"):
+        # Reading the certificates costs 30 ms and plain http wants none. A context without any
+        # trusts nobody, should such a server send us on to https.
+        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return AsyncOpenAI(
+        # The package refuses to be without a key; a server without keys ignores it.
+        api_key=endpoint.key or "none",
+        organization=None,
+        base_url=endpoint.base_url,
+        default_headers=dict(endpoint.preset.headers),
+        timeout=timeout,
+        max_retries=0,
+        # A proxy of the environment must not stand between us and a server of this machine.
+        http_client=DefaultAsyncHttpxClient(
+            timeout=timeout, trust_env=not endpoint.is_loopback, verify=verify
+        ),
+    )
+
+
+@asynccontextmanager
+async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIterator[CompletionStream]:
+    """A streamed completion. Raises `ModelFailed`; leaving it closes what was not read.
+
+    What a server does not take (`stream_options`, `temperature`, ...) is left out and sent again.
+    """
+    import httpx2
+    import openai
+
+    peer = await get_client(endpoint)
+    learned = _rejected_fields.setdefault((endpoint.base_url, model), [])
+    for words in learned:
+        wire = adapt_body(wire, words) or wire
+    for _ in range(MAX_ADAPTATIONS):
+        # The messages go in as extra: typed, the package would walk through each on every step.
+        request = peer.chat.completions.with_streaming_response.create(
+            model=model, messages=[], stream=True, extra_body=wire
+        )
+        try:
+            response = await request.__aenter__()
+        except openai.APIStatusError as error:
+            smaller = _reduce_body(wire, error)
+            if smaller is None:
+                raise _status_failure(endpoint, model, error) from error
+            learned.append(_error_text(error))
+            wire = smaller
+            continue
+        except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise connect_failure(endpoint, error) from error
+        try:
+            yield _completion_stream(response.http_response, response.iter_bytes())
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+            raise stream_failure(endpoint, error) from error
+        finally:
+            await request.__aexit__(None, None, None)
+        return
+    raise ModelFailed(
+        "bad_request", f"{endpoint.label} takes none of the ways to ask `{model}`", "try /model"
+    )
+
+
+def _completion_stream(response: "Response", chunks: AsyncIterator[bytes]) -> CompletionStream:
+    kind = response.headers.get("content-type", "").lower()
+    return CompletionStream("json" in kind, "html" in kind, response.status_code, chunks)
+
+
+def _reduce_body(wire: Wire, error: "APIStatusError") -> Wire | None:
+    return adapt_body(wire, _error_text(error)) if error.status_code in (400, 422) else None
+
+
+def _error_text(error: "APIStatusError") -> str:
+    return error.response.text[:4000]
+
+
+def _status_failure(endpoint: Endpoint, model: str, error: "APIStatusError") -> ModelFailed:
+    text = error.response.text
+    answer = parse_error(error.status_code, decode_json(text))
+    if not answer.is_json and text.lstrip()[:1] == "<" and answer.status not in (401, 402, 403, 413, 429):
+        return web_page_failure(endpoint, answer.status)
+    return error_failure(endpoint, model, answer, error.response.headers)
+
+
+def decode_json(text: str) -> Json:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
+    """The ids of the models that the server has and that can chat. Raises `ModelFailed`."""
+    import httpx2
+    import openai
+
+    peer = await get_client(endpoint)
+    try:
+        response = await peer.models.with_raw_response.list()
+    except openai.APIStatusError as error:
+        raise _status_failure(endpoint, "", error) from error
+    except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        raise connect_failure(endpoint, error) from error
+    answer = decode_json(response.http_response.text)
+    rows = answer.get("data") if isinstance(answer, Mapping) else answer
+    if not isinstance(rows, list):
+        raise web_page_failure(endpoint, response.http_response.status_code)
+    names = (row.get("id") if isinstance(row, Mapping) else None for row in rows)
+    return tuple(sorted({name for name in names if isinstance(name, str) and _is_chat_model(name)}))
+
+
+def _is_chat_model(name: str) -> bool:
+    return not any(word in name.lower() for word in NON_CHAT_WORDS)
+
+
+NON_CHAT_WORDS = (
+    "embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "gpt-image", "sora",
+    "rerank", "davinci", "babbage", "ocr", "guard", "stable-diffusion", "flux",
+)  # fmt: skip
+
+
+# After the finish reason only usage and `[DONE]` are owed; a server that keeps the line open has ended.
+LINGER_SECONDS = 5.0
+# After `[DONE]` only the end of the body is owed; read, the connection serves the next step.
+DRAIN_SECONDS = 0.1
+SUGGESTION_SECONDS = 3.0
+
+
+async def stream_reply(
+    goal: Endpoint, request: ModelRequest, known: ModelFacts
+) -> AsyncGenerator[Delta, None]:
+    """The deltas of the reply. Raises `ModelFailed`; closing it closes the connection."""
+    reply = Reply(
+        [tool.name for tool in request.tools],
+        [call.id for one in request.messages if isinstance(one, AssistantMessage) for call in one.calls],
+    )
+    try:
+        async with open_completion(goal, request.model, build_body(goal.preset, request, known)) as answer:
+            async for deltas in _read_deltas(goal, answer, reply):
+                for delta in deltas:
+                    yield delta
+    except ModelFailed as failed:
+        if reply.finish is None or reply.error is not None or failed.fault != "interrupted":
+            raise await _suggest_models(goal, request.model, failed) from failed.__cause__
+        # The line broke after the finish reason: the answer itself is whole.
+    for delta in _final_deltas(goal, request.model, reply, known):
+        yield delta
+    _check_finished(goal, request.model, reply)
+    if reply.finish is not None:
+        yield FinishPart(reply.finish)
+
+
+def _final_deltas(goal: Endpoint, model: str, reply: Reply, known: ModelFacts) -> list[Delta]:
+    """What is owed at the end, and the usage. Raises what the server said went wrong."""
+    if reply.error is not None:
+        raise error_failure(goal, model, parse_error(0, {"error": reply.error}))
+    deltas = reply.end()
+    usage = parse_usage(reply.usage)
+    if usage is None:
+        return [*deltas, UsagePart(Usage(cost=0.0 if goal.preset.local else None, requests=1))]
+    paid = 0.0 if goal.preset.local else _usage_cost(reply, usage, known)
+    return [*deltas, UsagePart(Usage(usage.input, usage.output, usage.cached, paid, 1))]
+
+
+def _usage_cost(reply: Reply, usage: Usage, known: ModelFacts) -> float | None:
+    # OpenRouter says what it took.
+    told = (reply.usage or {}).get("cost")
+    if isinstance(told, int | float) and not isinstance(told, bool):
+        return float(told)
+    return model_facts.usage_cost(known, usage)
+
+
+def _check_finished(goal: Endpoint, model: str, reply: Reply) -> None:
+    """Raise unless the reply came to an end of its own."""
+    if reply.finish not in (None, "interrupted"):
+        return
+    if reply.done and not reply.has_choices:
+        message = f"{goal.label} sent an answer without any choice in it"
+        raise ModelFailed("malformed", message, "try again, or choose another model with /model")
+    message = f"the answer of {goal.label} ({model}) was cut off before its end"
+    raise ModelFailed("interrupted", message, "try again")
+
+
+async def _suggest_models(goal: Endpoint, model: str, failed: ModelFailed) -> ModelFailed:
+    """An unknown model's failure with the names that are near."""
+    if failed.fault != "unknown_model":
+        return failed
+    try:
+        async with asyncio.timeout(SUGGESTION_SECONDS):
+            names = await list_models(goal)
+    except (ModelFailed, TimeoutError):
+        names = model_facts.known_models(goal.preset.name)
+    near = closest_names(model, names)
+    if not near:
+        return failed
+    return ModelFailed(failed.fault, failed.message, f"near it: {', '.join(near)}; choose with /model")
+
+
+async def _read_deltas(goal: Endpoint, answer: CompletionStream, reply: Reply) -> AsyncIterator[list[Delta]]:
+    """The deltas of each network read, until the answer ends."""
+    if answer.is_page:
+        raise web_page_failure(goal, answer.status)
+    decoder = SseDecoder()
+    is_json, begun = answer.is_json, b""
+    whole: list[bytes] = []
+    while not reply.done:
+        chunk = await _next_chunk(answer.chunks, LINGER_SECONDS if reply.finish else None)
+        if chunk is None:
+            break
+        if len(begun) < 8:
+            # Proxies and small servers mislabel their answers: the first sign tells.
+            begun += chunk[:64]
+            is_json = is_json or begun.lstrip()[:1] == b"{"
+            if begun.lstrip()[:1] == b"<":
+                raise web_page_failure(goal, answer.status)
+        if is_json:
+            whole.append(chunk)
+            continue
+        _take_events(goal, reply, decoder.feed(chunk))
+        yield reply.collect()
+        if reply.error is not None:
+            return
+    if is_json:
+        _take_completion(goal, reply, decode_json(b"".join(whole).decode("utf-8", "replace")))
+    elif not reply.done:
+        _take_last_events(reply, decoder.end())
+    yield reply.collect()
+    await _drain_chunks(answer.chunks)
+
+
+async def _next_chunk(chunks: AsyncIterator[bytes], seconds: float | None) -> bytes | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await anext(chunks)
+    except (StopAsyncIteration, TimeoutError):
+        return None
+
+
+async def _drain_chunks(chunks: AsyncIterator[bytes]) -> None:
+    while await _next_chunk(chunks, DRAIN_SECONDS) is not None:
+        pass
+
+
+def _take_events(goal: Endpoint, reply: Reply, events: list[tuple[str, str]]) -> None:
+    for name, text in events:
+        try:
+            reply.read(name, text)
+        except MalformedChunk as error:
+            raise _malformed_failure(goal, str(error)) from error
+        if reply.done or reply.error is not None:
+            return
+
+
+def _take_last_events(reply: Reply, events: list[tuple[str, str]]) -> None:
+    """An event that the end of the stream left open: half of one is a cut, not a malformed one."""
+    for name, text in events:
+        try:
+            reply.read(name, text)
+        except MalformedChunk:
+            return
+
+
+def _take_completion(goal: Endpoint, reply: Reply, answer: Json) -> None:
+    """An answer that is no stream."""
+    if not isinstance(answer, Mapping):
+        raise _malformed_failure(goal, str(answer)[:200])
+    reply.take(answer)
+    if reply.error is None and not reply.has_choices:
+        reply.done = True
+    elif reply.finish is None and reply.error is None:
+        reply.finish = "stop"
+
+
+def _malformed_failure(goal: Endpoint, text: str) -> ModelFailed:
+    message = f"{goal.label} sent what is no JSON: {text[:80]!r}"
+    return ModelFailed(
+        "malformed", redact_key(message, goal), "try again, or choose another model with /model"
+    )

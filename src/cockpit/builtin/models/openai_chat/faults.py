@@ -1,0 +1,290 @@
+"""How requests fail, in words a person can act on. Sends nothing; never repeats a key.
+
+What can go wrong below HTTP, told apart by its cause: refused, no such host, TLS, too slow, cut.
+"""
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from cockpit.builtin.models.openai_chat.presets import PASTED_KEY, Endpoint, environment_name
+from cockpit.plugin.models import Fault, ModelFailed
+from cockpit.protocol.messages import Json
+
+# Compiled when a server first complains: that takes 2 ms, and most never do.
+NO_CREDIT = (
+    r"(?i)insufficient[_ ](user[_ ])?(quota|balance|credit|fund)|exceeded[_ ](your[_ ])?current[_ ]quota|"
+    r"credit[_ ]balance|(spend|usage)_limit_exceeded|billing (details|hard limit)|billing_|arrear|"
+    r"payment required|out of credits|余额不足|欠费"
+)
+# OpenAI, Groq, xAI, Google, Bedrock, MiniMax, Moonshot, Mistral, vLLM, llama.cpp, LM Studio, DashScope.
+CONTEXT_OVERFLOW = (
+    r"(?i)context[_ ]length|context[_ ]window|context size|exceed_context|maximum context|"
+    r"(prompt|input|request)( is| has)? too (long|large)|reduce the length|maximum prompt length|"
+    r"input token count|too many (input )?tokens|(exceed\w*|over).{0,40}token limit|"
+    r"token limit exceeded|max_context_length|range of input length|string_above_max_length|"
+    r"too large for model|prompt exceeds|(maximum|max) (model|input|sequence) length|request_too_large"
+)
+CONTENT_FILTERED = (
+    r"(?i)content[_ ](filter|policy)|content management policy|data_?inspection_?failed|flagged|"
+    r"moderation|inappropriate content|sensitive (content|word)"
+)
+BAD_KEY = r"(?i)invalid[_ ]api[_ ]?key|incorrect api key|authentication|api key not valid"
+UNKNOWN_MODEL = (
+    r"(?is)model_not_found|model_not_exist|no such model|unknown model|invalid model|not a valid model|"
+    r"model\b.{0,120}?\b(not found|does not exist|not exist)|model\b.{0,40}?\bis not (supported|available)"
+)
+RATE_LIMITED = r"(?i)rate_?limit|too many requests|tokens per minute|requests per minute"
+SERVER_BUSY = r"(?i)overloaded|server_error|capacity|temporarily unavailable|try again later"
+KEY_LIKE = r"\b(?:sk|gsk|xai|pplx|fw|tgp|rk|key)[-_][\w*.…-]{4,}"
+RETRY_DELAY = r"(?i)(?:try again|retry)[^.\d]{0,20}(\d+(?:\.\d+)?)\s*(ms|s|m)"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReply:
+    """What a server answered instead of a reply; `status` 0 when it came within a stream."""
+
+    status: int
+    text: str
+    code: str = ""
+    is_json: bool = False
+
+    @property
+    def words(self) -> str:
+        return f"{self.code} {self.text}"
+
+
+def parse_error(status: int, body: Json) -> ErrorReply:
+    """Read an error as vendors shape it: `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`,
+    `{"detail": ...}`, a list of these, or text."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    if not isinstance(body, Mapping):
+        return ErrorReply(status, _first_line(str(body or "")))
+    inner = body.get("error", body)
+    if not isinstance(inner, Mapping):
+        return ErrorReply(status, _first_line(str(inner)), is_json=True)
+    text = inner.get("message") or inner.get("msg") or inner.get("detail") or ""
+    metadata = inner.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("raw"):
+        # OpenRouter wraps what the provider behind it said.
+        text = f"{text}: {metadata['raw']}"
+    codes = [inner.get("code"), inner.get("type")]
+    number = next((one for one in codes if isinstance(one, int) and 400 <= one < 600), 0)
+    named = " ".join(str(one) for one in codes if one)
+    return ErrorReply(status or number, _first_line(str(text or inner)), named, "error" in body)
+
+
+def classify_error(answer: ErrorReply) -> Fault:
+    """The fault behind an answer. What a vendor says outweighs the status it says it with."""
+    words, status = answer.words, answer.status
+    if status == 429 and "rate_limit_exceeded" in answer.code:
+        return "rate_limited"
+    if status == 402 or (re.search(NO_CREDIT, words) and status in (0, 400, 403, 429)):
+        return "no_credit"
+    if status == 413 or (status in (0, 400, 422, 500) and re.search(CONTEXT_OVERFLOW, words)):
+        return "context_overflow"
+    if status in (0, 400, 403, 451) and re.search(CONTENT_FILTERED, words):
+        return "content_filter"
+    if status in (401, 403) or (status in (0, 400) and re.search(BAD_KEY, words)):
+        return "auth"
+    if (status == 404 and answer.is_json) or (
+        status in (0, 400, 404, 422) and re.search(UNKNOWN_MODEL, words)
+    ):
+        return "unknown_model"
+    if status == 429 or (status in (0, 400) and re.search(RATE_LIMITED, words)):
+        return "rate_limited"
+    if status >= 500 or status in (408, 409, 425) or (status == 0 and re.search(SERVER_BUSY, words)):
+        return "overloaded"
+    return "bad_request" if status else "interrupted"
+
+
+def error_failure(
+    endpoint: Endpoint,
+    model: str,
+    answer: ErrorReply,
+    headers: Mapping[str, str] | None = None,
+    near: tuple[str, ...] = (),
+) -> ModelFailed:
+    """The failure that an error answer is. `near` are models of the server with a similar name."""
+    fault = classify_error(answer)
+    message, hint = _describe_error(fault, endpoint, model, answer, near)
+    wait = parse_retry_after(headers or {}, answer.text) if fault in ("rate_limited", "overloaded") else None
+    if wait is not None:
+        hint = f"it asks to wait {wait:g} s; {hint}"
+    return ModelFailed(fault, redact_key(message, endpoint), redact_key(hint, endpoint), wait)
+
+
+def _describe_error(
+    fault: Fault, endpoint: Endpoint, model: str, answer: ErrorReply, near: tuple[str, ...]
+) -> tuple[str, str]:
+    name, label = endpoint.preset.name, endpoint.label
+    status = f"{answer.status}: " if answer.status else ""
+    words = f"({status}{answer.text})" if answer.text else f"({answer.status})"
+    other = "or choose another model with /model"
+    match fault:
+        case "auth":
+            return _describe_auth(endpoint, answer, words)
+        case "unknown_model":
+            hint = f"near it: {', '.join(near)}; choose with /model" if near else _model_hint(endpoint, model)
+            return f"{label} has no model `{model}` {words}", hint
+        case "rate_limited":
+            return f"{label} limits requests to `{model}` {words}", f"wait, {other}"
+        case "no_credit":
+            return f"the account at {label} has no credit left {words}", f"add credit there, {other}"
+        case "overloaded":
+            return f"{label} cannot answer now {words}", f"try again in a while, {other}"
+        case "context_overflow":
+            return f"the conversation is longer than `{model}` takes {words}", "shorten it with /compact"
+        case "content_filter":
+            return f"the content filter of {label} refused the request {words}", "say it in other words"
+        case "interrupted" | "malformed" | "connection":
+            return f"{label} broke off the answer {words}", f"try again, {other}"
+        case "bad_request":
+            return _describe_bad_request(endpoint, model, answer, words, name)
+
+
+def _describe_auth(endpoint: Endpoint, answer: ErrorReply, words: str) -> tuple[str, str]:
+    preset, origin = endpoint.preset, endpoint.key_from
+    if not endpoint.key:
+        return f"{preset.label} wants a key and none is set {words}", _key_hint(endpoint)
+    key = origin if origin.startswith("the ") else f"the key of {origin}"
+    if answer.status == 403:
+        message = f"{preset.label} knows {key} but does not let it do this {words}"
+        return message, f"check the key's rights, or connect another with /connect {preset.name}"
+    hint = _key_hint(endpoint)
+    if preset.elsewhere and endpoint.base_url == preset.base_url:
+        hint += (
+            f"; keys of its other region go to {preset.elsewhere} ({environment_name(preset.name)}_BASE_URL)"
+        )
+    return f"{preset.label} refused {key} {words}", hint
+
+
+def _key_hint(endpoint: Endpoint) -> str:
+    preset = endpoint.preset
+    where = f" (keys: {preset.keys_at})" if preset.keys_at else ""
+    if endpoint.key_from == PASTED_KEY:
+        return f"copy it again, whole{where}, and repeat /connect {preset.name}"
+    return f"set {preset.key_env} or run /connect {preset.name}{where}"
+
+
+def _model_hint(endpoint: Endpoint, model: str) -> str:
+    if endpoint.preset.name == "ollama":
+        return f"get it with `ollama pull {model}`, or choose another with /model"
+    return "choose one with /model"
+
+
+def _describe_bad_request(
+    endpoint: Endpoint, model: str, answer: ErrorReply, words: str, name: str
+) -> tuple[str, str]:
+    if answer.status in (404, 405):
+        hint = f"check {environment_name(name)}_BASE_URL: it usually ends in /v1"
+        return f"there is no chat under {endpoint.base_url} {words}", hint
+    if "tool" in answer.text and "support" in answer.text:
+        return f"`{model}` of {endpoint.label} cannot call tools {words}", "choose another with /model"
+    return f"{endpoint.label} did not take the request {words}", "choose another model with /model"
+
+
+def web_page_failure(endpoint: Endpoint, status: int) -> ModelFailed:
+    """A page for people where a reply was due: a wrong address, a proxy, a captive portal."""
+    message = f"{endpoint.base_url} answered with a web page ({status}), not as a model"
+    hint = f"check {environment_name(endpoint.preset.name)}_BASE_URL (it usually ends in /v1) and the proxy"
+    return ModelFailed("overloaded" if status >= 500 else "bad_request", message, hint)
+
+
+def parse_retry_after(headers: Mapping[str, str], text: str = "", now: float | None = None) -> float | None:
+    """Seconds to wait: `retry-after-ms`, `Retry-After` in seconds or as an HTTP date (RFC 9110,
+    10.2.3), or what the message says. None when nothing does."""
+    try:
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    except (KeyError, ValueError):
+        pass
+    value = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - (time.time() if now is None else now))
+    except (ValueError, TypeError, IndexError):
+        pass
+    found = re.search(RETRY_DELAY, text)
+    if found is None:
+        return None
+    return float(found[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[found[2].lower()]
+
+
+def redact_key(text: str, endpoint: Endpoint) -> str:
+    """`text` without the key, and without what servers quote of one."""
+    if len(endpoint.key) >= 4:
+        text = text.replace(endpoint.key, "(the key)")
+    return re.sub(KEY_LIKE, "(the key)", text)
+
+
+def _first_line(text: str) -> str:
+    """A server's words in one line of at most 300 characters."""
+    if re.match(r"\s*<(!doctype|html|\?xml)", text, re.IGNORECASE):
+        title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        text = f"web page: {title[1]}" if title else "a web page"
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else f"{line[:299]}…"
+
+
+def connect_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:
+    """No answer began."""
+    url, preset = endpoint.base_url, endpoint.preset
+    causes = tuple(_walk_causes(error))
+    base = f"{environment_name(preset.name)}_BASE_URL"
+    if any(isinstance(one, ConnectionRefusedError) for one in causes) or "refused" in str(error).lower():
+        hint = f"is it running? `{preset.start}`" if preset.start else f"is it running? check {base}"
+        return ModelFailed("connection", f"nothing answers at {url}: connection refused", hint)
+    if any(isinstance(one, socket.gaierror) for one in causes):
+        message = f"no such host: {url}"
+        return ModelFailed("connection", message, f"check the network and {base}")
+    if any(isinstance(one, ssl.SSLError) for one in causes):
+        reason = next(str(one) for one in causes if isinstance(one, ssl.SSLError))
+        hint = "check the clock, the proxy and SSL_CERT_FILE; a server without TLS has an http:// address"
+        return ModelFailed("connection", f"no secure connection to {url}: {reason}", hint)
+    if _is_timeout(causes):
+        return ModelFailed("connection", f"{url} does not answer in time", f"check the network and {base}")
+    reason = _reason(causes)
+    return ModelFailed("connection", f"the connection to {url} failed: {reason}", "check the network")
+
+
+def stream_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:
+    """An answer had begun."""
+    causes = tuple(_walk_causes(error))
+    if any(type(one).__name__ == "DecodingError" for one in causes):
+        message = f"the answer of {endpoint.label} cannot be unpacked: {_reason(causes)}"
+        return ModelFailed("malformed", message, "try again")
+    if _is_timeout(causes):
+        return ModelFailed("interrupted", f"{endpoint.label} fell silent within its answer", "try again")
+    message = f"the connection to {endpoint.label} broke within the answer: {_reason(causes)}"
+    return ModelFailed("interrupted", message, "try again")
+
+
+def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, what it came from, and the members of groups: anyio raises one per address tried."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [one.__cause__, one.__context__]
+        if isinstance(one, BaseExceptionGroup):
+            waiting += one.exceptions
+
+
+def _is_timeout(causes: tuple[BaseException, ...]) -> bool:
+    return any("Timeout" in type(one).__name__ for one in causes)
+
+
+def _reason(causes: tuple[BaseException, ...]) -> str:
+    return next((str(one) for one in reversed(causes) if str(one)), type(causes[0]).__name__)

@@ -1,0 +1,117 @@
+"""What is known of models: the packaged, dated `models.toml`, and the person's own over it.
+
+Read when first asked for, the person's again when it changes. Unknown stays unknown.
+"""
+
+import fnmatch
+import tomllib
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+
+from cockpit import paths
+from cockpit.plugin.models import ModelFacts
+from cockpit.protocol.messages import Usage
+
+FactTable = Mapping[str, object]
+
+
+def user_file() -> Path:
+    return paths.config() / "models.toml"
+
+
+def facts_date() -> str:
+    """The day the packaged facts were gathered, as YYYY-MM-DD."""
+    return str(_packaged_facts().get("date", ""))
+
+
+def known_models(provider: str) -> tuple[str, ...]:
+    """The ids that are known of `provider`, the person's first."""
+    found = dict.fromkeys(
+        (*_provider_section(_user_facts(), provider), *_provider_section(_packaged_facts(), provider))
+    )
+    return tuple(name for name in found if not _is_pattern(name))
+
+
+def lookup_facts(provider: str, model: str) -> ModelFacts:
+    """What is known of a model: its own entry, else the longest pattern that fits it. The person's
+    entries overlay the packaged ones field by field."""
+    packaged = _find_entry(_provider_section(_packaged_facts(), provider), model)
+    own = _find_entry(_provider_section(_user_facts(), provider), model)
+    return _parse_facts({**packaged, **own})
+
+
+def usage_cost(known: ModelFacts, usage: Usage) -> float | None:
+    """US dollars for `usage`, None while a price is unknown."""
+    if known.input_price is None or known.output_price is None:
+        return None
+    cached = known.input_price if known.cached_price is None else known.cached_price
+    fresh = max(0, usage.input - usage.cached)
+    return (fresh * known.input_price + usage.cached * cached + usage.output * known.output_price) / 1e6
+
+
+def _find_entry(section: FactTable, model: str) -> FactTable:
+    exact = section.get(model)
+    if isinstance(exact, Mapping):
+        return exact
+    patterns = sorted((name for name in section if _is_pattern(name)), key=len, reverse=True)
+    for pattern in patterns:
+        found = section[pattern]
+        if isinstance(found, Mapping) and fnmatch.fnmatchcase(model.lower(), pattern.lower()):
+            return found
+    return {}
+
+
+def _is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def _provider_section(tables: FactTable, provider: str) -> FactTable:
+    section = tables.get(provider)
+    return section if isinstance(section, Mapping) else {}
+
+
+@cache
+def _packaged_facts() -> FactTable:
+    return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+
+
+def _user_facts() -> FactTable:
+    path = user_file()
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return {}
+    return _read_facts(path, changed)
+
+
+@lru_cache(maxsize=1)
+def _read_facts(path: Path, changed: int) -> FactTable:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except (OSError, ValueError):
+        # A broken file of prices must not stop a turn: the packaged facts hold.
+        return {}
+
+
+def _parse_facts(table: FactTable) -> ModelFacts:
+    return ModelFacts(
+        window=_get_integer(table, "window"),
+        max_output=_get_integer(table, "max_output"),
+        input_price=_get_number(table, "input"),
+        output_price=_get_number(table, "output"),
+        cached_price=_get_number(table, "cached"),
+        tools=table.get("tools", True) is not False,
+        images=table.get("images") is True,
+        thinks=table.get("thinks") is True,
+    )
+
+
+def _get_number(table: FactTable, key: str) -> float | None:
+    value = table.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _get_integer(table: FactTable, key: str) -> int | None:
+    value = _get_number(table, key)
+    return None if value is None else int(value)

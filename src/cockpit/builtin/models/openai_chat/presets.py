@@ -1,0 +1,288 @@
+"""Providers by name, and the address and key a request to one goes with. Sends nothing.
+
+Providers and models as lists for people. Sends nothing and loads nothing heavy.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cockpit.builtin.models.openai_chat import model_facts
+from cockpit.errors import CockpitError
+from cockpit.settings import api_keys
+
+# Where a key came from that a person is trying just now.
+PASTED_KEY = "the pasted key"
+
+
+class AddressRefused(CockpitError):
+    """A provider that cannot be addressed as it is set up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A provider. The fields are those of `presets.toml`; `key_env` is the variable of its key."""
+
+    name: str
+    label: str
+    base_url: str
+    default: str = ""
+    also: tuple[str, ...] = ()
+    elsewhere: str = ""
+    keys_at: str = ""
+    public_models: bool = False
+    limit: str = "max_tokens"
+    call_id: int = 0
+    fold_reminder: bool = False
+    local: bool = False
+    start: str = ""
+    key_env: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    needs_key: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests of a provider go. `key_from` says in words where the key came from."""
+
+    preset: Preset
+    base_url: str
+    key: str = field(repr=False)
+    key_from: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.preset.label
+
+    @property
+    def is_loopback(self) -> bool:
+        return is_loopback(self.base_url)
+
+
+@cache
+def packaged_presets() -> Mapping[str, Preset]:
+    """The presets of `presets.toml`, by name, in its order."""
+    tables = tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))
+    return {name: _parse_preset(name, table) for name, table in tables.items()}
+
+
+def _parse_preset(name: str, table: Mapping[str, object]) -> Preset:
+    is_local = table.get("local") is True
+    limit = table.get("call_id")
+    return Preset(
+        name=name,
+        label=_get_text(table, "label", name),
+        base_url=_get_text(table, "base_url"),
+        default=_get_text(table, "default"),
+        also=tuple(str(one) for one in _get_list(table, "also")),
+        elsewhere=_get_text(table, "elsewhere"),
+        keys_at=_get_text(table, "keys_at"),
+        public_models=table.get("public_models") is True,
+        limit=_get_text(table, "limit", "max_tokens"),
+        call_id=limit if isinstance(limit, int) else 0,
+        fold_reminder=table.get("fold_reminder") is True,
+        local=is_local,
+        start=_get_text(table, "start"),
+        key_env=_get_text(table, "key_env", f"{environment_name(name)}_API_KEY"),
+        headers={key: str(value) for key, value in _get_table(table, "headers").items()},
+        needs_key=not is_local,
+    )
+
+
+def known_presets(settings: Mapping[str, object]) -> Mapping[str, Preset]:
+    """The packaged presets and the person's own: `providers.NAME = {base_url, key_env, default,
+    headers, label}` in `[plugins.openai_chat]`, which also overlays a packaged one."""
+    presets = dict(packaged_presets())
+    for name, raw in _get_table(settings, "providers").items():
+        if not isinstance(raw, Mapping):
+            continue
+        own = _parse_preset(name, raw)
+        base = presets.get(name)
+        if base is None:
+            presets[name] = replace(own, needs_key=bool(raw.get("key_env")))
+            continue
+        presets[name] = replace(
+            base,
+            base_url=own.base_url or base.base_url,
+            default=own.default or base.default,
+            key_env=own.key_env if raw.get("key_env") else base.key_env,
+            headers={**base.headers, **own.headers},
+            needs_key=base.needs_key and own.base_url in ("", base.base_url, base.elsewhere),
+        )
+    return presets
+
+
+def environment_name(name: str) -> str:
+    """How a provider's name stands in the environment: `llama.cpp` is LLAMA_CPP."""
+    return "".join(sign if sign.isalnum() else "_" for sign in name).upper()
+
+
+def base_url(preset: Preset, environment: Mapping[str, str]) -> str:
+    """The base URL in force: the environment's, else the settings', else the documented one."""
+    return normalize_url(environment.get(f"{environment_name(preset.name)}_BASE_URL", "") or preset.base_url)
+
+
+def normalize_url(text: str) -> str:
+    """A base URL as people write it, without the path of the request and with a scheme."""
+    url = text.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    if url and "://" not in url:
+        url = f"{'http' if is_loopback(f'http://{url}') else 'https'}://{url}"
+    return url
+
+
+def is_loopback(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
+
+
+def key_origin(preset: Preset, environment: Mapping[str, str]) -> str:
+    """Where the key would come from, in words; empty when there is none. Asks no keyring."""
+    for name in (preset.key_env, *preset.also):
+        if environment.get(name, "").strip():
+            return name
+    place = api_keys.key_location(preset.name)
+    return f"the saved key ({place})" if place else ""
+
+
+def missing_setup(preset: Preset, environment: Mapping[str, str]) -> str:
+    """Empty when requests could be sent now, else a sentence that says what to do."""
+    url = base_url(preset, environment)
+    if not url:
+        return f"{preset.label} has no address; set base_url under [plugins.openai_chat.providers]"
+    if _may_omit_key(preset, url) or key_origin(preset, environment):
+        return ""
+    return f"no key for {preset.label}; set {preset.key_env} or run /connect {preset.name}"
+
+
+def resolve_endpoint(preset: Preset, environment: Mapping[str, str]) -> Endpoint:
+    """Where to send. Raises `AddressRefused`. May ask the keyring: call it in a thread."""
+    url = base_url(preset, environment)
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise AddressRefused(
+            f"`{url}` is no address of a server", f"set {environment_name(preset.name)}_BASE_URL"
+        )
+    for name in (preset.key_env, *preset.also):
+        if environment.get(name, "").strip():
+            return Endpoint(preset, url, _clean_key(environment[name], name), name)
+    saved = api_keys.find_key(preset.name)
+    if saved is not None:
+        _refuse_redirected_key(preset, url, environment)
+        return Endpoint(preset, url, saved[0], f"the saved key ({saved[1]})")
+    if api_keys.key_location(preset.name):
+        reason = f"the key of {preset.label} lies in the keyring, which does not give it"
+        raise AddressRefused(reason, f"unlock the keyring, or run /connect {preset.name}")
+    if _may_omit_key(preset, url):
+        return Endpoint(preset, url, "")
+    raise AddressRefused(missing_setup(preset, environment))
+
+
+def _may_omit_key(preset: Preset, url: str) -> bool:
+    """Only a provider's own address is known to want a key; another server says so itself."""
+    return not preset.needs_key or url not in (preset.base_url, preset.elsewhere)
+
+
+def _refuse_redirected_key(preset: Preset, url: str, environment: Mapping[str, str]) -> None:
+    """A saved key was given to one provider: a folder's `.env` must not lead it to another host."""
+    name = f"{environment_name(preset.name)}_BASE_URL"
+    if not environment.get(name) or environment[name] == os.environ.get(name) or is_loopback(url):
+        return
+    reason = f"{name} comes from this folder's .env, and the saved key is not sent to {url}"
+    raise AddressRefused(reason, f"put {preset.key_env} beside it, or export {name} yourself")
+
+
+def _clean_key(text: str, name: str) -> str:
+    try:
+        return api_keys.clean_key(text)
+    except api_keys.InvalidApiKey as error:
+        raise AddressRefused(f"{name} holds no key: {error.message}", error.hint) from error
+
+
+def closest_names(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """At most five of `names` that look like `name`."""
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
+    holding = [one for one in names if name.lower() in one.lower()]
+    return tuple(dict.fromkeys([*close, *holding]))[:5]
+
+
+def _get_text(table: Mapping[str, object], key: str, default: str = "") -> str:
+    value = table.get(key)
+    return value if isinstance(value, str) and value else default
+
+
+def _get_list(table: Mapping[str, object], key: str) -> list[object]:
+    value = table.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _get_table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = table.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEntry:
+    """A provider as a screen lists it. `ready` is empty or says what is missing."""
+
+    name: str
+    label: str
+    base_url: str
+    default: str
+    local: bool
+    key_env: str
+    key_from: str
+    keys_at: str
+    ready: str
+
+
+def presets(
+    environment: Mapping[str, str], settings: Mapping[str, object] | None = None
+) -> tuple[ProviderEntry, ...]:
+    """Every provider: the ready ones first, local ones last."""
+    rows = [_provider_entry(preset, environment) for preset in known_presets(settings or {}).values()]
+    return tuple(sorted(rows, key=lambda row: (row.local, bool(row.ready))))
+
+
+def _provider_entry(preset: Preset, environment: Mapping[str, str]) -> ProviderEntry:
+    return ProviderEntry(
+        name=preset.name,
+        label=preset.label,
+        base_url=base_url(preset, environment),
+        default=preset.default,
+        local=preset.local,
+        key_env=preset.key_env,
+        key_from=key_origin(preset, environment),
+        keys_at=preset.keys_at,
+        ready=missing_setup(preset, environment),
+    )
+
+
+def model_rows(
+    environment: Mapping[str, str], settings: Mapping[str, object] | None = None
+) -> tuple[tuple[str, str, str, str], ...]:
+    """(`provider:model`, window, price, state) of every model known of the providers."""
+    rows: list[tuple[str, str, str, str]] = []
+    for row in presets(environment, settings):
+        state = row.ready or "ready"
+        if row.local:
+            rows.append((f"{row.name}:", "?", "free", "local"))
+            continue
+        names = dict.fromkeys((row.default, *model_facts.known_models(row.name)))
+        rows += [_model_row(row.name, name, state) for name in names if name]
+    return tuple(rows)
+
+
+def _model_row(provider: str, name: str, state: str) -> tuple[str, str, str, str]:
+    known_facts = model_facts.lookup_facts(provider, name)
+    window = f"{known_facts.window // 1000}k" if known_facts.window else "?"
+    prices = (known_facts.input_price, known_facts.output_price)
+    price = "cost ?" if None in prices else f"${prices[0]:g} / ${prices[1]:g}"
+    return f"{provider}:{name}", window, price, state

@@ -1,0 +1,234 @@
+"""`scripted`: a model that plays a JSON script. For tests, demos and snapshots; it thinks nothing.
+
+    {"steps": [{"text": "I look.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}]},
+               {"fault": {"fault": "rate_limited", "retry_after": 0.1}},
+               {"text": "Done.", "chunks": 3, "delay_ms": 20}],
+     "others": {"regular expression": [{"text": "The reviewer's answer."}]}}
+
+A step: text, thoughts, calls, chunks (how many pieces, or the pieces themselves), delay_ms (between
+pieces), finish, usage {input, output, cached, cost}, repeat, gate (a file that must exist before it
+begins), cut (the stream ends without a finish), fault {fault, message, hint, retry_after} (after the
+step's text, where it has one). `others` gives conversations whose system or first message matches a
+script of their own: subagents, summaries.
+
+Where it stands is read from the request, so that a repeated request (a retry) and a session resumed
+in another process get the same answer: step n follows n answers of the model. The calls it makes
+carry their step's number, which still holds when compaction has dropped the answers before. What is
+no answer (`fault`, `cut`) is played once per process and then passed over.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.models import (
+    CallPart,
+    Delta,
+    Fault,
+    FinishPart,
+    Model,
+    ModelFacts,
+    ModelFailed,
+    ModelRequest,
+    TextPart,
+    ThoughtPart,
+    UsagePart,
+)
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.content import plain_text
+from cockpit.protocol.messages import AssistantMessage, Finish, Json, Message, Usage, UserMessage
+
+GATE_POLL_SECONDS = 0.01
+END_OF_SCRIPT = "(end of script)"
+CALL_ID_PATTERN = re.compile(r"scripted-(\d+)-")
+ScriptStep = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptAnswer:
+    """A step that gives an answer, and the steps without one that are played before it."""
+
+    step: ScriptStep
+    before: tuple[tuple[int, ScriptStep], ...]
+
+
+def read_script(path: Path) -> Mapping[str, tuple[ScriptAnswer, ...]]:
+    """The conversations of a script by their pattern, the main one under "". Raises `ModelFailed`."""
+    try:
+        loaded = json.loads(path.read_bytes())
+        steps = loaded["steps"] if "steps" in loaded else loaded["turns"]
+        tracks = {"": _parse_track(steps)}
+        tracks |= {pattern: _parse_track(inner) for pattern, inner in loaded.get("others", {}).items()}
+        for pattern in tracks:
+            re.compile(pattern)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, re.error) as error:
+        reason = f"the script {path} cannot be played: {type(error).__name__}: {error}"
+        raise ModelFailed("bad_request", reason, 'it is {"steps": [{"text": "..."}]}') from error
+    return tracks
+
+
+def _parse_track(steps: list[ScriptStep]) -> tuple[ScriptAnswer, ...]:
+    """The steps, repeated ones written out; faults stand before the answer they delay."""
+    track: list[ScriptAnswer] = []
+    before: list[tuple[int, ScriptStep]] = []
+    numbered = [one for one in steps for _ in range(int(cast("int", one.get("repeat", 1))))]
+    for number, step in enumerate(numbered):
+        if step.get("fault") or step.get("cut"):
+            before.append((number, step))
+            continue
+        track.append(ScriptAnswer(step, tuple(before)))
+        before = []
+    if before:
+        track.append(ScriptAnswer({"text": END_OF_SCRIPT}, tuple(before)))
+    return tuple(track)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptPlayer:
+    """Plays one script. `played` holds the faults that were already met, by conversation and step."""
+
+    path: str
+    root: str
+    played: set[tuple[str, str, int]]
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        path = Path(request.root or self.root) / self.path
+        tracks = await asyncio.to_thread(read_script, path)
+        first = _first_prompt(request.messages)
+        opening = f"{request.system}\n{first}"
+        pattern = next((one for one in tracks if one and re.search(one, opening)), "")
+        track, position = tracks[pattern], _count_answers(request.messages)
+        answering = track[position] if position < len(track) else ScriptAnswer({"text": END_OF_SCRIPT}, ())
+        talk = hashlib.sha256(f"{path}{first}".encode("utf-8", "replace")).hexdigest()[:6]
+        step = self._next(answering, pattern, talk)
+        await _wait_for_gate(step, path.parent)
+        async for delta in _play_step(step, f"scripted-{position}-{talk}"):
+            yield delta
+
+    def _next(self, answering: ScriptAnswer, pattern: str, talk: str) -> ScriptStep:
+        """The first step that was not played yet, remembered when it is one that is played once."""
+        for number, step in answering.before:
+            if (pattern, talk, number) not in self.played:
+                self.played.add((pattern, talk, number))
+                return step
+        return answering.step
+
+
+def _first_prompt(messages: tuple[Message, ...]) -> str:
+    """The first message of a person: it tells one conversation from another."""
+    first = next((one for one in messages if isinstance(one, UserMessage)), None)
+    return plain_text(first.content) if first else ""
+
+
+def _count_answers(messages: tuple[Message, ...]) -> int:
+    """How many answers came before."""
+    answers = [one for one in messages if isinstance(one, AssistantMessage) and one.finish != "interrupted"]
+    for at in range(len(answers) - 1, -1, -1):
+        for call in answers[at].calls:
+            if numbered := CALL_ID_PATTERN.match(call.id):
+                return int(numbered[1]) + len(answers) - at
+    return len(answers)
+
+
+async def _wait_for_gate(step: ScriptStep, folder: Path) -> None:
+    gate = step.get("gate")
+    while isinstance(gate, str):
+        if (folder / gate).exists():
+            return
+        await asyncio.sleep(GATE_POLL_SECONDS)
+
+
+async def _play_step(step: ScriptStep, call_id: str) -> AsyncIterator[Delta]:
+    delay = _read_number(step, "delay_ms") / 1000
+    for thought in _split_text(step, "thoughts"):
+        yield ThoughtPart(thought)
+        await asyncio.sleep(delay)
+    for text in _split_text(step, "text"):
+        yield TextPart(text)
+        await asyncio.sleep(delay)
+    calls = step.get("calls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        for part in _build_call_parts(cast("ScriptStep", call), index, f"{call_id}-{index}"):
+            yield part
+            await asyncio.sleep(delay)
+    fault = step.get("fault")
+    if isinstance(fault, Mapping):
+        raise _build_failure(fault)
+    if step.get("cut"):
+        return
+    yield UsagePart(_parse_usage(step.get("usage")))
+    yield FinishPart(cast("Finish", step.get("finish") or ("tool_calls" if calls else "stop")))
+
+
+def _split_text(step: ScriptStep, key: str) -> list[str]:
+    text, chunks = step.get(key), step.get("chunks")
+    if isinstance(chunks, list) and key == "text":
+        return [str(one) for one in chunks]
+    if not isinstance(text, str) or not text:
+        return []
+    count = max(1, min(chunks, len(text))) if isinstance(chunks, int) else 1
+    edges = [len(text) * at // count for at in range(count + 1)]
+    return [text[start:end] for start, end in pairwise(edges)]
+
+
+def _build_call_parts(call: ScriptStep, index: int, call_id: str) -> list[CallPart]:
+    """A call in two fragments, as servers send it. `arguments` as text are sent as they are."""
+    arguments = call.get("arguments", {})
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    half = len(written) // 2
+    return [
+        CallPart(index, str(call.get("id") or call_id), str(call["name"]), written[:half]),
+        CallPart(index, arguments=written[half:]),
+    ]
+
+
+def _build_failure(fault: Mapping[str, Json]) -> ModelFailed:
+    wait = fault.get("retry_after")
+    return ModelFailed(
+        cast("Fault", fault.get("fault", "overloaded")),
+        str(fault.get("message", "the script fails here")),
+        str(fault.get("hint", "")),
+        float(wait) if isinstance(wait, int | float) else None,
+    )
+
+
+def _parse_usage(raw: Json) -> Usage:
+    table = raw if isinstance(raw, Mapping) else {}
+    whole = {key: int(_read_number(table, key)) for key in ("input", "output", "cached")}
+    cost = None if "cost" in table and table["cost"] is None else _read_number(table, "cost")
+    return Usage(**whole, cost=cost, requests=1)
+
+
+def _read_number(table: Mapping[str, Json], key: str) -> float:
+    value = table.get(key)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+@hookimpl
+def register_models(register: Register, scope: Scope) -> None:
+    named = scope.settings.get("script") or scope.environment.get("COCKPIT_SCRIPT", "")
+    path = named if isinstance(named, str) else ""
+    player = ScriptPlayer(path, scope.root, set())
+
+    async def models() -> tuple[str, ...]:
+        return ("script",)
+
+    register(
+        Model(
+            name="scripted",
+            stream=player.stream,
+            models=models,
+            ready=lambda: "" if path else "no script is named; set COCKPIT_SCRIPT to a script's path",
+            facts=lambda model: ModelFacts(128_000, input_price=0.0, output_price=0.0),
+            default="script",
+            label="A script",
+            priced=False,
+        )
+    )

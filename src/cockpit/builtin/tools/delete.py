@@ -1,0 +1,60 @@
+"""`delete`: remove one file."""
+
+from dataclasses import dataclass
+
+from cockpit.builtin.tools import file_changes
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.changes import DeleteFile
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteArguments:
+    path: str
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    path = parse(DeleteArguments, arguments).path
+    context.workspace.resolve(path, "write")
+    await _refuse_folder(path, context)
+    return await file_changes.preview_edits(context, f"delete {path}", (DeleteFile(path),))
+
+
+async def _refuse_folder(path: str, context: Context) -> None:
+    try:
+        entry = await context.workspace.files.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if entry.kind != "folder":
+        return
+    if await context.workspace.files.entries(path, hidden=True):
+        raise ToolFailed(
+            f"{path} is a folder with files in it; delete them one by one, or use shell: rm -r {path}"
+        )
+    raise ToolFailed(f"{path} is an empty folder; remove it with shell: rmdir {path}")
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    return await file_changes.apply_previewed(arguments, context, preview)
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("file_path", "path"), ("target_file", "path"))
+    register(
+        Tool(
+            name="delete",
+            kind="delete",
+            description="Delete one file.",
+            parameters=schema(DeleteArguments),
+            capabilities=frozenset({"fs.delete"}),
+            run=run,
+            title=lambda arguments: f"delete {arguments.get('path', '')}",
+            preview=preview,
+            aliases=tuple(Alias(name, renamed) for name in ("Delete", "delete_file", "remove_file")),
+            keywords=("remove", "rm"),
+        )
+    )

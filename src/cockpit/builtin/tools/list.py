@@ -1,0 +1,96 @@
+"""`list`: what is in a folder."""
+
+from dataclasses import dataclass
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context, FileEntry
+from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+MAX_ENTRIES = 500
+KIND_SUFFIXES = {"folder": "/", "link": "@", "file": "", "other": "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListArguments:
+    path: str = "."
+    depth: int = 1
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class FolderListing:
+    """Rows on their way: `left` is how many more may be shown, `more` how many were not."""
+
+    rows: list[tuple[int, FileEntry]]
+    left: int = MAX_ENTRIES
+    more: int = 0
+
+
+async def list_folder(arguments: ListArguments, context: Context) -> Done:
+    path = arguments.path.strip() or "."
+    listing = FolderListing([])
+    try:
+        await _collect(listing, path, 0, arguments, context)
+    except FileNotFoundError as error:
+        raise ToolFailed(f"{path} does not exist; `list` the folder above it") from error
+    except OSError as error:
+        raise ToolFailed(f"{path} cannot be listed: {error.strerror or error}") from error
+    if not listing.rows:
+        return Done(
+            f"{path} is empty" if arguments.hidden else f"{path} is empty (hidden and ignored files apart)"
+        )
+    lines = [f"{'  ' * level}{_display_name(entry)}" for level, entry in listing.rows]
+    if listing.more:
+        lines.append(f"[{listing.more} more entries; list a folder in it, or use glob]")
+    return Done("\n".join(lines), data={"paths": [_printable(entry.path) for _, entry in listing.rows]})
+
+
+async def _collect(
+    listing: FolderListing, path: str, level: int, wanted: ListArguments, context: Context
+) -> None:
+    for entry in await context.workspace.files.entries(path, wanted.hidden):
+        if listing.left == 0:
+            listing.more += 1
+            continue
+        listing.left -= 1
+        listing.rows.append((level, entry))
+        if entry.kind == "folder" and level + 1 < min(wanted.depth, 20):
+            await _collect(listing, entry.path, level + 1, wanted, context)
+
+
+def _display_name(entry: FileEntry) -> str:
+    return _printable(entry.path.rsplit("/", 1)[-1]) + KIND_SUFFIXES[entry.kind]
+
+
+def _printable(path: str) -> str:
+    """A name that is no UTF-8 holds half characters, which no wire carries."""
+    return path.encode("utf-8", "replace").decode()
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    path = parse(ListArguments, arguments).path.strip() or "."
+    return Preview(title=f"list {path}", paths=(context.workspace.resolve(path, "read"),))
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("dir_path", "path"), ("directory", "path"), ("ignore", ""), ("recursive", ""))
+    names = ("LS", "list_dir", "ls", "list_directory", "ListDir")
+    register(
+        Tool(
+            name="list",
+            kind="read",
+            description="List a folder, ignored files left out.",
+            parameters=schema(ListArguments),
+            capabilities=frozenset({"fs.read"}),
+            run=typed(ListArguments, list_folder),
+            title=lambda arguments: f"list {arguments.get('path', '.')}",
+            preview=preview,
+            is_concurrent=lambda arguments: True,
+            cap=Cap(entries=MAX_ENTRIES + 2),
+            aliases=tuple(Alias(name, renamed) for name in names),
+            keywords=("directory", "folder", "files", "ls"),
+        )
+    )

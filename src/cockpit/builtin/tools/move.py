@@ -1,0 +1,66 @@
+"""`move`: rename one file."""
+
+import posixpath
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.builtin.tools import file_changes
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.changes import MoveFile
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class MoveArguments:
+    path: str
+    to: Annotated[str, "the new path, or an existing folder"]
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(MoveArguments, arguments)
+    if await _is_folder(wanted.path, context):
+        raise ToolFailed(f"{wanted.path} is a folder; use shell: git mv {wanted.path} {wanted.to}")
+    to = wanted.to
+    if await _is_folder(to, context):
+        to = posixpath.join(to, posixpath.basename(wanted.path))
+    return await file_changes.preview_edits(
+        context, f"move {wanted.path} to {to}", (MoveFile(wanted.path, to),)
+    )
+
+
+async def _is_folder(path: str, context: Context) -> bool:
+    context.workspace.resolve(path, "write")
+    try:
+        return (await context.workspace.files.stat(path)).kind == "folder"
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    return await file_changes.apply_previewed(arguments, context, preview)
+
+
+def _title(arguments: Arguments) -> str:
+    return f"move {arguments.get('path', '')} to {arguments.get('to', '')}"
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("source", "path"), ("from", "path"), ("destination", "to"), ("new_path", "to"))
+    register(
+        Tool(
+            name="move",
+            kind="move",
+            description="Move or rename one file; nothing is overwritten.",
+            parameters=schema(MoveArguments),
+            capabilities=frozenset({"fs.write", "fs.delete"}),
+            run=run,
+            title=_title,
+            preview=preview,
+            aliases=tuple(Alias(name, renamed) for name in ("Move", "move_file", "rename_file")),
+            keywords=("rename", "mv"),
+        )
+    )

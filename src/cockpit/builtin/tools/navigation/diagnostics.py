@@ -1,0 +1,72 @@
+"""`diagnostics`: what the language servers find wrong."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cockpit.builtin.tools.navigation import shared
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Panel, Register, Scope
+from cockpit.protocol.code import ProblemRows
+
+PATIENCE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticsArguments:
+    path: Annotated[str, "a file or folder; empty: the files that changed last"] = ""
+
+
+async def list_diagnostics(arguments: DiagnosticsArguments, context: Context) -> Done:
+    found = await _fetch_problems(arguments.path.strip().rstrip("/"), context)
+    servers = ", ".join(dict.fromkeys(row.server for row in found.rows))
+    count = len(found.rows)
+    head = f"{count} problem{'' if count == 1 else 's'}{f' ({servers})' if servers else ''}"
+    if found.note:
+        head += f"; {'' if found.complete else 'maybe not all: '}{found.note}"
+    text = f"{head}\n{shared.format_problems(found.rows)}" if found.rows else head
+    return Done(text, data=shared.problems_as_json(found))
+
+
+async def _fetch_problems(path: str, context: Context) -> ProblemRows:
+    try:
+        entry = await context.workspace.files.stat(path or ".")
+    except OSError as error:
+        raise ToolFailed(f"{path} does not exist; `glob` or `list` shows what does") from error
+    return await context.navigator.problems((entry.path or ".",), PATIENCE_SECONDS)
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    path = parse(DiagnosticsArguments, arguments).path.strip()
+    return Preview(f"diagnostics {path}", paths=(context.workspace.resolve(path, "read"),) if path else ())
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="diagnostics",
+            kind="search",
+            description="Errors and warnings of the language servers.",
+            parameters=schema(DiagnosticsArguments),
+            capabilities=frozenset({"fs.read"}),
+            run=typed(DiagnosticsArguments, list_diagnostics),
+            title=lambda arguments: f"diagnostics {arguments.get('path', '')}",
+            preview=preview,
+            is_concurrent=lambda arguments: True,
+            aliases=(
+                Alias("lsp_diagnostics", (("file_path", "path"), ("line", ""), ("character", ""))),
+                Alias("getDiagnostics", (("uri", "path"),)),
+            ),
+            keywords=("lsp", "problems", "errors", "warnings", "lint", "types"),
+            polling=True,
+        )
+    )
+
+
+@hookimpl
+def register_panels(register: Register, scope: Scope) -> None:
+    register(Panel("servers", "Language servers"))
+    register(Panel("problems", "Problems"))

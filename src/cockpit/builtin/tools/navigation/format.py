@@ -1,0 +1,80 @@
+"""`format`: a file as its language server formats it."""
+
+import re
+from dataclasses import dataclass, replace
+
+from cockpit.builtin.tools import file_changes
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.code import ProblemRow
+
+PROBLEMS_SECONDS = 5.0
+# ty and ruff: invalid-syntax; clangd: expected_semi; TypeScript: 1005 and its like; others say it in words.
+SYNTAX_ERROR = re.compile(r"^expected_|^1\d{3} |(?:invalid|syntax)[- _]?(?:syntax|error)")
+
+
+@dataclass(frozen=True, slots=True)
+class FormatArguments:
+    path: str
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    path = parse(FormatArguments, arguments).path
+    real = context.workspace.resolve(path, "write")
+    if await file_changes.read_current(context, path) is None:
+        raise ToolFailed(f"there is no file {path}; `glob` or `list` shows what there is")
+    edits = await context.navigator.formatted((await context.workspace.files.stat(path)).path)
+    changes = await context.workspace.plan(edits)
+    if not changes.files:
+        return Preview(f"format {path}", paths=(real,))
+    return replace(await file_changes.preview_edits(context, f"format {path}", edits), paths=(real,))
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    running = context.call
+    path = parse(FormatArguments, arguments).path
+    planned = running.preview if running and running.preview else await preview(arguments, context)
+    if planned.changes is None:
+        return await _explain_unchanged(path, context)
+    return await file_changes.apply_previewed(arguments, context, preview)
+
+
+async def _explain_unchanged(path: str, context: Context) -> Done:
+    """A formatter says the same of a file that is well as of one it cannot parse."""
+    found = await context.navigator.problems(
+        ((await context.workspace.files.stat(path)).path,), PROBLEMS_SECONDS
+    )
+    broken = next((row for row in found.rows if _is_syntax_error(row)), None)
+    if broken is not None:
+        line = f"{path} has a syntax error at line {broken.line}; nothing formatted: {broken.message}"
+        return Done(line, is_error=True)
+    if not found.complete:
+        return Done(f"the server found nothing to change in {path}, or cannot parse it")
+    return Done(f"{path} is formatted already")
+
+
+def _is_syntax_error(row: ProblemRow) -> bool:
+    """Whether a parser stopped there: servers name that in their own ways."""
+    said = f"{row.code} {row.message}".lower()
+    return row.severity == "error" and SYNTAX_ERROR.search(said) is not None
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="format",
+            kind="edit",
+            description="Format a file, by language server.",
+            parameters=schema(FormatArguments),
+            capabilities=frozenset({"fs.write"}),
+            run=run,
+            title=lambda arguments: f"format {arguments.get('path', '')}",
+            preview=preview,
+            deferred=True,
+            keywords=("lsp", "formatter", "style", "pretty"),
+        )
+    )

@@ -1,0 +1,65 @@
+"""`hierarchy`: who calls a function and what it calls; what a type is made of and what is made of it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cockpit.builtin.tools.navigation import shared
+from cockpit.builtin.tools.navigation.shared import preview_read
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.code import Relation
+
+RELATIONS: dict[tuple[str, str], tuple[Relation, str]] = {
+    ("calls", "up"): ("callers", "caller"),
+    ("calls", "down"): ("callees", "callee"),
+    ("types", "up"): ("supertypes", "supertype"),
+    ("types", "down"): ("subtypes", "subtype"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyArguments:
+    symbol: shared.SymbolArgument
+    of: Literal["calls", "types"] = "calls"
+    direction: Literal["up", "down"] = "up"
+
+
+async def find_hierarchy(arguments: HierarchyArguments, context: Context) -> Done:
+    relation, what = RELATIONS[arguments.of, arguments.direction]
+    at = await context.navigator.locate(arguments.symbol)
+    found = await context.navigator.related(relation, at)
+    listed = f"\n{shared.format_rows(found.rows)}" if found.rows else ""
+    return Done(
+        f"{arguments.symbol}: {shared.format_head(found, what)}{listed}", data=shared.answer_as_json(found)
+    )
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    symbol = parse(HierarchyArguments, arguments).symbol
+    return preview_read(f"hierarchy of {symbol}", symbol, context)
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="hierarchy",
+            kind="search",
+            description="Callers (up) or callees (down) of a function; supertypes or subtypes of a type.",
+            parameters=schema(HierarchyArguments),
+            capabilities=frozenset({"fs.read"}),
+            run=typed(HierarchyArguments, find_hierarchy),
+            title=lambda arguments: f"hierarchy of {arguments.get('symbol', '')}",
+            preview=preview,
+            is_concurrent=lambda arguments: True,
+            deferred=True,
+            aliases=(
+                Alias("call_hierarchy", fixed=(("of", "calls"),)),
+                Alias("type_hierarchy", fixed=(("of", "types"),)),
+            ),
+            keywords=("lsp", "navigation", "callers", "callees", "calls", "inheritance", "subclasses"),
+        )
+    )

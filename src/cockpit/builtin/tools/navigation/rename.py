@@ -1,0 +1,75 @@
+"""`rename`: a symbol everywhere it is meant, through its language server; shown first, then written."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from cockpit.builtin.tools import file_changes
+from cockpit.builtin.tools.navigation import shared
+from cockpit.builtin.tools.navigation.shared import lsp_alias, preview_read
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+MAX_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RenameArguments:
+    symbol: shared.SymbolArgument
+    to: Annotated[str, "the new name"]
+    apply: Annotated[bool, "false: only show"] = True
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(RenameArguments, arguments)
+    if not wanted.apply:
+        return preview_read(f"rename {wanted.symbol}", wanted.symbol, context)
+    return await _plan_rename(wanted, context)
+
+
+async def _plan_rename(wanted: RenameArguments, context: Context) -> Preview:
+    if not wanted.to.strip():
+        raise ToolFailed("`to` is empty; name what the symbol shall be called")
+    at = await context.navigator.locate(wanted.symbol)
+    edits = await context.navigator.rename(at, wanted.to.strip())
+    left = [f"{row.path}:{row.line}" for row in await context.navigator.left(at, edits)]
+    more = f" and {len(left) - MAX_SHOWN} more" if len(left) > MAX_SHOWN else ""
+    note = f"uses by name that are not renamed: {', '.join(left[:MAX_SHOWN])}{more}" if left else ""
+    shown = await file_changes.preview_edits(context, f"rename {wanted.symbol} to {wanted.to}", edits, note)
+    return replace(shown, whole=True)
+
+
+async def run(arguments: Arguments, context: Context) -> Done:
+    wanted = parse(RenameArguments, arguments)
+    if wanted.apply:
+        return await file_changes.apply_previewed(arguments, context, preview)
+    return file_changes.describe_preview(await _plan_rename(wanted, context))
+
+
+def _title(arguments: Arguments) -> str:
+    return f"rename {arguments.get('symbol', '')} to {arguments.get('to', '')}"
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="rename",
+            kind="edit",
+            description="Rename a symbol and all its uses, by language server.",
+            parameters=schema(RenameArguments),
+            capabilities=frozenset({"fs.read", "fs.write"}),
+            run=run,
+            title=_title,
+            preview=preview,
+            is_concurrent=lambda arguments: arguments.get("apply") is False,
+            aliases=(
+                lsp_alias("lsp_rename_preview", {"apply": False}, new_name="to", newName="to"),
+                lsp_alias("lsp_rename", new_name="to", newName="to"),
+                lsp_alias("rename_symbol", new_name="to", newName="to"),
+            ),
+            keywords=("lsp", "refactor", "symbol"),
+        )
+    )

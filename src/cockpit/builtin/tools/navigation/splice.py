@@ -1,0 +1,348 @@
+"""What stands above a definition and belongs to it: comments, decorators, annotations, attributes. Pure.
+
+Which lines of a source text begin inside a string: to indent those would change what the string says.
+
+Reads by the shape of a language's strings and comments, so that a part of a file can be read, too. Pure.
+
+A definition cut out of a file's bytes, and what stands there instead: with its indentation, its line ends,
+and the blank lines its neighbours keep. Pure.
+
+Which definitions one statement makes together: `a = b = 2`, `const a = 1, b = 2`. Pure.
+"""
+
+import ast
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from cockpit.plugin.navigation import Position
+from cockpit.protocol.code import SymbolRow
+
+SHARP_COMMENT_SUFFIXES = frozenset({"py", "pyi", "pyw", "sh", "bash", "zsh", "rb", "toml", "yaml", "yml"})
+SLASH_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+SHARP_COMMENT_LINE = re.compile(r"#[^\n]*")
+DECORATOR_START = re.compile(r"@(?!interface\b)[\w.$:]+(?=\s*(\()?)|(?P<open>#!?\[|\[\[)")
+SPACE = re.compile(r"\s*")
+QUOTED_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'")
+OPEN, CLOSE = "([{", ")]}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeadingPart:
+    """One comment or decorator, with the space behind it."""
+
+    kind: Literal["comment", "decorator"]
+    text: str
+
+
+def split_leading(text: str, path: str) -> tuple[tuple[LeadingPart, ...], str]:
+    """What stands above the definition in `text`, and the rest of it."""
+    suffix = path.rpartition(".")[2].lower()
+    comment = SHARP_COMMENT_LINE if suffix in SHARP_COMMENT_SUFFIXES else SLASH_COMMENT
+    parts: list[LeadingPart] = []
+    at = 0
+    while at < len(text):
+        kind: Literal["comment", "decorator"] = "comment"
+        found = comment.match(text, at)
+        end = found.end() if found is not None else 0
+        if found is None:
+            kind, end = "decorator", _decorator_end(text, at)
+        if not end:
+            break
+        space = SPACE.match(text, end)
+        end = space.end() if space is not None else end
+        parts.append(LeadingPart(kind, text[at:end]))
+        at = end
+    return tuple(parts), text[at:]
+
+
+def join_leading(old: Sequence[LeadingPart], text: str, path: str) -> str:
+    """A new definition below what stood above the old one: comments, decorators, each kept where the new
+    one brings none of its own."""
+    new, rest = split_leading(text, path)
+    brought = {part.kind for part in new}
+    kept = "".join(part.text for part in old if part.kind not in brought)
+    if brought == {"comment"}:  # comments come first, decorators stand next to the definition
+        return "".join(part.text for part in new) + kept + rest
+    return kept + text
+
+
+def _decorator_end(text: str, at: int) -> int:
+    """Where the decorator that begins here ends; 0 where none does."""
+    found = DECORATOR_START.match(text, at)
+    if found is None:
+        return 0
+    if found["open"]:
+        return _bracket_end(text, at)
+    end = found.end()
+    if found[1]:
+        end = _bracket_end(text, text.index("(", end))
+    return end
+
+
+def _bracket_end(text: str, at: int) -> int:
+    """Where the bracket that opens at or after an offset is closed; 0 where it is not."""
+    depth = 0
+    while at < len(text):
+        quoted = QUOTED_STRING.match(text, at)
+        if quoted is not None:
+            at = quoted.end()
+            continue
+        depth += (text[at] in OPEN) - (text[at] in CLOSE)
+        at += 1
+        if not depth and text[at - 1] in CLOSE:
+            return at
+    return 0
+
+
+LINE_COMMENT = r"//[^\n]*"
+BLOCK_COMMENT = r"/\*.*?(?:\*/|\Z)"
+SHELL_COMMENT = r"(?:(?<=\s)|(?<![^\n]))\#[^\n]*"
+SHORT_STRING = r'"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"
+TRIPLE_QUOTED = r'"""(?:\\.|.)*?(?:"""|\Z)'
+TRIPLE_QUOTED_BOTH = TRIPLE_QUOTED + r"|'''(?:\\.|.)*?(?:'''|\Z)"
+TEMPLATE_STRING = r"`(?:\\.|\$\{(?:[^{}`]|\{[^{}]*\}|`(?:\\.|[^`\\])*`)*\}|[^`\\])*(?:`|\Z)"
+# A slash after one of these begins a regular expression; its quotes begin no string.
+REGEX_LITERAL = r"[(,=:\[!&|?{};]\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/"
+HEREDOC = r"<<-?[ \t]*(['\"]?)(?P<end>\w+)\1[^\n]*\n.*?(?:^[ \t]*(?P=end)$|\Z)"
+RUST_STRING = r"r(?P<rust>\#+)\".*?(?:\"(?P=rust)|\Z)|'(?:\\[^'\n]+|[^'\\\n])'" + r'|"(?:\\.|[^"\\])*(?:"|\Z)'
+CPP_STRING = r"R\"(?P<cpp>[^\s()\\]{0,16})\(.*?(?:\)(?P=cpp)\"|\Z)"
+SHELL_STRING = r'"(?:\\.|[^"\\])*(?:"|\Z)' + r"|'[^']*(?:'|\Z)"
+
+C_COMMENTS = (LINE_COMMENT, BLOCK_COMMENT)
+STRING_SYNTAX = {
+    "py pyi pyw": ("#[^\n]*", TRIPLE_QUOTED_BOTH, SHORT_STRING),
+    "js jsx mjs cjs ts mts cts tsx": (*C_COMMENTS, REGEX_LITERAL, TEMPLATE_STRING, SHORT_STRING),
+    "go": (*C_COMMENTS, r"`[^`]*(?:`|\Z)", SHORT_STRING),
+    "rs": (*C_COMMENTS, RUST_STRING),
+    "java kt kts scala swift cs": (*C_COMMENTS, TRIPLE_QUOTED, SHORT_STRING),
+    "c h cc cpp cxx hh hpp hxx m mm": (*C_COMMENTS, CPP_STRING, SHORT_STRING),
+    "sh bash zsh": (HEREDOC, SHELL_COMMENT, SHELL_STRING),
+    "lua": (r"--(?!\[)[^\n]*", r"\[\[.*?(?:\]\]|\Z)", SHORT_STRING),
+    "": (TRIPLE_QUOTED_BOTH, TEMPLATE_STRING),
+}
+
+
+def lines_inside_strings(text: str, path: str) -> frozenset[int]:
+    """The lines (from 0) of `text` that begin inside a string, as the file's language has them.
+
+    What documents a Python definition moves with it: whoever reads that takes its indentation off.
+    """
+    found: set[int] = set()
+    for match in _string_pattern(path).finditer(text):
+        if match[0].startswith(("//", "/*", "#")) or "\n" not in match[0]:
+            continue
+        if path.endswith((".py", ".pyi")) and _is_docstring(text, match.start()):
+            continue
+        first = text.count("\n", 0, match.start())
+        found.update(range(first + 1, first + 1 + match[0].count("\n")))
+    return frozenset(found)
+
+
+def _is_docstring(text: str, at: int) -> bool:
+    """Whether the string at an offset is the first statement of a body."""
+    before, _, lead = text[:at].rpartition("\n")
+    return not lead.strip() and before.rstrip().endswith(":")
+
+
+def _string_pattern(path: str) -> re.Pattern[str]:
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
+    return _compile_strings(next((names for names in STRING_SYNTAX if suffix in names.split()), ""))
+
+
+@cache
+def _compile_strings(names: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in STRING_SYNTAX[names]), re.DOTALL | re.MULTILINE)
+
+
+BLOCK_OPENER = re.compile(rb":[ \t]*(?:#[^\n]*)?\Z")
+TRAILING_SEPARATOR = re.compile(rb"[ \t]*[;,](?=[ \t\r]*(?:\n|\Z))")
+INLINE_SEPARATOR = re.compile(rb"[ \t]*[;,][ \t]*")
+TAB_INDENT = re.compile(rb"^\t", re.MULTILINE)
+SPACE_INDENT = re.compile(rb"^  ", re.MULTILINE)
+DEFAULT_INDENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionSlice:
+    """A definition with its whole lines where it has them to itself. `above`, `own` and `below` are the
+    file at `path`; `indent` is what its lines begin with, `ending` the `;` or `,` that is no part of it."""
+
+    above: bytes
+    own: bytes
+    below: bytes
+    indent: bytes
+    path: str = ""
+    ending: str = ""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line of it, from 1."""
+        first = self.above.count(b"\n") + 1
+        return first, first + self.own.rstrip(b"\r\n").count(b"\n")
+
+    @property
+    def newline(self) -> bytes:
+        return b"\r\n" if b"\r\n" in self.above + self.own + self.below else b"\n"
+
+    def replaced(self, text: str) -> bytes:
+        """With `text` instead; comments and decorators above it stay where `text` brings none."""
+        end = self.newline if self.own.endswith(b"\n") else b""
+        own = self.own.decode("utf-8", "surrogateescape")[len(self.indent.decode()) :]
+        written = self._written(text)[len(self.indent) :].decode("utf-8", "surrogateescape")
+        new = join_leading(split_leading(own, self.path)[0], written, self.path)
+        if self.ending and not new.rstrip().endswith((";", ",")):
+            new = new.rstrip() + self.ending
+        return self.above + self.indent + new.encode("utf-8", "surrogateescape") + end + self.below
+
+    def before(self, text: str) -> bytes:
+        return self.above + self._written(text) + self.newline + self._gap(text) + self.own + self.below
+
+    def after(self, text: str) -> bytes:
+        own = self.own if self.own.endswith(b"\n") else self.own + self.newline
+        return self.above + own + self._gap(text) + self._written(text) + self.newline + self.below
+
+    def deleted(self, is_python: bool) -> bytes:
+        """Without it and the blank lines above; a Python block left empty gets its `pass`."""
+        if not self.own.endswith(b"\n") and self.below:
+            between = INLINE_SEPARATOR.match(self.below)
+            return self.above + (self.below[between.end() :] if between else self.below)
+        kept = self.above.rstrip()
+        follows = self.below.lstrip(b"\r\n")
+        next_indent = follows[: len(follows) - len(follows.lstrip(b" \t"))]
+        opens = BLOCK_OPENER.search(kept.rsplit(b"\n", 1)[-1])
+        if is_python and self.indent and opens and len(next_indent) < len(self.indent):
+            return self.above + self.indent + b"pass" + self.newline + self.below
+        if not kept:
+            return follows
+        if self.path.endswith(".json") and kept.endswith(b",") and follows.lstrip()[:1] in (b"}", b"]"):
+            kept = kept[:-1]
+        gap_above = _count_blank_lines(self.above[len(self.above.rstrip()) :])
+        below = self.below if gap_above else follows
+        return kept + self.newline + (below if follows else b"")
+
+    def _written(self, text: str) -> bytes:
+        """`text` where the definition stands: its first line's indentation becomes the definition's, by
+        tabs or spaces as the file has them. A line in a long string stays as it is, as does one that
+        stands further left."""
+        plain = text.replace("\r\n", "\n").strip("\n")
+        lines = plain.split("\n")
+        still = lines_inside_strings(plain, self.path)
+        given = _leading_space(lines[0])
+        moves = [
+            at not in still and bool(one.strip()) and one.startswith(given) for at, one in enumerate(lines)
+        ]
+        inner = [one[len(given) :] for one, moving in zip(lines, moves, strict=True) if moving]
+        fitted = iter(_match_indentation(inner, self.above + self.own + self.below))
+        wanted = self.indent.decode()
+        moved = [wanted + next(fitted) if moving else one for one, moving in zip(lines, moves, strict=True)]
+        return self.newline.join(one.encode("utf-8", "surrogatepass") for one in moved)
+
+    def _gap(self, text: str) -> bytes:
+        """Blank lines as many as the neighbours keep; none between single lines."""
+        if "\n" not in text.strip() and b"\n" not in self.own.strip():
+            return b""
+        above = _count_blank_lines(self.above[len(self.above.rstrip()) :]) if self.above.strip() else 0
+        space = self.below[: len(self.below) - len(self.below.lstrip())]
+        below = _count_blank_lines(b"\n" + space) if self.below.strip() else 0
+        counts = [count for count in (above, below) if count]
+        return self.newline * (min(counts) if counts else 1)
+
+
+def cut_definition(content: bytes, start: int, end: int, path: str = "") -> DefinitionSlice:
+    """The definition `content[start:end]`, widened to its whole lines where nothing else stands on them."""
+    line = content.rfind(b"\n", 0, start) + 1
+    if content[line:start].strip():
+        return DefinitionSlice(content[:start], content[start:end], content[end:], b"", path)
+    body = content[line:end]
+    indent = body[: len(body) - len(body.lstrip(b" \t"))]
+    ending = ""
+    if not content[:end].endswith(b"\n"):
+        found = TRAILING_SEPARATOR.match(content, end)
+        if found is not None:
+            ending, end = found[0].decode().strip(), found.end()
+        until = content.find(b"\n", end)
+        until = len(content) if until < 0 else until + 1
+        if not content[end:until].strip():
+            end = until
+    return DefinitionSlice(content[:line], content[line:end], content[end:], indent, path, ending)
+
+
+def _count_blank_lines(space: bytes) -> int:
+    return max(space.count(b"\n") - 1, 0)
+
+
+def _leading_space(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _match_indentation(lines: list[str], file: bytes) -> list[str]:
+    """`lines` indented by tabs where the file is, by spaces where it is; as they are where it is neither."""
+    tabs, spaces = len(TAB_INDENT.findall(file)), len(SPACE_INDENT.findall(file))
+    if tabs == spaces:
+        return lines
+    step = (
+        _indent_width(lines) if tabs > spaces else _indent_width(file.decode("utf-8", "replace").split("\n"))
+    )
+    fitted = []
+    for line in lines:
+        lead = _leading_space(line)
+        width = len(lead.replace("\t", " " * step))
+        new = "\t" * (width // step) + " " * (width % step) if tabs > spaces else " " * width
+        fitted.append(new + line[len(lead) :])
+    return fitted
+
+
+def _indent_width(lines: list[str]) -> int:
+    """By how many spaces a block is indented; a single one stands before the stars of a comment."""
+    widths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    return min((one for one in widths if one > 1), default=DEFAULT_INDENT)
+
+
+def names_in_statement(piece: DefinitionSlice, at: Position, rows: Sequence[SymbolRow]) -> tuple[str, ...]:
+    """The names that `piece`, the statement around `at`, defines beside each other; `rows` are the file's
+    definitions. What stands inside of one of them does not count."""
+    inside = [row for row in rows if _is_in_statement(row, piece)]
+    if not inside:
+        return ()
+    named = [row for row in inside if (row.line, row.column) == (at.line, at.column)]
+    meant = named[0] if named else min(inside, key=_nesting_depth)
+    names = [row.name for row in inside if _nesting_depth(row) <= _nesting_depth(meant)]
+    if piece.path.endswith((".py", ".pyi")):
+        names += _assigned_names(piece.own.decode("utf-8", "replace"))
+    return tuple(dict.fromkeys(names))
+
+
+def _nesting_depth(row: SymbolRow) -> int:
+    return row.container.count(".") + 1 if row.container else 0
+
+
+def _is_in_statement(row: SymbolRow, piece: DefinitionSlice) -> bool:
+    """Whether the name of a definition stands in the statement."""
+    first = piece.above.count(b"\n") + 1
+    if not first <= row.line <= first + piece.own.count(b"\n"):
+        return False
+    lines = (piece.above.rpartition(b"\n")[2] + piece.own).split(b"\n")
+    before = lines[row.line - first].decode("utf-8", "replace")[: row.column - 1]
+    offset = sum(len(line) + 1 for line in lines[: row.line - first]) + len(before.encode())
+    begins = len(piece.above.rpartition(b"\n")[2])
+    return begins <= offset < begins + len(piece.own)
+
+
+def _assigned_names(text: str) -> list[str]:
+    """The names that a Python assignment sets, when it is one: a definition's tags name only the first."""
+    try:
+        body = ast.parse(textwrap.dedent(text).strip()).body
+    except (SyntaxError, ValueError):
+        return []
+    if len(body) != 1 or not isinstance(body[0], ast.Assign):
+        return []
+    return [
+        ast.unparse(node)
+        for target in body[0].targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+    ]

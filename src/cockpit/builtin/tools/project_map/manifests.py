@@ -1,0 +1,196 @@
+"""What a manifest says of its project: name, purpose, how to build, test and run. Pure: text in,
+facts out; a broken manifest says nothing rather than failing."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MAKE_TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*:(?!=)", re.M)
+MAX_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFacts:
+    """`kind` is the ecosystem; `entries` are what starts it, `commands` what is run on it."""
+
+    kind: str
+    name: str = ""
+    purpose: str = ""
+    entries: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    test: str = ""
+
+
+def read_manifest(name: str, text: str) -> ManifestFacts | None:
+    """The facts in the manifest called `name`, or None for a file that is none."""
+    read = READERS.get(name) or next(
+        (READERS_BY_ENDING[end] for end in READERS_BY_ENDING if name.endswith(end)), None
+    )
+    return read(text) if read else None
+
+
+def is_manifest(name: str) -> bool:
+    return name in READERS or name.endswith(tuple(READERS_BY_ENDING))
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _parse_json(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _get_table(found: Any, *keys: str) -> dict[str, Any]:
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _get_text(found: Mapping[str, Any], key: str) -> str:
+    value = found.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _read_pyproject(text: str) -> ManifestFacts:
+    found = _parse_toml(text)
+    project = _get_table(found, "project") or _get_table(found, "tool", "poetry")
+    scripts = _get_table(project, "scripts")
+    entries = tuple(f"{name} -> {target}" for name, target in list(scripts.items())[:MAX_LISTED])
+    test = "pytest" if "pytest" in text else ""
+    build = ("python -m build",) if "build-system" in found else ()
+    return ManifestFacts(
+        "Python", _get_text(project, "name"), _get_text(project, "description"), entries, build, test
+    )
+
+
+def _read_package_json(text: str) -> ManifestFacts:
+    found = _parse_json(text)
+    binaries = found.get("bin")
+    entries = [f"{name} -> {target}" for name, target in _get_table(found, "bin").items()]
+    if isinstance(binaries, str):
+        entries.append(binaries)
+    if main := _get_text(found, "main") or _get_text(found, "module"):
+        entries.append(main)
+    scripts = _get_table(found, "scripts")
+    commands = tuple(f"npm run {name}" for name in list(scripts)[:MAX_LISTED] if name != "test")
+    test = f"npm test ({scripts['test']})" if isinstance(scripts.get("test"), str) else ""
+    name, purpose = _get_text(found, "name"), _get_text(found, "description")
+    return ManifestFacts("JavaScript", name, purpose, tuple(entries), commands, test)
+
+
+def _read_cargo(text: str) -> ManifestFacts:
+    found = _parse_toml(text)
+    package = _get_table(found, "package")
+    binaries = found.get("bin")
+    named = binaries if isinstance(binaries, list) else []
+    entries = tuple(f"bin {_get_text(one, 'name')}" for one in named if isinstance(one, dict))
+    members = _get_table(found, "workspace").get("members")
+    purpose = _get_text(package, "description")
+    if isinstance(members, list):
+        purpose = purpose or f"workspace of {', '.join(str(member) for member in members[:MAX_LISTED])}"
+    return ManifestFacts(
+        "Rust", _get_text(package, "name"), purpose, entries, ("cargo build", "cargo run"), "cargo test"
+    )
+
+
+def _read_go_mod(text: str) -> ManifestFacts:
+    found = re.search(r"^module\s+(\S+)", text, re.M)
+    return ManifestFacts("Go", found[1] if found else "", commands=("go build ./...",), test="go test ./...")
+
+
+def _read_makefile(text: str) -> ManifestFacts:
+    targets = dict.fromkeys(name for name in MAKE_TARGET.findall(text) if "." not in name)
+    test = "make test" if "test" in targets else ""
+    return ManifestFacts(
+        "Make",
+        commands=tuple(f"make {name}" for name in list(targets)[:MAX_LISTED] if name != "test"),
+        test=test,
+    )
+
+
+def _read_justfile(text: str) -> ManifestFacts:
+    recipes = dict.fromkeys(re.findall(r"^@?([a-z][\w-]*)(?: [^:=]*)?:(?!=)", text, re.M))
+    return ManifestFacts("just", commands=tuple(f"just {name}" for name in list(recipes)[:MAX_LISTED]))
+
+
+def _read_cmake(text: str) -> ManifestFacts:
+    project = re.search(r"project\s*\(\s*([\w.-]+)", text, re.I)
+    binaries = re.findall(r"add_executable\s*\(\s*([\w.-]+)", text, re.I)
+    test = "ctest --test-dir build" if "enable_testing" in text.lower() else ""
+    commands = ("cmake -B build", "cmake --build build")
+    return ManifestFacts(
+        "CMake", project[1] if project else "", "", tuple(binaries[:MAX_LISTED]), commands, test
+    )
+
+
+def _read_maven(text: str) -> ManifestFacts:
+    body = re.sub(r"<parent>.*?</parent>", "", text, flags=re.S)
+    name = re.search(r"<artifactId>([^<]+)</artifactId>", body)
+    purpose = re.search(r"<description>([^<]+)</description>", body)
+    said = purpose[1].strip() if purpose else ""
+    return ManifestFacts("Java", name[1] if name else "", said, (), ("mvn package",), "mvn test")
+
+
+def _read_gradle(text: str) -> ManifestFacts:
+    return ManifestFacts("Gradle", commands=("./gradlew build",), test="./gradlew test")
+
+
+def _read_composer(text: str) -> ManifestFacts:
+    found = _parse_json(text)
+    scripts = _get_table(found, "scripts")
+    test = "composer test" if "test" in scripts else ""
+    return ManifestFacts(
+        "PHP", _get_text(found, "name"), _get_text(found, "description"), (), ("composer install",), test
+    )
+
+
+def _fixed_facts(kind: str, commands: tuple[str, ...] = (), test: str = "") -> Callable[[str], ManifestFacts]:
+    return lambda text: ManifestFacts(kind, commands=commands, test=test)
+
+
+READERS: Mapping[str, Callable[[str], ManifestFacts]] = {
+    "pyproject.toml": _read_pyproject,
+    "setup.py": _fixed_facts("Python", (), ""),
+    "setup.cfg": lambda text: ManifestFacts("Python", test="pytest" if "pytest" in text else ""),
+    "requirements.txt": lambda text: ManifestFacts("Python", test="pytest" if "pytest" in text else ""),
+    "tox.ini": _fixed_facts("Python", (), "tox"),
+    "package.json": _read_package_json,
+    "deno.json": _fixed_facts("Deno", ("deno task",), "deno test"),
+    "Cargo.toml": _read_cargo,
+    "go.mod": _read_go_mod,
+    "Makefile": _read_makefile,
+    "makefile": _read_makefile,
+    "GNUmakefile": _read_makefile,
+    "justfile": _read_justfile,
+    "CMakeLists.txt": _read_cmake,
+    "meson.build": _fixed_facts("Meson", ("meson setup build", "ninja -C build"), "meson test -C build"),
+    "pom.xml": _read_maven,
+    "build.gradle": _read_gradle,
+    "build.gradle.kts": _read_gradle,
+    "composer.json": _read_composer,
+    "Gemfile": _fixed_facts("Ruby", ("bundle install",), ""),
+    "mix.exs": _fixed_facts("Elixir", ("mix compile",), "mix test"),
+    "pubspec.yaml": _fixed_facts("Dart", ("dart pub get",), "dart test"),
+    "Package.swift": _fixed_facts("Swift", ("swift build",), "swift test"),
+    "build.zig": _fixed_facts("Zig", ("zig build",), "zig build test"),
+    "Dockerfile": _fixed_facts("Docker", ("docker build .",)),
+    "docker-compose.yml": _fixed_facts("Docker", ("docker compose up",)),
+    "compose.yaml": _fixed_facts("Docker", ("docker compose up",)),
+}
+READERS_BY_ENDING: Mapping[str, Callable[[str], ManifestFacts]] = {
+    ".csproj": _fixed_facts(".NET", ("dotnet build",), "dotnet test"),
+    ".sln": _fixed_facts(".NET", ("dotnet build",), "dotnet test"),
+    ".cabal": _fixed_facts("Haskell", ("cabal build",), "cabal test"),
+    ".gemspec": _fixed_facts("Ruby", ("gem build",)),
+}

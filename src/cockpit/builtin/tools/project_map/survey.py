@@ -1,0 +1,235 @@
+"""Which language a file is in, by its name.
+
+Walks a project once, within bounds of files and time, and counts what is there.
+"""
+
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from cockpit.builtin.tools.project_map.manifests import ManifestFacts, is_manifest, read_manifest
+from cockpit.plugin.context import FileEntry, Files, PathRefused
+
+LANGUAGE_BY_ENDING = {
+    ending: language
+    for language, endings in {
+        "Python": "py pyi pyx",
+        "JavaScript": "js mjs cjs jsx",
+        "TypeScript": "ts mts cts tsx",
+        "Go": "go",
+        "Rust": "rs",
+        "Java": "java",
+        "Kotlin": "kt kts",
+        "Scala": "scala sc",
+        "C": "c h",
+        "C++": "cc cpp cxx hpp hh hxx",
+        "C#": "cs",
+        "F#": "fs fsx",
+        "Swift": "swift",
+        "Objective-C": "m mm",
+        "Ruby": "rb rake",
+        "PHP": "php",
+        "Perl": "pl pm",
+        "Lua": "lua",
+        "R": "r rmd",
+        "Julia": "jl",
+        "Elixir": "ex exs",
+        "Erlang": "erl hrl",
+        "Haskell": "hs",
+        "OCaml": "ml mli",
+        "Clojure": "clj cljs cljc edn",
+        "Dart": "dart",
+        "Zig": "zig",
+        "Nim": "nim",
+        "Shell": "sh bash zsh fish",
+        "PowerShell": "ps1 psm1",
+        "SQL": "sql",
+        "HTML": "html htm",
+        "CSS": "css scss sass less",
+        "Vue": "vue",
+        "Svelte": "svelte",
+        "Markdown": "md mdx",
+        "reStructuredText": "rst",
+        "TOML": "toml",
+        "YAML": "yaml yml",
+        "JSON": "json jsonc",
+        "XML": "xml",
+        "Protobuf": "proto",
+        "Terraform": "tf",
+        "Jupyter": "ipynb",
+        "CMake": "cmake",
+    }.items()
+    for ending in endings.split()
+}
+LANGUAGE_BY_NAME = {
+    "Makefile": "Make",
+    "makefile": "Make",
+    "GNUmakefile": "Make",
+    "Dockerfile": "Docker",
+    "CMakeLists.txt": "CMake",
+    "Rakefile": "Ruby",
+    "Gemfile": "Ruby",
+    "Jenkinsfile": "Groovy",
+}
+# What describes or configures a project rather than being it: listed after the code.
+NON_CODE_LANGUAGES = frozenset(
+    {"Markdown", "reStructuredText", "TOML", "YAML", "JSON", "XML", "HTML", "CSS", "Make", "Docker"}
+)
+
+
+def detect_language(path: str) -> str:
+    """The language's name, or "" where the name does not say."""
+    file = PurePosixPath(path)
+    return LANGUAGE_BY_NAME.get(file.name) or LANGUAGE_BY_ENDING.get(file.suffix[1:].lower(), "")
+
+
+MAX_FILES = 50_000
+SURVEY_SECONDS = 4.0
+MAX_FILES_READ = 4_000
+MAX_FILE_BYTES = 1_000_000
+BYTES_PER_LINE = 35
+MAX_MANIFESTS = 16
+README_NAMES = ("README.md", "README.rst", "README.txt", "README", "readme.md")
+FOLDER_PURPOSES = {
+    "tests": "tests",
+    "test": "tests",
+    "spec": "tests",
+    "docs": "documentation",
+    "doc": "documentation",
+    "examples": "examples",
+    "scripts": "scripts",
+    "bin": "programs",
+    "cmd": "programs",
+    "assets": "assets",
+    "static": "static files",
+    "public": "static files",
+    "migrations": "database migrations",
+    "bench": "benchmarks",
+    "benches": "benchmarks",
+    "vendor": "other people's code",
+    "third_party": "other people's code",
+}
+
+
+@dataclass
+class ProjectSurvey:
+    """What was found. `whole` is False when a bound was met; `estimated` lines were not counted."""
+
+    files: int = 0
+    bytes: int = 0
+    whole: bool = True
+    estimated: bool = False
+    by_language: Counter[str] = field(default_factory=Counter)
+    lines: Counter[str] = field(default_factory=Counter)
+    folders: Counter[str] = field(default_factory=Counter)
+    largest: list[tuple[int, str]] = field(default_factory=list)
+    manifests: list[tuple[str, ManifestFacts]] = field(default_factory=list)
+    purposes: dict[str, str] = field(default_factory=dict)
+    readme: str = ""
+
+
+async def survey_project(
+    start: str, depth: int, files: Files, seconds: float = SURVEY_SECONDS
+) -> ProjectSurvey:
+    """Raises `PathRefused` and `OSError` when `start` cannot be read."""
+    found, deadline = ProjectSurvey(), time.monotonic() + seconds
+    prefix = "" if start in ("", ".") else start.rstrip("/") + "/"
+    heads: dict[str, list[str]] = {}
+    async for entry in files.walk(start or "."):
+        if found.files >= MAX_FILES or time.monotonic() > deadline:
+            found.whole = False
+            break
+        if entry.kind == "file":
+            await _count_file(found, entry, files, time.monotonic() < deadline - seconds / 3)
+            _count_folders(found, heads, entry.path.removeprefix(prefix), depth)
+            if is_manifest(entry.path.rsplit("/", 1)[-1]) and len(found.manifests) < MAX_MANIFESTS:
+                await _add_manifest(found, entry, files)
+    found.largest = sorted(found.largest, reverse=True)[:8]
+    found.manifests.sort(key=lambda one: (one[0].count("/"), one[0]))
+    found.readme = await _first_description(files, [prefix + name for name in README_NAMES])
+    await _find_purposes(found, prefix, heads, files)
+    return found
+
+
+async def _count_file(found: ProjectSurvey, entry: FileEntry, files: Files, may_read: bool) -> None:
+    found.files += 1
+    found.bytes += entry.size
+    language = detect_language(entry.path)
+    if not language:
+        return
+    found.by_language[language] += 1
+    found.largest.append((entry.size, entry.path))
+    if len(found.largest) > 2_000:
+        found.largest = sorted(found.largest, reverse=True)[:50]
+    if may_read and found.files <= MAX_FILES_READ and entry.size <= MAX_FILE_BYTES:
+        text = await _read_text(entry.path, files)
+        found.lines[language] += text.count("\n") + (not text.endswith("\n") and bool(text))
+    else:
+        found.estimated = True
+        found.lines[language] += entry.size // BYTES_PER_LINE
+
+
+def _count_folders(found: ProjectSurvey, heads: dict[str, list[str]], path: str, depth: int) -> None:
+    """Count the file for each folder above it, down to `depth`; note the files that describe one."""
+    *parts, name = path.split("/")
+    for at in range(1, min(len(parts), depth) + 1):
+        found.folders["/".join(parts[:at])] += 1
+    if 0 < len(parts) <= depth and (
+        name in README_NAMES or name in ("__init__.py", "doc.go", "mod.rs", "lib.rs")
+    ):
+        heads.setdefault("/".join(parts), []).append(name)
+
+
+async def _add_manifest(found: ProjectSurvey, entry: FileEntry, files: Files) -> None:
+    facts = read_manifest(entry.path.rsplit("/", 1)[-1], await _read_text(entry.path, files))
+    if facts is not None:
+        found.manifests.append((entry.path, facts))
+
+
+async def _find_purposes(
+    found: ProjectSurvey, prefix: str, heads: dict[str, list[str]], files: Files
+) -> None:
+    for folder in sorted(found.folders)[:60]:
+        names = sorted(heads.get(folder, ()), key=lambda name: name not in README_NAMES)
+        said = await _first_description(files, [f"{prefix}{folder}/{name}" for name in names])
+        said = said or FOLDER_PURPOSES.get(folder.rsplit("/", 1)[-1].lower(), "")
+        if said:
+            found.purposes[folder] = said
+
+
+async def _first_description(files: Files, paths: list[str]) -> str:
+    for path in paths:
+        if said := first_sentence(path, await _read_text(path, files)):
+            return said
+    return ""
+
+
+async def _read_text(path: str, files: Files) -> str:
+    try:
+        return (await files.read(path)).decode("utf-8", "replace")
+    except (OSError, PathRefused):
+        return ""
+
+
+def first_sentence(path: str, text: str) -> str:
+    """The first line of prose in a README, or of a module's docstring or comment."""
+    if path.endswith(".py"):
+        found = re.match(r'\s*[rR]?("""|\'\'\')(.*?)\1', text, re.S)
+        text = found[2] if found else ""
+    elif path.endswith(".go"):
+        text = "\n".join(line[2:] for line in text.splitlines() if line.startswith("//"))
+    elif path.endswith(".rs"):
+        text = "\n".join(line[3:] for line in text.splitlines() if line.startswith("//!"))
+    paragraphs = re.split(r"\n\s*\n", re.sub(r"<!--.*?-->|```.*?```", "", text, flags=re.S))
+    for paragraph in paragraphs:
+        lines = [line.strip() for line in paragraph.splitlines()]
+        prose = " ".join(
+            line for line in lines if line and not line.startswith(("#", "=", "-", "[!", "![", "<", "|", ">"))
+        )
+        prose = re.sub(r"\[([^\]]*)\]\([^)]*\)|[*_`]{1,2}", r"\1", prose).strip()
+        if prose:
+            sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", prose)[0]
+            return sentence if len(sentence) <= 160 else sentence[:159] + "…"
+    return ""

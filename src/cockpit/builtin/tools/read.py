@@ -1,0 +1,187 @@
+"""`read`: the lines of a file, numbered. What is no text is described instead."""
+
+import posixpath
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+
+MAX_LINE_LENGTH = 2_000
+MAX_PAGE_BYTES = 48_000
+MAX_PATHS_SCANNED = 20_000
+IMAGE_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF8", "GIF"),
+    (b"BM", "BMP"),
+    (b"II*\0", "TIFF"),
+    (b"MM\0*", "TIFF"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadArguments:
+    path: str
+    start: Annotated[int, "first line, from 1"] = 1
+    lines: int = 2000
+
+
+async def read_file(arguments: ReadArguments, context: Context) -> Done:
+    content = await _read_content(arguments.path, context)
+    if not content:
+        return Done(f"{arguments.path} is empty", data={"path": arguments.path, "total": 0})
+    if what := describe_binary(content):
+        return Done(f"{arguments.path} is {what}; it has no lines to show")
+    text = content.decode("utf-8", "replace")
+    notes = (
+        ["the file is not UTF-8: bytes that do not fit are shown as \ufffd"]
+        if _is_invalid_utf8(content)
+        else []
+    )
+    if text.startswith("\ufeff"):
+        text = text[1:]
+        notes.append("the file starts with a byte order mark")
+    return _format_page(arguments, text.removesuffix("\n").split("\n"), notes)
+
+
+def _format_page(arguments: ReadArguments, lines: list[str], notes: list[str]) -> Done:
+    total = len(lines)
+    start = max(1, total + 1 + arguments.start if arguments.start < 0 else arguments.start)
+    if start > total:
+        raise ToolFailed(f"{arguments.path} has {total} lines; start at {total} or before")
+    out: list[str] = []
+    size = 0
+    for number in range(start, min(start + max(1, arguments.lines), total + 1)):
+        line = _shorten_line(lines[number - 1])
+        size += len(line.encode("utf-8", "replace")) + 8
+        if out and size > MAX_PAGE_BYTES:
+            break
+        out.append(f"{number}\t{line}")
+    last = start + len(out) - 1
+    if start > 1 or last < total:
+        following = f"; go on with start={last + 1}" if last < total else ""
+        notes.append(f"lines {start} to {last} of {total}{following}")
+    text = "\n".join(out) + "".join(f"\n[{note}]" for note in notes)
+    return Done(text, data={"path": arguments.path, "start": start, "end": last, "total": total})
+
+
+def _shorten_line(line: str) -> str:
+    line = line.removesuffix("\r")
+    if len(line) <= MAX_LINE_LENGTH:
+        return line
+    return f"{line[:MAX_LINE_LENGTH]} [... {len(line) - MAX_LINE_LENGTH:,} more characters in this line]"
+
+
+async def _read_content(path: str, context: Context) -> bytes:
+    try:
+        return await context.workspace.files.read(path)
+    except FileNotFoundError as error:
+        raise ToolFailed(await _suggest_paths(path, context)) from error
+    except NotADirectoryError as error:
+        raise ToolFailed(f"{path} does not exist: a folder in it is a file") from error
+    except IsADirectoryError as error:
+        raise ToolFailed(f"{path} is a folder; use `list` to see what is in it") from error
+    except OSError as error:
+        raise ToolFailed(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+async def _suggest_paths(path: str, context: Context) -> str:
+    name = posixpath.basename(path.replace("\\", "/"))
+    paths = [one async for one in _list_paths(context)]
+    same = [one for one in paths if posixpath.basename(one) == name]
+    close = get_close_matches(path, paths, 3, 0.6)
+    names = get_close_matches(name, {posixpath.basename(one) for one in paths}, 3, 0.7)
+    close += [one for one in paths if posixpath.basename(one) in names]
+    found = list(dict.fromkeys([*same, *close]))[:3]
+    return f"{path} does not exist; " + (
+        f"did you mean {', '.join(found)}?" if found else "use `glob` to find it"
+    )
+
+
+async def _list_paths(context: Context) -> AsyncIterator[str]:
+    seen = 0
+    async for entry in context.workspace.files.walk("."):
+        yield entry.path
+        seen += 1
+        if seen >= MAX_PATHS_SCANNED:
+            return
+
+
+def describe_binary(content: bytes) -> str:
+    """What a file is that holds no text, with its size, or "" for text."""
+    size = f"{len(content):,} bytes"
+    for magic, name in IMAGE_SIGNATURES:
+        if content.startswith(magic) and (name != "BMP" or b"\0" in content[:64]):
+            width, height = _image_dimensions(content, name)
+            return (
+                f"a {name} image, {width} x {height} pixels, {size}" if width else f"a {name} image, {size}"
+            )
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return f"a WebP image, {size}"
+    if content.startswith(b"%PDF-"):
+        return f"a PDF document, {size}"
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return f"UTF-16 text, {size} (convert it with shell: iconv -f UTF-16 -t UTF-8)"
+    return f"binary, {size}" if b"\0" in content[:8000] else ""
+
+
+def _image_dimensions(content: bytes, name: str) -> tuple[int, int]:
+    if name == "PNG" and len(content) >= 24:
+        return int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
+    if name == "GIF" and len(content) >= 10:
+        return int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little")
+    if name == "JPEG":
+        return _jpeg_dimensions(content)
+    return 0, 0
+
+
+def _jpeg_dimensions(content: bytes) -> tuple[int, int]:
+    """Height and width stand in the first start-of-frame segment (ITU-T T.81, B.2.2)."""
+    at = 2
+    while at + 9 < len(content) and content[at] == 0xFF:
+        if 0xC0 <= content[at + 1] <= 0xCF and content[at + 1] not in (0xC4, 0xC8, 0xCC):
+            height, width = content[at + 5 : at + 7], content[at + 7 : at + 9]
+            return int.from_bytes(width, "big"), int.from_bytes(height, "big")
+        at += 2 + int.from_bytes(content[at + 2 : at + 4], "big")
+    return 0, 0
+
+
+def _is_invalid_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    path = parse(ReadArguments, arguments).path
+    return Preview(title=f"read {path}", paths=(context.workspace.resolve(path, "read"),))
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    renamed = (("file_path", "path"), ("target_file", "path"), ("offset", "start"), ("limit", "lines"))
+    names = ("Read", "read_file", "ReadFile", "view", "cat", "open_file")
+    register(
+        Tool(
+            name="read",
+            kind="read",
+            description="Read a text file as numbered lines.",
+            parameters=schema(ReadArguments),
+            capabilities=frozenset({"fs.read"}),
+            run=typed(ReadArguments, read_file),
+            title=lambda arguments: f"read {arguments.get('path', '')}",
+            preview=preview,
+            is_concurrent=lambda arguments: True,
+            cap=Cap(size=64_000, entries=2_010),
+            aliases=tuple(Alias(name, renamed) for name in names),
+            keywords=("show", "file", "cat", "view"),
+        )
+    )

@@ -1,0 +1,120 @@
+"""What a test run came to: values and their text. Knows no runner."""
+
+from dataclasses import dataclass, replace
+
+from cockpit.protocol.messages import Json
+
+FAILURES_SHOWN = 30
+LINES_SHOWN = 6
+MAX_LINE_WIDTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCase:
+    """One test that failed (`error`: that broke before or around its assertions).
+
+    `path` is as the runner wrote it and may be empty; `line` counts from 1, 0 where unknown.
+    """
+
+    name: str
+    path: str = ""
+    line: int = 0
+    message: str = ""
+    is_error: bool = False
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.path and self.line else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """Counts of one run. `note` is what the counts do not say: a build that failed, no tests."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
+    seconds: float = 0.0
+    failures: tuple[FailedCase, ...] = ()
+    note: str = ""
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped + self.errors
+
+
+def format_counts(outcomes: RunOutcome) -> str:
+    """`2 failed, 1 error, 5 passed, 1 skipped in 0.04 s`; parts that are zero are left out."""
+    errors = f"{outcomes.errors} error{'s' if outcomes.errors != 1 else ''}"
+    parts = [
+        f"{outcomes.failed} failed" if outcomes.failed else "",
+        errors if outcomes.errors else "",
+        f"{outcomes.passed} passed" if outcomes.passed else "",
+        f"{outcomes.skipped} skipped" if outcomes.skipped else "",
+    ]
+    said = ", ".join(part for part in parts if part) or "no tests ran"
+    return f"{said} in {outcomes.seconds:.2f} s"
+
+
+def format_outcome(outcomes: RunOutcome, runner: str, handle: str = "") -> str:
+    """The run for a reader of lines: counts first, then each failure with its place."""
+    lines = [f"{runner}: {format_counts(outcomes)}"]
+    if outcomes.note:
+        lines.append(outcomes.note)
+    for failure in outcomes.failures[:FAILURES_SHOWN]:
+        word = "ERROR" if failure.is_error else "FAILED"
+        lines.append(f"{word} {failure.place} {failure.name}" if failure.place else f"{word} {failure.name}")
+        lines += [f"    {line[:MAX_LINE_WIDTH]}" for line in failure.message.splitlines()[:LINES_SHOWN]]
+    if (more := len(outcomes.failures) - FAILURES_SHOWN) > 0:
+        lines.append(f"... and {more} more; run one file or one test to see fewer")
+    if handle:
+        lines.append(f'the whole output: read_result("{handle}")')
+    return "\n".join(lines)
+
+
+def outcome_as_json(outcomes: RunOutcome, runner: str, argv: tuple[str, ...], handle: str) -> Json:
+    """The same for scripts."""
+    failures: list[Json] = [
+        {"name": f.name, "path": f.path, "line": f.line, "message": f.message, "error": f.is_error}
+        for f in outcomes.failures
+    ]
+    return {
+        "runner": runner,
+        "argv": list(argv),
+        "passed": outcomes.passed,
+        "failed": outcomes.failed,
+        "skipped": outcomes.skipped,
+        "errors": outcomes.errors,
+        "seconds": round(outcomes.seconds, 3),
+        "failures": failures,
+        "note": outcomes.note,
+        "log": handle,
+    }
+
+
+def make_paths_relative(outcomes: RunOutcome, folder: str, prefix: str) -> RunOutcome:
+    """`outcomes` with paths relative to the root.
+
+    `folder` is the absolute folder the runner ran in, `prefix` the same relative to the root.
+    """
+    return replace(
+        outcomes,
+        failures=tuple(replace(f, path=_relative_path(f.path, folder, prefix)) for f in outcomes.failures),
+    )
+
+
+def _relative_path(path: str, folder: str, prefix: str) -> str:
+    slashed, base = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/") + "/"
+    if slashed.startswith(base):
+        slashed = slashed[len(base) :]
+    is_absolute = slashed.startswith("/") or slashed[1:3] == ":/"
+    if not slashed or is_absolute or prefix in ("", "."):
+        return slashed
+    return f"{prefix}/{slashed}"
+
+
+def take_first_lines(message: str, lines: int = LINES_SHOWN) -> str:
+    """The first lines of `message` that say something."""
+    kept = [line.rstrip() for line in message.splitlines() if line.strip()]
+    return "\n".join(kept[:lines])

@@ -1,0 +1,379 @@
+"""Reads pytest: its JUnit XML report (xunit2), and its terminal text where there is no report.
+
+Reads what `python -m unittest -v` writes.
+
+Reads the JSON report that jest and vitest share.
+
+Reads the events of `go test -json` (the form: `go doc test2json`).
+
+Reads what `cargo test` writes: libtest's text, and the compiler's errors before it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+from cockpit.builtin.tools.run_tests.outcomes import FailedCase, RunOutcome, take_first_lines
+
+PYTEST_FRAME = re.compile(r"^(?P<path>[^\s:][^:\n]*\.\w+):(?P<line>\d+): ", re.MULTILINE)
+UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+PYTEST_SUMMARY = re.compile(r"^(FAILED|ERROR) (?P<id>.+?)(?: - (?P<message>.*))?$", re.MULTILINE)
+PYTEST_COUNT = re.compile(r"(\d+) (failed|passed|skipped|xfailed|xpassed|errors?|deselected)\b")
+PYTEST_ENDING = re.compile(r"^=*\s*((?:\d+ \w+(?:, )?)+) in ([\d.]+)s", re.MULTILINE)
+
+
+def parse_junit(report: str) -> RunOutcome:
+    """Raises ValueError when `report` is no JUnit XML."""
+    try:
+        tree = ElementTree.fromstring(report)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"the report is cut off or no XML: {error}") from error
+    passed = failed = skipped = errors = 0
+    failures: list[FailedCase] = []
+    for case in tree.iter("testcase"):
+        verdicts = {child.tag for child in case}
+        failed += "failure" in verdicts
+        errors += "error" in verdicts
+        skipped += "skipped" in verdicts
+        passed += not verdicts & {"failure", "error", "skipped"}
+        failures += _junit_failures(case)
+    seconds = sum(_parse_seconds(suite.get("time")) for suite in tree.iter("testsuite"))
+    return RunOutcome(passed, failed, skipped, errors, seconds, tuple(failures))
+
+
+def _parse_seconds(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0
+
+
+def _junit_failures(case: ElementTree.Element) -> Iterator[FailedCase]:
+    classname, name = case.get("classname", ""), _unescape_name(case.get("name", ""))
+    for child in case:
+        if child.tag not in ("failure", "error"):
+            continue
+        body = child.text or ""
+        path, line = _pytest_place(body, classname, name)
+        owner = classname.rsplit(".", 1)[-1]
+        full = f"{owner}.{name}" if owner[:1].isupper() else name
+        message = _pytest_message(child.get("message", ""), body)
+        yield FailedCase(full, path, line, take_first_lines(message), is_error=child.tag == "error")
+
+
+def _unescape_name(name: str) -> str:
+    # pytest writes parameters that are not ASCII as \uXXXX in its node ids.
+    return UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)
+
+
+def _pytest_message(said: str, body: str) -> str:
+    if said and said != "collection failure":
+        return said
+    marked = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
+    return "\n".join(marked) or body
+
+
+def _pytest_place(body: str, classname: str, name: str) -> tuple[str, int]:
+    """Where the test itself failed: a frame in its own file before any deeper one."""
+    found = [(match["path"], int(match["line"])) for match in PYTEST_FRAME.finditer(body)]
+    own = [
+        place for place in found if _module_name(place[0]) and classname.startswith(_module_name(place[0]))
+    ]
+    if own:
+        return own[-1]
+    if not classname and found:
+        return next((place for place in found if _module_name(place[0]).endswith(name)), found[-1])
+    return found[-1] if found else ("", 0)
+
+
+def _module_name(path: str) -> str:
+    return re.sub(r"\.\w+$", "", path).replace("\\", "/").replace("/", ".")
+
+
+def parse_pytest_text(output: str) -> RunOutcome:
+    """What pytest's own summary lines say; for a run that left no report."""
+    ending = next(reversed([*PYTEST_ENDING.finditer(output)]), None)
+    said = {"failed": 0, "passed": 0, "skipped": 0, "error": 0}
+    for number, word in PYTEST_COUNT.findall(ending[1] if ending else ""):
+        key = {"xfailed": "skipped", "xpassed": "passed", "errors": "error"}.get(word, word)
+        said[key] = said.get(key, 0) + int(number)
+    failures = tuple(
+        FailedCase(
+            _unescape_name(found["id"].split("::", 1)[-1].replace("::", ".")),
+            found["id"].split("::", 1)[0],
+            0,
+            found["message"] or "",
+            is_error=found[1] == "ERROR",
+        )
+        for found in PYTEST_SUMMARY.finditer(output)
+    )
+    seconds = float(ending[2]) if ending else 0.0
+    return RunOutcome(said["passed"], said["failed"], said["skipped"], said["error"], seconds, failures)
+
+
+UNITTEST_BLOCK = re.compile(
+    r"^={70}\n(?P<word>FAIL|ERROR): (?P<title>[^\n]*)\n(?P<body>.*?)(?=^={70}\n|\Z)", re.M | re.S
+)
+UNITTEST_ENDING = re.compile(
+    r"^Ran (\d+) tests? in ([\d.]+)s\s*\n\s*\n?(OK|FAILED|NO TESTS RAN)(?: \((.*)\))?", re.M
+)
+UNITTEST_FRAME = re.compile(r'^  File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
+UNITTEST_TITLE = re.compile(r"^(?P<method>\S+) \((?P<where>[^)]*)\)(?P<sub>.*)$")
+
+
+def parse_unittest(output: str) -> RunOutcome:
+    """Counts and failures of the last run in `output`."""
+    output = output.replace("\r\n", "\n")
+    ending = next(reversed([*UNITTEST_ENDING.finditer(output)]), None)
+    failures = tuple(_unittest_failure(found) for found in UNITTEST_BLOCK.finditer(output))
+    if ending is None:
+        return RunOutcome(failures=failures, note="unittest did not get to its summary")
+    said = {word: int(number) for word, number in re.findall(r"([a-z ]+)=(\d+)", ending[4] or "")}
+    said = {word.strip(): number for word, number in said.items()}
+    failed, errors = said.get("failures", 0), said.get("errors", 0)
+    skipped = said.get("skipped", 0) + said.get("expected failures", 0)
+    # A test with sub-tests is one test that ran, however many of its parts failed.
+    broken = len({failure.name.split(" [")[0] for failure in failures})
+    passed = max(int(ending[1]) - broken - skipped, 0)
+    failed += said.get("unexpected successes", 0)
+    return RunOutcome(passed, failed, skipped, errors, float(ending[2]), failures)
+
+
+def _unittest_failure(found: re.Match[str]) -> FailedCase:
+    body = found["body"].split("-" * 70 + "\n", 1)[-1].split("\n" + "-" * 70, 1)[0]
+    name, module, method = found["title"], "", ""
+    if title := UNITTEST_TITLE.match(found["title"]):
+        where = title["where"].removesuffix("." + title["method"])
+        module = where if "_FailedTest" in where else where.rsplit(".", 1)[0]
+        method = title["method"]
+        name = f"{where}.{method}" if "_FailedTest" not in where else method
+        if sub := title["sub"].strip():
+            name += f" [{sub.strip('()[]')}]"
+    path, line = _unittest_place(body, module, method)
+    return FailedCase(
+        name, path, line, take_first_lines(_exception_text(body)), is_error=found["word"] == "ERROR"
+    )
+
+
+def _unittest_place(body: str, module: str, method: str) -> tuple[str, int]:
+    frames = list(UNITTEST_FRAME.finditer(body))
+    for frame in frames:
+        if frame["function"] == method:
+            return frame["path"], int(frame["line"])
+    file = module.replace(".", "/") + ".py"
+    own = [frame for frame in frames if frame["path"].replace("\\", "/").endswith(file)]
+    # A module that could not be imported has no frame of its test: the last one is its own line.
+    chosen = frames if "_FailedTest" in module else own or frames
+    return (chosen[-1]["path"], int(chosen[-1]["line"])) if chosen else ("", 0)
+
+
+def _exception_text(body: str) -> str:
+    """The part of a traceback after its last frame: the exception itself."""
+    lines = body.strip().splitlines()
+    start = 0
+    for at, line in enumerate(lines):
+        if line.startswith((" ", "Traceback (most recent call last)")):
+            start = at + 1
+    return "\n".join(lines[start:])
+
+
+COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
+JAVASCRIPT_FRAME = re.compile(
+    r"^\s+at .*?\(?(?:file://)?(?P<path>(?:/|[A-Za-z]:)[^():\n]+):(?P<line>\d+):\d+\)?$", re.M
+)
+JAVASCRIPT_STACK_LINE = re.compile(r"^\s+at .*$", re.M)
+JAVASCRIPT_SYNTAX_ERROR = re.compile(r"^\s*(SyntaxError: .*)$", re.M)
+
+
+def parse_javascript(report: str) -> RunOutcome:
+    """Raises ValueError when `report` is not of that form."""
+    found = json.loads(report)
+    if not isinstance(found, dict) or not isinstance(found.get("testResults"), list):
+        raise ValueError("the report has no testResults")
+    suites = [suite for suite in found["testResults"] if isinstance(suite, dict)]
+    failures = tuple(failure for suite in suites for failure in _javascript_failures(suite))
+    broken = sum(failure.is_error for failure in failures)
+    return RunOutcome(
+        passed=_read_count(found, "numPassedTests"),
+        failed=_read_count(found, "numFailedTests"),
+        skipped=_read_count(found, "numPendingTests") + _read_count(found, "numTodoTests"),
+        errors=broken,
+        seconds=_javascript_seconds(found, suites),
+        failures=failures,
+    )
+
+
+def _read_count(found: dict[str, Any], key: str) -> int:
+    value = found.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def _javascript_seconds(found: dict[str, Any], suites: list[dict[str, Any]]) -> float:
+    ends = [suite["endTime"] for suite in suites if isinstance(suite.get("endTime"), int | float)]
+    started = found.get("startTime")
+    if not ends or not isinstance(started, int | float):
+        return 0.0
+    return max(0.0, float(max(ends) - started) / 1000)
+
+
+def _javascript_failures(suite: dict[str, Any]) -> Iterator[FailedCase]:
+    path = str(suite.get("name", ""))
+    cases = [case for case in suite.get("assertionResults") or () if isinstance(case, dict)]
+    for case in cases:
+        if case.get("status") == "failed":
+            said = COLOUR_CODE.sub("", "\n".join(str(part) for part in case.get("failureMessages") or ()))
+            line = _frame_line(said, path) or _location_line(case)
+            yield FailedCase(
+                _javascript_name(case), path, line, take_first_lines(JAVASCRIPT_STACK_LINE.sub("", said))
+            )
+    if suite.get("status") == "failed" and not cases:
+        said = COLOUR_CODE.sub("", str(suite.get("message") or "the file could not be run"))
+        # jest puts eight lines of advice before the fault itself.
+        if fault := JAVASCRIPT_SYNTAX_ERROR.search(said):
+            said = fault[1]
+        name = path.replace("\\", "/").rsplit("/", 1)[-1]
+        yield FailedCase(name, path, _frame_line(said, path), take_first_lines(said), is_error=True)
+
+
+def _javascript_name(case: dict[str, Any]) -> str:
+    titles = [str(title) for title in case.get("ancestorTitles") or ()]
+    return " > ".join([*titles, str(case.get("title") or case.get("fullName") or "?")])
+
+
+def _frame_line(said: str, path: str) -> int:
+    return next((int(found["line"]) for found in JAVASCRIPT_FRAME.finditer(said) if found["path"] == path), 0)
+
+
+def _location_line(case: dict[str, Any]) -> int:
+    location = case.get("location")
+    line = location.get("line") if isinstance(location, dict) else 0
+    return line if isinstance(line, int) else 0
+
+
+GO_PLACE = re.compile(r"^\s*(?P<path>[^\s:]+\.go):(?P<line>\d+)(?::\d+)?: ", re.M)
+GO_NOISE = re.compile(r"^\s*(=== |--- |PASS|FAIL|ok |\? |exit status|coverage:)")
+
+
+def parse_go(output: str, module: str = "") -> RunOutcome:
+    """`module` is the module's path in go.mod; it makes files relative to the module's folder."""
+    said: dict[tuple[str, str], str] = {}
+    ended: dict[tuple[str, str], str] = {}
+    seconds = 0.0
+    for event in _go_events(output):
+        key = (_event_text(event, "Package") or _event_text(event, "ImportPath"), _event_text(event, "Test"))
+        action = _event_text(event, "Action")
+        if action in ("output", "build-output"):
+            said[key] = said.get(key, "") + _event_text(event, "Output")
+        elif action in ("pass", "fail", "skip", "build-fail"):
+            ended[key] = "fail" if action == "build-fail" else action
+            elapsed = event.get("Elapsed")
+            if not key[1] and isinstance(elapsed, int | float):
+                seconds += elapsed
+    tests = {key: action for key, action in ended.items() if key[1]}
+    parents = {(package, test.rsplit("/", 1)[0]) for package, test in tests if "/" in test}
+    leaves = {key: action for key, action in tests.items() if key not in parents}
+    failures = [
+        _go_failure(key, said.get(key, ""), module) for key, action in leaves.items() if action == "fail"
+    ]
+    broken = [
+        _go_failure(key, said.get(key, ""), module, True)
+        for key, action in ended.items()
+        if action == "fail" and not key[1] and not any(one[0] == key[0] for one in tests)
+    ]
+    actions = list(leaves.values())
+    return RunOutcome(
+        actions.count("pass"),
+        actions.count("fail"),
+        actions.count("skip"),
+        len(broken),
+        seconds,
+        (*failures, *broken),
+    )
+
+
+def _go_events(output: str) -> list[dict[str, Any]]:
+    found = []
+    for line in output.splitlines():
+        if not line.startswith("{"):
+            continue
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            found.append(event)
+    return found
+
+
+def _event_text(event: dict[str, Any], key: str) -> str:
+    value = event.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _go_failure(key: tuple[str, str], said: str, module: str, is_error: bool = False) -> FailedCase:
+    package, test = key
+    folder = package.removeprefix(module).strip("/") if module and package.startswith(module) else ""
+    path, line = "", 0
+    if place := GO_PLACE.search(said):
+        path, line = place["path"], int(place["line"])
+        if folder and "/" not in path:
+            path = f"{folder}/{path}"
+    kept = "\n".join(text.strip() for text in said.splitlines() if not GO_NOISE.match(text))
+    return FailedCase(test or package, path, line, take_first_lines(kept), is_error)
+
+
+CARGO_RESULT = re.compile(
+    r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;"
+    r".*?(?:finished in ([\d.]+)s)?$",
+    re.M,
+)
+CARGO_BLOCK = re.compile(
+    r"^---- (?P<name>.+?) stdout ----\n(?P<body>.*?)(?=^---- |^failures:$|\Z)", re.M | re.S
+)
+RUST_PANIC = re.compile(
+    r"^thread '.*?'(?: \(\d+\))? panicked at (?P<path>[^\s:][^:\n]*):(?P<line>\d+):\d+:\n", re.M
+)
+OLD_RUST_PANIC = re.compile(
+    r"^thread '.*?' panicked at '(?P<said>.*)', (?P<path>[^\s:,]+):(?P<line>\d+):\d+$", re.M | re.S
+)
+RUST_PLACE = re.compile(r" at (?P<path>[^\s:]+):(?P<line>\d+):\d+")
+COMPILE_ERROR = re.compile(
+    r"^error(?:\[\w+\])?: (?P<said>[^\n]+)\n\s+--> (?P<path>[^:\n]+):(?P<line>\d+):\d+", re.M
+)
+
+
+def parse_cargo(output: str) -> RunOutcome:
+    """Counts of all test binaries together."""
+    output = output.replace("\r\n", "\n")
+    passed = failed = skipped = 0
+    seconds = 0.0
+    for found in CARGO_RESULT.finditer(output):
+        passed, failed, skipped = passed + int(found[1]), failed + int(found[2]), skipped + int(found[3])
+        seconds += float(found[4] or 0)
+    failures = tuple(_cargo_failures(output))
+    if passed + failed + skipped:
+        return RunOutcome(passed, failed, skipped, 0, seconds, failures)
+    broken = tuple(_compile_errors(output))
+    note = "the code does not compile" if broken else ""
+    return RunOutcome(errors=len(broken), seconds=seconds, failures=broken, note=note)
+
+
+def _cargo_failures(output: str) -> Iterator[FailedCase]:
+    for found in CARGO_BLOCK.finditer(output):
+        name, body = found["name"].removesuffix(" - should panic"), found["body"]
+        if place := RUST_PANIC.search(body):
+            said = body[place.end() :]
+        elif place := OLD_RUST_PANIC.search(body):
+            said = place["said"]
+        else:
+            place, said = RUST_PLACE.search(body), body
+        said = said.split("stack backtrace:")[0].split("\nnote: run with")[0]
+        path, line = (place["path"], int(place["line"])) if place else ("", 0)
+        yield FailedCase(name, path.removeprefix("./"), line, take_first_lines(said))
+
+
+def _compile_errors(output: str) -> Iterator[FailedCase]:
+    for found in COMPILE_ERROR.finditer(output):
+        yield FailedCase("compile error", found["path"], int(found["line"]), found["said"], is_error=True)

@@ -1,0 +1,231 @@
+"""`shell` and `job`: command lines in the foreground, and the jobs that go on in the background."""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Annotated, Literal
+
+from cockpit.builtin.policy import judge_command
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.context import Context, JobView
+from cockpit.plugin.tools import Alias, Arguments, Cap, CommandLine, Done, Part, Preview, Tool, ToolFailed
+from cockpit.plugin.values import Register, Scope
+from cockpit.plugin.workspace import Launch
+from cockpit.protocol.messages import Json
+from cockpit.workspace.processes.shells import parse_plain_command
+
+MAX_SECONDS = 600.0
+# More seconds than anybody means are milliseconds: other agents' shells take those.
+MILLISECONDS_THRESHOLD = 3600.0
+HEAD_START_SECONDS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class ShellArguments:
+    command: str
+    seconds: Annotated[float, "time limit, at most 600"] = 30.0
+    background: Annotated[bool, "start a job; see `job`"] = False
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobArguments:
+    action: Literal["wait", "output", "write", "cancel", "list"]
+    id: str = ""
+    text: Annotated[str, "for write, with its newline"] = ""
+    seconds: Annotated[float, "for wait"] = 30.0
+    cursor: Annotated[int, "for output: where to go on"] = 0
+
+
+async def run_shell(arguments: ShellArguments, context: Context) -> Done:
+    if not arguments.command.strip():
+        raise ToolFailed("`command` is empty; write what to run")
+    processes = context.workspace.processes
+    running = context.running()
+    launch = running.preview.launch if running.preview is not None else None
+    if launch is None:
+        raise ToolFailed("nothing was approved to run; call it again")
+    if arguments.background:
+        job = await processes.start_sealed(launch, running.seal, label=arguments.command)
+        view = await processes.wait(job, HEAD_START_SECONDS)
+        output, _ = await processes.output(job)
+        return Done(f"{_describe_job(view)}\n{output}".rstrip(), data={"job": job})
+    seconds = _clamp_seconds(arguments.seconds)
+    ended = await processes.run_sealed(launch, running.seal, seconds=seconds, on_output=running.progress)
+    if ended.timed_out:
+        hint = "give more seconds, or run it with background=true"
+        text = f"{_end_with_newline(ended.output)}[stopped after {seconds:g} s: {hint}]"
+        data: Json = {"exit_code": None, "timed_out": True}
+        return Done(text, data=data, is_error=True, isolation=ended.isolation)
+    text = f"{_end_with_newline(ended.output)}[exit code {ended.code}]"
+    data = {"exit_code": ended.code, "timed_out": False}
+    return Done(text, data=data, is_error=ended.code != 0, isolation=ended.isolation)
+
+
+def _end_with_newline(output: str) -> str:
+    return output if not output or output.endswith("\n") else output + "\n"
+
+
+def _clamp_seconds(seconds: float) -> float:
+    if seconds > MILLISECONDS_THRESHOLD:
+        seconds /= 1000
+    return min(max(seconds, 1.0), MAX_SECONDS)
+
+
+def _working_folder(cwd: str, context: Context) -> str:
+    return context.workspace.resolve(cwd, "read") if cwd.strip() else context.workspace.root
+
+
+async def preview(arguments: Arguments, context: Context) -> Preview:
+    wanted = parse(ShellArguments, arguments)
+    folder = _working_folder(wanted.cwd, context)
+    argv = parse_plain_command(wanted.command)
+    line = CommandLine(wanted.command, "powershell" if sys.platform == "win32" else "bash", folder)
+    form = await judge_command(line, context)
+    launch = Launch(context.workspace.processes.shell(form.script), folder, form.environment)
+    where = "" if folder == context.workspace.root else f"in {folder}"
+    first = wanted.command.strip().split("\n", 1)[0]
+    return Preview(
+        title=f"$ {first}",
+        parts=(Part("command", wanted.command, where),),
+        argv=(argv,) if argv else (),
+        paths=(folder,) if wanted.cwd.strip() else (),
+        line=line,
+        launch=launch,
+    )
+
+
+async def run_job(arguments: JobArguments, context: Context) -> Done:
+    processes = context.workspace.processes
+    if arguments.action != "list" and not arguments.id:
+        raise ToolFailed("`id` is missing; action=list shows the jobs")
+    match arguments.action:
+        case "list":
+            rows = [f"{_describe_job(view)}  $ {view.command}" for view in processes.jobs()]
+            return Done("\n".join(rows) or "no job was started")
+        case "wait":
+            view = await processes.wait(arguments.id, _clamp_seconds(arguments.seconds))
+            return await _format_output(view, arguments.cursor, context)
+        case "output":
+            return await _format_output(await processes.wait(arguments.id, 0.0), arguments.cursor, context)
+        case "write":
+            await processes.write(arguments.id, arguments.text)
+            return await _format_output(
+                await processes.wait(arguments.id, HEAD_START_SECONDS), arguments.cursor, context
+            )
+        case "cancel":
+            return Done(_describe_job(await processes.cancel(arguments.id)))
+
+
+async def _format_output(view: JobView, cursor: int, context: Context) -> Done:
+    output, following = await context.workspace.processes.output(view.id, max(cursor, 0))
+    more = (
+        f"[{_describe_job(view)}; go on with cursor={following}]"
+        if view.running
+        else f"[{_describe_job(view)}]"
+    )
+    data: Json = {"job": view.id, "running": view.running, "exit_code": view.code, "cursor": following}
+    return Done(_end_with_newline(output) + more, data=data)
+
+
+def _describe_job(view: JobView) -> str:
+    return f"{view.id} runs" if view.running else f"{view.id} ended with exit code {view.code}"
+
+
+def _job_title(arguments: Arguments) -> str:
+    return f"job {arguments.get('action', '')} {arguments.get('id', '')}".strip()
+
+
+def _shell_title(arguments: Arguments) -> str:
+    return f"$ {arguments.get('command', '')}".split("\n", 1)[0]
+
+
+# What other agents call it, and its arguments. "shell" itself is Codex' name too.
+SHELL_ALIASES = (
+    "shell",
+    "Bash",
+    "bash",
+    "Shell",
+    "run_command",
+    "exec_command",
+    "exec_shell",
+    "run_shell_command",
+    "execute_command",
+    "shell_command",
+)
+RENAMED_ARGUMENTS = (
+    ("cmd", "command"),
+    ("timeout", "seconds"),
+    ("timeout_ms", "seconds"),
+    ("run_in_background", "background"),
+    ("is_background", "background"),
+    ("workdir", "cwd"),
+    ("working_directory", "cwd"),
+    ("description", ""),
+    ("explanation", ""),
+    ("justification", ""),
+    ("login", ""),
+)
+SHELL_PROGRAMS = frozenset({"bash", "sh", "zsh"})
+SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl"})
+
+
+def reshape_command(arguments: Arguments) -> Arguments:
+    """A command that is a list of words, as Codex writes it, as one line; `bash -lc SCRIPT` is its script."""
+    return {
+        name: _join_words(value) if name in ("command", "cmd") else value for name, value in arguments.items()
+    }
+
+
+def _join_words(command: Json) -> Json:
+    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+        return command
+    words = [str(word) for word in command]
+    match words:
+        case [program, flag, script] if PurePath(program).name in SHELL_PROGRAMS and flag in SCRIPT_FLAGS:
+            return script
+        case _:
+            return shlex.join(words)
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="shell",
+            kind="execute",
+            description="Run a command line. No terminal: nothing interactive.",
+            parameters=schema(ShellArguments),
+            capabilities=frozenset({"code.exec"}),
+            run=typed(ShellArguments, run_shell),
+            title=_shell_title,
+            preview=preview,
+            cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
+            aliases=tuple(Alias(name, RENAMED_ARGUMENTS, reshape=reshape_command) for name in SHELL_ALIASES),
+            keywords=("run", "command", "bash", "terminal", "execute"),
+            seconds=MAX_SECONDS + 30,
+        )
+    )
+    register(
+        Tool(
+            name="job",
+            kind="execute",
+            description="Wait for, read, write to or cancel a background job of `shell`.",
+            parameters=schema(JobArguments),
+            capabilities=frozenset({"proc.signal"}),
+            run=typed(JobArguments, run_job),
+            title=_job_title,
+            deferred=True,
+            polling=True,
+            cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
+            aliases=(
+                Alias("BashOutput", (("bash_id", "id"), ("filter", "")), (("action", "output"),)),
+                Alias("KillShell", (("shell_id", "id"),), (("action", "cancel"),)),
+                Alias("KillBash", (("shell_id", "id"),), (("action", "cancel"),)),
+            ),
+            keywords=("background", "process", "kill", "wait", "output"),
+            seconds=MAX_SECONDS + 30,
+        )
+    )

@@ -1,0 +1,78 @@
+"""`todo`: the list the model keeps for itself and people see in Work."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from cockpit.plugin import hookimpl
+from cockpit.plugin.arguments import schema, typed
+from cockpit.plugin.context import Context
+from cockpit.plugin.tools import Alias, Arguments, Done, Tool
+from cockpit.plugin.values import Register, Scope
+from cockpit.protocol.events import TodoChanged
+from cockpit.protocol.messages import Json
+from cockpit.protocol.rows import TodoRow
+
+
+@dataclass(frozen=True, slots=True)
+class TodoStep:
+    text: Annotated[str, "what is to be done"]
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateTodo:
+    rows: Annotated[list[TodoStep], "the whole list, in order; it replaces the one before"]
+
+
+async def update_todo(arguments: UpdateTodo, context: Context) -> Done:
+    rows = tuple(TodoRow(row.text, row.status) for row in arguments.rows)
+    context.session.emit(TodoChanged(rows))
+    done = sum(row.status == "completed" for row in rows)
+    return Done(f"{done} of {len(rows)} done")
+
+
+# What other agents call the list, a row's text, and the tool itself.
+LIST_KEYS = ("todos", "plan")
+TEXT_KEYS = ("content", "step", "description", "title")
+ALIASES = ("TodoWrite", "todowrite", "update_todo", "update_plan", "write_todos")
+
+
+def normalize_todo(arguments: Arguments) -> Arguments:
+    """`rows` from another agent's list: Claude Code's `todos` of `content`, Codex' `plan` of `step`."""
+    out = {("rows" if name in LIST_KEYS else name): value for name, value in arguments.items()}
+    rows = out.get("rows")
+    if isinstance(rows, list):
+        # opencode keeps what was given up in the list.
+        out["rows"] = [_normalize_row(row) for row in rows if not _is_cancelled(row)]
+    return out
+
+
+def _normalize_row(row: Json) -> Json:
+    if isinstance(row, str):
+        return {"text": row}
+    if not isinstance(row, dict) or "text" in row:
+        return row
+    text = next((row[name] for name in TEXT_KEYS if name in row), None)
+    return {"text": text} | {name: row[name] for name in ("status",) if name in row}
+
+
+def _is_cancelled(row: Json) -> bool:
+    return isinstance(row, dict) and row.get("status") == "cancelled"
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    register(
+        Tool(
+            name="todo",
+            kind="think",
+            description="Keep a short list of steps for work that has three or more of them.",
+            parameters=schema(UpdateTodo),
+            capabilities=frozenset({"none"}),
+            run=typed(UpdateTodo, update_todo),
+            title=lambda arguments: "todo",
+            aliases=tuple(
+                Alias(name, (("explanation", ""),), reshape=normalize_todo) for name in ("todo", *ALIASES)
+            ),
+        )
+    )

@@ -1,0 +1,205 @@
+"""`cockpit skills list`, and the same for roles, commands, hooks, mcp, permissions and instructions: what
+loaded, and why the rest did not.
+
+Nothing is run by listing, and a file that is broken is a row like the others.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog
+from cockpit.plugin.origin import FileProblem, Layer, Origin
+from cockpit.plugin.values import Command, Role, Skill
+from cockpit.protocol.messages import Json
+from cockpit.settings import files, permissions
+
+HOOK_OF_KIND: Mapping[str, str] = {
+    "skills": "register_skills",
+    "roles": "register_roles",
+    "commands": "register_commands",
+    "hooks": "register_guards",
+    "mcp": "register_mcp_servers",
+}
+UNTRUSTED_NOTE = "this folder is not trusted: its own files were not read (--trust reads them)"
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRow:
+    """One name: where it comes from, what of it was understood, which files it hides, what was refused."""
+
+    name: str
+    file: str
+    layer: str
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    shadows: tuple[str, ...] = ()
+    refused: tuple[FileProblem, ...] = ()
+    loaded: bool = True
+
+    def json(self) -> dict[str, object]:
+        """As `--json` writes it."""
+        refused = [
+            {"file": one.file, "line": one.line, "reason": one.reason, "remedy": one.remedy}
+            for one in self.refused
+        ]
+        return {
+            "name": self.name,
+            "file": self.file,
+            "layer": self.layer,
+            "fields": dict(self.fields),
+            "shadows": list(self.shadows),
+            "refused": refused,
+        }
+
+
+def run_list(kind: str, argv: Sequence[str]) -> int:
+    """`cockpit KIND list`. Raises `CockpitError` for a folder that is none and for broken settings."""
+    parser = argparse.ArgumentParser(prog=f"cockpit {kind} list", description=f"The {kind} of this folder.")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+    given = parser.parse_args(list(argv))
+    root = resolve_folder(given.cwd)
+    trusted = given.trust or is_trusted(root)
+    rows = list_definitions(kind, root, trusted)
+    if given.json:
+        print(json.dumps([one.json() for one in rows], ensure_ascii=False, indent=1))
+        return 0
+    for line in _format_rows(kind, rows, root, trusted):
+        print(line)
+    return 0
+
+
+def list_definitions(kind: str, root: str, trusted: bool) -> tuple[DefinitionRow, ...]:
+    """The rows of a kind for the folder `root`, by name."""
+    found = (
+        _LISTERS[kind](root, trusted)
+        if kind in _LISTERS
+        else _list_registered(kind, load_catalog(root, trusted))
+    )
+    return tuple(sorted(found, key=lambda one: (one.name, one.file)))
+
+
+def _list_registered(kind: str, catalog: PluginCatalog) -> list[DefinitionRow]:
+    hook = HOOK_OF_KIND[kind]
+    entries = catalog.by_hook[hook].values()
+    rows = [_build_row(entry) for entry in entries if _is_listed(kind, entry)]
+    return rows + [_build_origin_row(one.name, one.origin, False) for one in catalog.unloaded.get(hook, ())]
+
+
+def _is_listed(kind: str, entry: CatalogEntry) -> bool:
+    """Guards of plugins are no hooks of files, and a hidden command is no command to a person."""
+    if kind == "hooks":
+        return entry.origin is not None
+    return not (isinstance(entry.value, Command) and entry.value.hidden)
+
+
+def _build_row(entry: CatalogEntry) -> DefinitionRow:
+    if entry.origin is None:
+        return DefinitionRow(entry.name, "", entry.layer, _describe_entry(entry), entry.hides)
+    row = _build_origin_row(entry.name, entry.origin)
+    return replace(row, shadows=entry.hides)
+
+
+def _build_origin_row(name: str, origin: Origin, loaded: bool = True) -> DefinitionRow:
+    return DefinitionRow(
+        name, origin.file, origin.layer, origin.fields, origin.shadows, origin.refused, loaded
+    )
+
+
+def _describe_entry(entry: CatalogEntry) -> dict[str, Json]:
+    """What there is to say of a value that comes from no file."""
+    value = entry.value
+    told: dict[str, Json] = {"plugin": entry.plugin}
+    if isinstance(value, Skill | Role | Command) and value.description:
+        told["description"] = value.description
+    if isinstance(value, Command) and value.hint:
+        told["argument-hint"] = value.hint
+    return told
+
+
+def _build_permission_row(entry: permissions.PermissionEntry) -> DefinitionRow:
+    """A permission rule as a row. One that is only offered is refused until the person adopts it."""
+    fields: dict[str, Json] = {"level": entry.level, "scope": entry.scope, "applies": entry.applies}
+    layer = "user" if entry.scope == "everywhere" else "project"
+    refused: tuple[FileProblem, ...] = ()
+    if not entry.applies:
+        remedy = f"take it over: cockpit permissions adopt '{entry.text}'"
+        refused = (FileProblem(entry.source, entry.line, "a file of others allows nothing", remedy),)
+    return DefinitionRow(entry.text, entry.source, layer, fields, (), refused, entry.applies)
+
+
+def _build_unread_row(one: permissions.UnreadableEntry, root: str) -> DefinitionRow:
+    """What of a file with rules could not be read, as a row of the file's name."""
+    layer: Layer = "project" if Path(one.source).is_relative_to(root) else "user"
+    layer = "managed" if Path(one.source) == files.managed_file() else layer
+    fault = FileProblem(one.source, one.line, one.reason, one.remedy)
+    return DefinitionRow(shorten_path(one.source, root), one.source, layer, {}, (), (fault,), False)
+
+
+def list_permissions(
+    root: str, trusted: bool
+) -> list[tuple[DefinitionRow, permissions.PermissionEntry | None]]:
+    """Every rule of `root` as a row, and beside it what it is made of; None: what could not be read."""
+    rules, broken = permissions.read_entries(root, trusted)
+    return [(_build_permission_row(one), one) for one in rules] + [
+        (_build_unread_row(one, root), None) for one in broken
+    ]
+
+
+def _list_permission_rows(root: str, trusted: bool) -> list[DefinitionRow]:
+    return [row for row, _ in list_permissions(root, trusted)]
+
+
+def _list_instructions(root: str, trusted: bool) -> list[DefinitionRow]:
+    from cockpit.builtin.files.instructions import build_refusal_check
+    from cockpit.formats.instructions import list_instructions
+
+    rows = list_instructions(Path(root), trusted, Path.home(), build_refusal_check(Path(root)))
+    return [_build_origin_row(name, origin) for name, origin in rows]
+
+
+_LISTERS: Mapping[str, Callable[[str, bool], list[DefinitionRow]]] = {
+    "permissions": _list_permission_rows,
+    "instructions": _list_instructions,
+}
+
+
+def _format_rows(kind: str, rows: Iterable[DefinitionRow], root: str, trusted: bool) -> list[str]:
+    """The rows for people: name, layer, where from, and beneath it what was hidden and refused."""
+    rows = list(rows)
+    lines = [line for row in rows for line in _format_row(row, root, max(len(one.name) for one in rows))]
+    if not rows:
+        lines.append(f"no {kind} here")
+    if not trusted:
+        lines.append(UNTRUSTED_NOTE)
+    return lines
+
+
+def _format_row(row: DefinitionRow, root: str, width: int) -> list[str]:
+    what = str(row.fields.get("description") or row.fields.get("command") or "")
+    what = what if len(what) <= 70 else f"{what[:69]}…"
+    where = shorten_path(row.file, root) or str(row.fields.get("plugin", ""))
+    sign = "✗" if not row.loaded else "○" if row.fields.get("enabled") is False else " "
+    lines = [escape_text(f"{sign} {row.name:{min(width, 34)}}  {row.layer:8}  {where:40}  {what}").rstrip()]
+    lines += [escape_text(f"    hides {shorten_path(one, root)}") for one in row.shadows]
+    lines += [escape_text(f"    refused {format_fault(one, root)}") for one in row.refused]
+    return lines
+
+
+def format_fault(fault: FileProblem, root: str) -> str:
+    """A fault in one line, its file as short as it can be written."""
+    return str(replace(fault, file=shorten_path(fault.file, root)))
+
+
+def shorten_path(file: str, root: str) -> str:
+    """`file` from `root` or from the home folder, where it lies in one of them."""
+    for base, sign in ((Path(root), ""), (Path.home(), "~/")):
+        try:
+            return f"{sign}{Path(file).relative_to(base).as_posix()}" if file else ""
+        except ValueError:
+            continue
+    return file

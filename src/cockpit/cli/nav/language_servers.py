@@ -1,0 +1,242 @@
+"""Which language servers would start in a folder, which are missing: for `cockpit lsp` and doctor.
+
+`cockpit lsp status|restart|stop|log|allow [NAME]`: language servers of the cockpits on a folder.
+
+Without one of them it says which servers would start, and what installs those that are missing.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, cast
+
+from cockpit import paths
+from cockpit.cli.command import load_catalog
+from cockpit.cli.nav.lookup import print_warning, resolve_root
+from cockpit.errors import CockpitError
+from cockpit.navigation.backends import find_language
+from cockpit.navigation.lsp import lsp_json, server_programs, status_files
+from cockpit.plugin.languages import Language, LanguageServer
+from cockpit.protocol.messages import Json
+from cockpit.settings import trust
+from cockpit.workspace.local import walk_files
+
+MAX_FILES = 5000
+"""Files that are counted by language; a folder of more is told by these."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCandidate:
+    """A server of a language. `files` is how many files of it the folder holds; `program` where its
+    program is, empty when it is not installed; `why` what keeps it from starting."""
+
+    language: str
+    server: LanguageServer
+    files: int
+    program: str
+    state: Literal["found", "absent", "waiting"]
+    why: str = ""
+
+
+def find_candidates(root: str, registered: Sequence[Language], trusted: bool) -> tuple[ServerCandidate, ...]:
+    """For each language its first server that is installed (or could be) and those beside it; languages
+    the folder holds come first, the most used before others."""
+    named = lsp_json.read_all_lsp_json(root, paths.config()) if trusted else lsp_json.LspJsonContents()
+    languages = (*named.languages, *registered)
+    files = count_files(root, languages)
+    ordered = sorted(languages, key=lambda one: -files[one.name])
+    return tuple(
+        _build_candidate(root, language, server, files[language.name], trusted)
+        for language in ordered
+        for server in _choose_servers(root, language, trusted)
+    )
+
+
+def count_files(root: str, languages: Sequence[Language]) -> Counter[str]:
+    """Files of the folder by language."""
+    found: Counter[str] = Counter()
+    for entry in islice(walk_files(root), MAX_FILES):
+        if (language := find_language(entry.path, languages)) is not None:
+            found[language.name] += 1
+    return found
+
+
+def _choose_servers(root: str, language: Language, trusted: bool) -> Iterator[LanguageServer]:
+    mains = [one for one in language.servers if not one.beside]
+    installed = [one for one in mains if server_programs.find_program(one.command, root, trusted)]
+    yield from (installed or mains)[:1]
+    yield from (one for one in language.servers if one.beside)
+
+
+def _build_candidate(
+    root: str, language: Language, server: LanguageServer, files: int, trusted: bool
+) -> ServerCandidate:
+    found = server_programs.find_program(server.command, root, trusted)
+    program = found[0] if found else ""
+    if not program:
+        return ServerCandidate(language.name, server, files, "", "absent", server.install)
+    if server.named_by and not server_programs.is_approved(find_approval_file(root), server, root):
+        why = f"{server.named_by} names it: cockpit lsp allow {server.name}"
+        return ServerCandidate(language.name, server, files, program, "waiting", why)
+    if server.runs_project and not trusted:
+        why = "it runs code of the project: cockpit --trust"
+        return ServerCandidate(language.name, server, files, program, "waiting", why)
+    return ServerCandidate(language.name, server, files, program, "found")
+
+
+def find_approval_file(root: str) -> Path:
+    """Where a person's yeses for the servers of a project's file lie."""
+    return server_programs.approvals_file(
+        status_files.status_folder(paths.state(), str(Path(root).resolve()))
+    )
+
+
+REPLY_SECONDS = 10.0
+LOG_LINES = 60
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 when it was done or shown, 1 when there is nothing to do it to."""
+    parser = argparse.ArgumentParser(prog="cockpit lsp", description="The language servers of a folder.")
+    parser.add_argument(
+        "verb", choices=("status", "restart", "stop", "log", "allow"), nargs="?", default="status"
+    )
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="a server or language; all")
+    parser.add_argument("--root", default=".", metavar="DIR", help="the project's folder")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--trust", action="store_true", help="trust the folder for this run (allow)")
+    given = parser.parse_args(list(argv))
+    root = resolve_root(given.root)
+    if given.verb == "status":
+        trusted = trust.is_trusted(root) is True
+        own = lsp_json.read_lsp_json(paths.config() / lsp_json.USER_FILE)
+        for text in (lsp_json.read_all_lsp_json(root, paths.config()) if trusted else own).warnings:
+            print_warning(text)
+    match given.verb:
+        case "status":
+            return _print_status(root, given.name, given.json)
+        case "log":
+            return _print_logs(root, given.name, given.json)
+        case "allow":
+            return _allow_servers(root, given.name, given.trust or trust.is_trusted(root) is True)
+        case verb:
+            return _send_verb(root, cast("status_files.ServerVerb", verb), given.name, given.json)
+
+
+def _print_status(root: str, name: str, as_json: bool) -> int:
+    running = status_files.find_running(paths.state(), root)
+    rows: list[Json] = [
+        {
+            "pid": one.pid,
+            "language": row.language,
+            "name": row.name,
+            "state": row.state,
+            "server": row.pid,
+            "megabytes": row.megabytes,
+            "detail": row.detail,
+            "log": row.log,
+        }
+        for one in running
+        for row in one.rows
+        if name in ("", row.name, row.language)
+    ]
+    if as_json:
+        would: list[Json] = [] if rows else _list_candidates(root, name)
+        print(json.dumps({"running": rows, "would": would}, ensure_ascii=False))
+        return 0
+    for one in running:
+        print(f"cockpit {one.pid} on {root}")
+        if not one.rows:
+            print("  no server yet: one starts with the first file of its language")
+        for row in one.rows:
+            if name in ("", row.name, row.language):
+                size = f"{row.megabytes} MB" if row.megabytes else ""
+                print(f"  {row.name:28} {row.language:12} {row.state:9} {size:8} {row.detail}".rstrip())
+    if not running:
+        print(f"no cockpit runs on {root}; these would start:")
+        _print_candidates(_list_candidates(root, name))
+    return 0
+
+
+def _list_candidates(root: str, name: str) -> list[Json]:
+    trusted = trust.is_trusted(root) is True
+    found = find_candidates(root, load_catalog(root).all(Language), trusted)
+    return [
+        {
+            "language": one.language,
+            "name": one.server.name,
+            "state": one.state,
+            "files": one.files,
+            "program": one.program,
+            "detail": one.why,
+        }
+        for one in found
+        if one.files and name in ("", one.server.name, one.language)
+    ]
+
+
+def _print_candidates(rows: list[Json]) -> None:
+    for row in rows:
+        if isinstance(row, dict):
+            said = row["program"] if row["state"] == "found" else f"-> {row['detail']}"
+            print(f"  {row['name']:28} {row['language']:12} {row['state']:9} {said}")
+    if not rows:
+        print("  none: the folder holds no file of a language with a server")
+
+
+def _send_verb(root: str, verb: status_files.ServerVerb, name: str, as_json: bool) -> int:
+    words = status_files.request_command(paths.state(), root, verb, name, REPLY_SECONDS)
+    if as_json:
+        print(json.dumps({"answers": words.splitlines()}, ensure_ascii=False))
+    elif words:
+        print(words)
+    if not words:
+        print(f"cockpit: no cockpit runs on {root}, so there is nothing to {verb}", file=sys.stderr)
+    return 0 if words else 1
+
+
+def _print_logs(root: str, name: str, as_json: bool) -> int:
+    """The last lines of each log there is, of running servers and of those before."""
+    folder = status_files.status_folder(paths.state(), str(Path(root).resolve())) / "logs"
+    logs = {
+        file.stem: file.read_text("utf-8", "replace").splitlines()[-LOG_LINES:]
+        for file in sorted(folder.glob("*.log"))
+        if name in ("", file.stem)
+    }
+    if as_json:
+        print(json.dumps(logs, ensure_ascii=False))
+    else:
+        for server, lines in logs.items():
+            print("\n".join([f"== {server}", *lines]))
+    if not logs:
+        print(f"cockpit: no server{' ' + name if name else ''} has written a log here", file=sys.stderr)
+    return 0 if logs else 1
+
+
+def _allow_servers(root: str, name: str, trusted: bool) -> int:
+    """A person's yes for the servers that the folder's `.lsp.json` names; running cockpits start them."""
+    if not trusted:
+        raise CockpitError("this folder is not trusted", "when it may run here: cockpit lsp allow --trust")
+    read = lsp_json.read_all_lsp_json(root, paths.config())
+    for text in read.warnings:
+        print_warning(text)
+    named = {
+        one.name: one
+        for language in read.languages
+        for one in language.servers
+        if one.named_by and name in ("", one.name)
+    }
+    for one in named.values():
+        server_programs.approve(find_approval_file(root), one, root)
+        print(f"allowed: {one.name}: {' '.join(one.command)}")
+    if not named:
+        there = f"{lsp_json.PROJECT_FILE} of {root} names no server" + (f" {name}" if name else "")
+        raise CockpitError(there, "cockpit lsp status lists what would start")
+    if words := status_files.request_command(paths.state(), root, "allow", name, REPLY_SECONDS):
+        print(words)
+    return 0

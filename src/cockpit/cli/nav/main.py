@@ -1,0 +1,273 @@
+"""`cockpit nav batch`: questions as lines of JSON on stdin, answers as lines of JSON as they are ready.
+
+Each line gets exactly one answer, with its id; a line nobody can read gets one that says why.
+
+`cockpit nav OP [PLACE]`: code by symbol on the command line, without a session and without a model.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Coroutine, Sequence
+from typing import TextIO, cast
+
+from cockpit.cli.nav.lookup import (
+    OPERATIONS,
+    NavAnswer,
+    NavProject,
+    NavRequest,
+    answer_request,
+    encode_results,
+    make_relative,
+    open_project,
+    resolve_root,
+)
+from cockpit.errors import CockpitError
+from cockpit.headless.signals import INTERRUPTED_EXIT_CODE, watch_signals
+from cockpit.plugin.navigation import PlaceAmbiguous
+from cockpit.protocol.code import ProblemRow, SourceChoice, SymbolRow
+from cockpit.protocol.messages import Json
+from cockpit.workspace.files.changes import format_unified_diff, make_diff
+
+MAX_CONCURRENT = 8
+BATCH_PATIENCE_SECONDS = 0.2
+"""Seconds; a program asks again rather than waits for a server that is starting."""
+
+
+async def run_batch(
+    opened: NavProject, source: SourceChoice, lines: TextIO = sys.stdin, out: TextIO = sys.stdout
+) -> None:
+    """Answer every line of `lines`, at most eight at once; returns after the last answer."""
+    queue = _queue_lines(lines)
+    free = asyncio.Semaphore(MAX_CONCURRENT)
+    async with asyncio.TaskGroup() as tasks:
+        while (line := await queue.get()) is not None:
+            if not line.strip():
+                continue
+            await free.acquire()
+            tasks.create_task(_answer_line(opened, line, source, out)).add_done_callback(
+                lambda _: free.release()
+            )
+
+
+def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
+    """Lines, then None. A thread of its own that nobody waits for: a read of stdin cannot be cancelled."""
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def read() -> None:
+        try:
+            for line in lines:
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+            loop.call_soon_threadsafe(queue.put_nowait, None)
+        except RuntimeError:
+            pass  # the loop has ended before its input
+
+    threading.Thread(target=read, daemon=True).start()
+    return queue
+
+
+async def _answer_line(opened: NavProject, line: str, source: SourceChoice, out: TextIO) -> None:
+    said = await _build_reply(opened, line, source)
+    out.write(json.dumps(said, ensure_ascii=False) + "\n")  # one write: answers are never mixed
+    out.flush()
+
+
+async def _build_reply(opened: NavProject, line: str, source: SourceChoice) -> dict[str, Json]:
+    try:
+        given = json.loads(line)
+    except ValueError as error:
+        return _build_error(None, f"this line is no JSON: {error}")
+    if not isinstance(given, dict):
+        return _build_error(None, 'a line is an object: {"id", "op", "place"}')
+    id, op, place = given.get("id"), given.get("op"), given.get("place", "")
+    if not isinstance(op, str) or not isinstance(place, str):
+        return _build_error(id, "op and place must be texts")
+    try:
+        found = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
+    except PlaceAmbiguous as error:
+        return _build_error(id, str(error), NavAnswer(error.candidates))
+    except (CockpitError, OSError) as error:
+        return _build_error(id, str(error))
+    said: dict[str, Json] = {"id": id, "results": encode_results(found)}
+    if not found.complete:
+        said |= {"complete": False, "note": found.note}
+    elif found.note and not (found.rows or found.problems):
+        said["note"] = found.note
+    return said
+
+
+def _build_error(id: Json, why: str, found: NavAnswer | None = None) -> dict[str, Json]:
+    said: dict[str, Json] = {"id": id, "results": [], "error": why}
+    if found is not None:
+        said["candidates"] = encode_results(found)
+    return said
+
+
+CHECK_SECONDS = 5.0
+PLACE_FORMS = "file:line:column (from 1, columns in characters), file:Class.method or Class.method"
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 when something was found, 1 when not, 2 for a fault of usage."""
+    parser = _parser()
+    given = parser.parse_args(list(argv))
+    if given.op == "rename" and (not given.place or not given.new):
+        parser.error("rename needs PLACE and the new name")
+    if given.op not in ("rename", "batch", "diagnostics") and not given.place:
+        parser.error(f"{given.op} needs PLACE: {PLACE_FORMS}")
+    if given.new and given.op != "rename":
+        parser.error(f"{given.op} takes one PLACE")
+    if given.source == "tree-sitter" and given.op in ("rename", "diagnostics"):
+        parser.error(f"{given.op} needs a language server; leave out --source")
+    root = resolve_root(given.root)
+    try:
+        return asyncio.run(_run_until_signal(_run_operation(given, root)))
+    except asyncio.CancelledError:
+        return INTERRUPTED_EXIT_CODE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cockpit nav",
+        description="Code by symbol: definitions, uses, problems.",
+        epilog=f"PLACE: {PLACE_FORMS}; for symbols and outline a file, for workspace-symbols a name",
+    )
+    add = parser.add_argument
+    add(
+        "op",
+        choices=(*OPERATIONS, "rename", "batch"),
+        metavar="OP",
+        help=", ".join((*OPERATIONS, "rename", "batch")),
+    )
+    add("place", nargs="?", default="", metavar="PLACE")
+    add("new", nargs="?", default="", metavar="NEW", help="the new name (rename)")
+    add("--root", default=".", metavar="DIR", help="the project's folder")
+    add("--json", action="store_true")
+    add("--source", choices=("auto", "lsp", "tree-sitter"), default="auto", help="who may answer")
+    add("--trust", action="store_true", help="trust the folder for this run: its own programs may start")
+    add("--force", action="store_true", help="rename: apply it although it brings new problems")
+    add("--apply", action="store_true", help="rename: write it; without this only the diff is printed")
+    return parser
+
+
+async def _run_until_signal(work: Coroutine[object, object, int]) -> int:
+    """End servers in order, too, when the terminal or the caller ends us."""
+    task = asyncio.ensure_future(work)
+    forget = watch_signals(lambda _: task.cancel())
+    try:
+        return await task
+    finally:
+        forget()
+
+
+async def _run_operation(given: argparse.Namespace, root: str) -> int:
+    source = cast("SourceChoice", given.source)
+    async with open_project(root, given.trust) as open_root:
+        if given.op == "batch":
+            await run_batch(open_root, source)
+            return 0
+        if given.op == "rename":
+            return await _rename(open_root, given)
+        return await _look_up(open_root, NavRequest(given.op, given.place, source), given.json)
+
+
+async def _look_up(open_root: NavProject, asked: NavRequest, as_json: bool) -> int:
+    try:
+        found = await answer_request(open_root, asked)
+    except PlaceAmbiguous as error:
+        return _print_candidates(error, as_json)
+    except OSError as error:
+        raise CockpitError(
+            f"{asked.place}: {error.strerror or error}", f"a place is {PLACE_FORMS}"
+        ) from error
+    if as_json:
+        said: dict[str, Json] = {
+            "results": encode_results(found),
+            "complete": found.complete,
+            "note": found.note,
+        }
+        print(json.dumps(said, ensure_ascii=False))
+    else:
+        _print_answer(found)
+    if not (found.rows or found.problems):
+        why = found.note or "nothing found"
+        if found.note and asked.op == "diagnostics":
+            why = f"{found.note}; nothing found"
+        print(f"cockpit: {asked.op} {asked.place}: {why}".replace(" :", ":"), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print_answer(found: NavAnswer) -> None:
+    if found.text:
+        print(found.text)
+        return
+    for row in found.rows:
+        print(_format_symbol(row))
+    for one in found.problems:
+        print(_format_problem(one))
+    if not found.complete and found.note and (found.rows or found.problems):
+        print(f"cockpit: {found.note}", file=sys.stderr)
+
+
+def _format_problem(one: ProblemRow) -> str:
+    code = f" [{one.code}]" if one.code else ""
+    message = one.message.strip().partition("\n")[0]
+    return f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {message}"
+
+
+def _format_symbol(row: SymbolRow) -> str:
+    name = f"{row.container}.{row.name}" if row.container and row.kind != "reference" else row.name
+    return f"{row.path}:{row.line}:{row.column}  {row.kind} {name}  {row.text}".rstrip()
+
+
+def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
+    if as_json:
+        rows = encode_results(NavAnswer(error.candidates))
+        said = {"results": [], "complete": True, "note": "", "error": str(error), "candidates": rows}
+        print(json.dumps(said, ensure_ascii=False))
+    print(f"cockpit: {error}", file=sys.stderr)
+    for row in error.candidates:
+        print(f"  {_format_symbol(row)}", file=sys.stderr)
+    return 1
+
+
+async def _rename(open_root: NavProject, given: argparse.Namespace) -> int:
+    """The diff, or with `--apply` what was written."""
+    navigator, workspace = open_root.navigator, open_root.workspace
+    try:
+        at = await navigator.locate(make_relative(workspace.root, given.place))
+    except PlaceAmbiguous as error:
+        return _print_candidates(error, given.json)
+    edits = await navigator.rename(at, given.new)
+    changes = await workspace.plan(edits)
+    if not changes.files:
+        print("cockpit: nothing would change", file=sys.stderr)
+        return 1
+    for row in await navigator.left(at, edits):
+        print(f"cockpit: not renamed: {_format_symbol(row)}", file=sys.stderr)
+    broken = (await navigator.checked(changes, CHECK_SECONDS)).new
+    for one in broken:
+        print(f"cockpit: new problem: {_format_problem(one)}", file=sys.stderr)
+    errors = sum(one.severity == "error" for one in broken)
+    if given.apply and errors and not given.force:
+        count = f"{errors} new error{'s' if errors > 1 else ''}"
+        raise CockpitError(f"not renamed: it would bring {count}", "--force renames all the same")
+    if given.apply:
+        await workspace.apply(changes)
+    diffs = [make_diff(file) for file in changes.files]
+    if given.json:
+        rows: list[Json] = [
+            {"path": one.path, "change": one.change, "moved_from": one.moved_from} for one in changes.files
+        ]
+        text = "".join(format_unified_diff(one) for one in diffs)
+        print(json.dumps({"results": rows, "applied": given.apply, "diff": text}, ensure_ascii=False))
+    elif given.apply:
+        for file, diff in zip(changes.files, diffs, strict=True):
+            print(f"{file.change}  {file.path}  +{diff.added} -{diff.removed}")
+    else:
+        print("".join(format_unified_diff(one) for one in diffs), end="")
+    return 0

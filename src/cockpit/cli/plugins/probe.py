@@ -1,0 +1,203 @@
+"""A registered value in one line: what it is, and what it may do or see.
+
+What a staged plugin registers, learnt in another process: its code runs there, with an empty folder as
+root, a home of its own and no keys. Nothing it does at import can disturb the cockpit that asks.
+
+`python -m cockpit.cli.plugins.probe GENERATION SITE FILE` writes the answer to FILE as JSON.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog, PluginState, build_catalog
+from cockpit.errors import CockpitError
+from cockpit.plugin import discovery
+from cockpit.plugin.discovery import InstalledRecord, load_plugins
+from cockpit.plugin.models import Model
+from cockpit.plugin.safety import Decider, Guard
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import (
+    Command,
+    ContextSource,
+    Frontend,
+    Language,
+    McpServer,
+    Mention,
+    Observer,
+    Panel,
+    Renderer,
+    Resident,
+    Role,
+    Runner,
+    Skill,
+    Theme,
+)
+from cockpit.settings.files import EffectiveSettings
+
+
+def describe_value(value: object) -> str:
+    """What a person should know of a value before they let it in. Of foreign text one line."""
+    match value:
+        case Tool():
+            text = f"a model may call it; {value.kind}: {', '.join(sorted(value.capabilities))}"
+        case Model():
+            text = "on this machine" if value.local else "sends what you write to its provider"
+        case Skill() | Role() | Frontend():
+            text = value.description
+        case Command():
+            text = f"/{value.name}: {value.description}"
+        case McpServer():
+            text = f"starts {' '.join(value.command)}" if value.command else f"talks to {value.url}"
+        case Language():
+            servers = ", ".join(one.name for one in value.servers)
+            text = f"{' '.join(value.globs)}" + (
+                f"; starts {servers} where it is installed" if servers else ""
+            )
+        case Guard():
+            text = f"sees and may stop every {value.point.replace('_', ' ')}"
+        case Decider():
+            text = "judges every tool call; the strictest verdict wins"
+        case ContextSource():
+            text = f"tells the model something each {value.each}"
+        case Observer():
+            text = f"sees {', '.join(value.kinds)}"
+        case Resident():
+            text = f"runs beside your work, one per {value.per}"
+        case Mention():
+            text = f"{value.sign} in a prompt"
+        case Runner():
+            text = "may run subagents"
+        case Panel():
+            text = f"the list {value.title!r} in Work"
+        case Renderer():
+            text = f"shows what {value.tool} found"
+        case Theme():
+            text = "colours"
+        case _:
+            text = ""
+    return " ".join(text.split())
+
+
+PROBE_SECONDS = 60
+SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredValue:
+    """One value: `what` it is in a line, `shadows` which layer and plugin it hides."""
+
+    kind: str
+    name: str
+    what: str
+    shadows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginProbe:
+    """One plugin of a staged generation. `importing` and `hooks` are milliseconds."""
+
+    name: str
+    distribution: str
+    version: str
+    state: str
+    reason: str = ""
+    trace: str = ""
+    importing: float = 0.0
+    hooks: Mapping[str, float] = field(default_factory=dict)
+    registers: tuple[RegisteredValue, ...] = ()
+
+
+def probe_plugins(generation: Path, site: Path) -> list[PluginProbe]:
+    """What the plugins in `site` register. Raises `CockpitError` when their process does not answer."""
+    with tempfile.TemporaryDirectory(prefix="cockpit-probe-") as folder:
+        answer = Path(folder) / "answer.json"
+        command = [
+            sys.executable,
+            "-m",
+            "cockpit.cli.plugins.probe",
+            str(generation),
+            str(site),
+            str(answer),
+        ]
+        said = _run_probe(command, folder)
+        try:
+            rows = json.loads(answer.read_bytes())
+        except (OSError, ValueError) as error:
+            raise CockpitError(f"it ended the process that loaded it: {said}", "tell its author") from error
+    return [
+        PluginProbe(**{**row, "registers": tuple(RegisteredValue(**one) for one in row["registers"])})
+        for row in rows
+    ]
+
+
+def _run_probe(command: list[str], folder: str) -> str:
+    """Run the other process; the last line of what it said to its stderr."""
+    environment = {
+        key: one
+        for key, one in os.environ.items()
+        if not key.startswith("COCKPIT_") and not key.endswith(SECRET_SUFFIXES)
+    }
+    environment["COCKPIT_HOME"] = str(Path(folder) / "home")
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CockpitError(
+            f"it did not register within {PROBE_SECONDS} s", "a plugin may wait for nothing when it is loaded"
+        ) from error
+    lines = ended.stderr.strip().splitlines()
+    return lines[-1] if lines else f"exit code {ended.returncode}"
+
+
+def _write_answer(generation: str, site: str, file: str) -> None:
+    """Load and register in this process, and write what came of it."""
+    # An absolute path: the record's home is another here.
+    record = InstalledRecord(generation, os.path.relpath(site, generation), discovery.python_version())
+    manager, found = load_plugins(record=record)
+    root = Path("root")
+    root.mkdir()
+    catalog = build_catalog(
+        manager, found, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
+    )
+    rows = [asdict(_build_probe(one, catalog)) for one in catalog.plugins if one.found.beside]
+    Path(file).write_text(json.dumps(rows), encoding="utf-8")
+
+
+def _build_probe(state: PluginState, catalog: PluginCatalog) -> PluginProbe:
+    found = state.found
+    return PluginProbe(
+        found.name,
+        found.distribution,
+        found.version,
+        found.state,
+        found.reason,
+        found.trace,
+        round(found.seconds * 1000, 1),
+        {hook: round(took * 1000, 2) for hook, took in state.hooks.items()},
+        tuple(describe_entry(entry) for entry in catalog.entries if entry.plugin == found.name),
+    )
+
+
+def describe_entry(entry: CatalogEntry) -> RegisteredValue:
+    """An entry of the catalog as a person reads it."""
+    kind = entry.hook.removeprefix("register_")
+    return RegisteredValue(kind, entry.name, describe_value(entry.value), entry.shadows)
+
+
+if __name__ == "__main__":
+    _write_answer(*sys.argv[1:])

@@ -1,0 +1,147 @@
+"""`cockpit rewind`: the turns of a stored session, and going back to before one, without a screen."""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from cockpit.core.session.deck import LocalDeck
+from cockpit.core.session.options import RunOptions
+from cockpit.core.transcript import session_store
+from cockpit.errors import CockpitError
+from cockpit.protocol import wire
+from cockpit.protocol.channel import Channel
+from cockpit.protocol.events import Rewound, Warned
+from cockpit.protocol.ops import Rewind
+from cockpit.protocol.queries import CheckpointRow, CheckpointRows, Checkpoints, Refused
+
+ORIGIN = "headless"
+
+
+def main(argv: Sequence[str]) -> int:
+    given = _parser().parse_args(list(argv))
+    return asyncio.run(_run(given))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cockpit rewind", description="Go back to before a turn of a stored session, or undo that."
+    )
+    add = parser.add_argument
+    add("session", nargs="?", help="its id, or the beginning of it; the last of this folder")
+    add("--list", action="store_true", help="the turns and what they changed; also without --turn")
+    add("--turn", metavar="N", help="go back to before turn N of the list (or its id)")
+    add("--what", choices=("files", "conversation", "both"), default="both")
+    add("--overwrite", action="store_true", help="also the files that you have changed since")
+    add("--dry-run", action="store_true", help="only say what --turn would change")
+    add("--undo", action="store_true", help="take the last rewind back")
+    add("--json", action="store_true")
+    return parser
+
+
+async def _run(given: argparse.Namespace) -> int:
+    session = given.session or _find_latest_session()
+    deck = LocalDeck(RunOptions(someone=False, origin=ORIGIN, takes_up=False))
+    try:
+        channel = await deck.open(str(Path.cwd()), session)
+        found = await _query_checkpoints(channel, "")
+        if given.undo:
+            return await _submit_rewind(channel, Rewind(uuid.uuid4().hex, ORIGIN, "", undo=True), given.json)
+        if given.turn is None or given.list:
+            _print_checkpoints(found, given.json)
+            return 0
+        turn = _find_turn(found, given.turn)
+        if given.dry_run:
+            _print_preview(await _query_checkpoints(channel, turn), given.json)
+            return 0
+        op = Rewind(uuid.uuid4().hex, ORIGIN, turn, given.what, "overwrite" if given.overwrite else "keep")
+        return await _submit_rewind(channel, op, given.json)
+    finally:
+        await deck.close()
+
+
+def _find_latest_session() -> str:
+    rows = session_store.list_sessions(str(Path.cwd()))
+    if not rows:
+        raise CockpitError("no session is stored for this folder", "cockpit sessions list --all shows others")
+    return rows[0].id
+
+
+async def _query_checkpoints(channel: Channel, turn: str) -> CheckpointRows:
+    reply = await channel.ask(Checkpoints(turn))
+    if isinstance(reply, CheckpointRows):
+        return reply
+    raise CockpitError(reply.reason if isinstance(reply, Refused) else "there are no checkpoints")
+
+
+def _list_turns(found: CheckpointRows) -> list[CheckpointRow]:
+    """The oldest first, as they are numbered."""
+    return [row for row in reversed(found.rows) if row.kind == "turn"]
+
+
+def _find_turn(found: CheckpointRows, wanted: str) -> str:
+    turns = _list_turns(found)
+    if wanted.isdecimal() and 0 < int(wanted) <= len(turns):
+        return turns[int(wanted) - 1].turn
+    for row in found.rows:
+        if row.turn == wanted:
+            return row.turn
+    raise CockpitError(f"there is no turn {wanted}", f"the session has {len(turns)}; --list shows them")
+
+
+def _print_checkpoints(found: CheckpointRows, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([wire.encode(row) for row in reversed(found.rows)], ensure_ascii=False))
+        return
+    for number, row in enumerate(_list_turns(found), start=1):
+        changed = f"{row.files} files +{row.added} -{row.removed}" if row.files else "no files"
+        print(f"{number:3}  {row.title}  ({changed}{', ' + row.state if row.state else ''})")
+    for row in reversed(found.rows):
+        if row.kind == "rewind":
+            print(f"  -  {row.title}{' (' + row.state + ')' if row.state else ''}")
+    if found.note:
+        print(f"cockpit: {found.note}", file=sys.stderr)
+
+
+def _print_preview(found: CheckpointRows, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(wire.encode(found), ensure_ascii=False))
+        return
+    for diff in found.diffs:
+        print(f"{diff.path}  +{diff.added} -{diff.removed}")
+    for path in found.persons:
+        print(f"{path}  changed by you since: kept, unless --overwrite")
+    for text in found.left:
+        print(f"cannot be had back: {text}")
+
+
+async def _submit_rewind(channel: Channel, op: Rewind, as_json: bool) -> int:
+    """Submit and wait for what came of it. 1 when nothing could be done."""
+    began = time.time()
+    await channel.submit(op)
+    async for envelope in channel.events():
+        match envelope.event:
+            case Rewound(id=op.id) as event:
+                _print_result(event, as_json)
+                return 0
+            case Warned(text=text, hint=hint) if envelope.time >= began:
+                print(f"cockpit: {text}{f' ({hint})' if hint else ''}", file=sys.stderr)
+                return 1
+            case _:
+                continue
+    return 1
+
+
+def _print_result(event: Rewound, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(wire.encode(event), ensure_ascii=False))
+        return
+    print(f"{event.files} files are as they were")
+    for path in event.kept:
+        print(f"{path}  changed by you since: kept")
+    for text in event.left:
+        print(f"not restored: {text}")

@@ -1,0 +1,155 @@
+"""What a rule forbids to read, no tool reads by a side door: a workspace and a navigator that leave the lines
+of such files out (docs/adr/0016). Names stay: that a file is there is no secret.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Literal, cast
+
+from cockpit.core.permission.rules import PermissionRule
+from cockpit.plugin.changes import ChangeSet, Edit
+from cockpit.plugin.context import (
+    Applied,
+    Context,
+    FileEntry,
+    Files,
+    Navigator,
+    PathRefused,
+    Processes,
+    Workspace,
+)
+from cockpit.plugin.navigation import Position
+from cockpit.protocol.code import ProblemRows, Relation, SourceChoice, SymbolRow, SymbolRows
+from cockpit.safety.rule_patterns import restricts_path
+
+READ_TOOL_NAMES = frozenset({"read", "grep", "search", "glob", "ls", "*"})
+HidingRule = Callable[[str], str]
+
+
+def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | None:
+    """Which rule hides a real path ("" for none), or None where no rule hides anything. A rule without a
+    pattern forbids a tool, not a file."""
+    denied = tuple(
+        one
+        for one in rules
+        if one.level == "deny" and one.tool.lower() in READ_TOOL_NAMES and one.pattern not in ("", "*", "**")
+    )
+    if not denied:
+        return None
+
+    def hidden(path: str) -> str:
+        return next((str(one) for one in denied if restricts_path(one.pattern, path, root)), "")
+
+    return hidden
+
+
+def hide_files(context: Context, hidden: HidingRule | None) -> Context:
+    """`context` whose workspace and navigator give no lines of what is hidden."""
+    if hidden is None:
+        return context
+    workspace = FilteredWorkspace(context.workspace, hidden)
+    navigator = cast("Navigator", FilteredNavigator(context.navigator, workspace))
+    return replace(context, workspace=workspace, navigator=navigator)
+
+
+class FilteredWorkspace:
+    """A workspace in which some files cannot be read."""
+
+    def __init__(self, inner: Workspace, hidden: HidingRule) -> None:
+        self._inner = inner
+        self._hidden = hidden
+        self._files = FilteredFiles(inner.files, self)
+
+    @property
+    def root(self) -> str:
+        return self._inner.root
+
+    @property
+    def files(self) -> Files:
+        return self._files
+
+    @property
+    def processes(self) -> Processes:
+        return self._inner.processes
+
+    def resolve(self, path: str, access: Literal["read", "write"]) -> str:
+        real = self._inner.resolve(path, access)
+        if access == "read" and (rule := self._hidden(real)):
+            raise PathRefused(f"{path} is not to be read: the rule {rule} denies it", "go on without it")
+        return real
+
+    def is_inside(self, path: str) -> bool:
+        return self._inner.is_inside(path)
+
+    async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
+        return await self._inner.plan(edits, agent, call)
+
+    async def apply(self, changes: ChangeSet) -> Applied:
+        return await self._inner.apply(changes)
+
+
+class FilteredFiles:
+    """The files of a workspace in which some cannot be read."""
+
+    def __init__(self, inner: Files, workspace: FilteredWorkspace) -> None:
+        self._inner = inner
+        self._workspace = workspace
+
+    async def read(self, path: str) -> bytes:
+        self._workspace.resolve(path, "read")
+        return await self._inner.read(path)
+
+    async def stat(self, path: str) -> FileEntry:
+        return await self._inner.stat(path)
+
+    async def entries(self, path: str, hidden: bool = False) -> tuple[FileEntry, ...]:
+        return await self._inner.entries(path, hidden)
+
+    def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
+        return self._inner.walk(path, hidden)
+
+
+class FilteredNavigator:
+    """A navigator whose rows have no text where their file is hidden; all else is the inner one's."""
+
+    def __init__(self, inner: Navigator, workspace: FilteredWorkspace) -> None:
+        self._inner = inner
+        self._workspace = workspace
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    async def outline(self, path: str, source: SourceChoice = "auto") -> SymbolRows:
+        self._workspace.resolve(path, "read")
+        return await self._inner.outline(path, source)
+
+    async def symbols(
+        self, query: str, kind: str = "", source: SourceChoice = "auto", patience: float = 1.0
+    ) -> SymbolRows:
+        return self._without(await self._inner.symbols(query, kind, source, patience))
+
+    async def related(
+        self, relation: Relation, at: Position, source: SourceChoice = "auto", patience: float = 1.0
+    ) -> SymbolRows:
+        return self._without(await self._inner.related(relation, at, source, patience))
+
+    async def hover(self, at: Position) -> str:
+        self._workspace.resolve(at.path, "read")
+        return await self._inner.hover(at)
+
+    async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
+        rows = await self._inner.problems(paths, patience)
+        return replace(rows, rows=tuple(one for one in rows.rows if self._shows(one.path)))
+
+    def _without(self, rows: SymbolRows) -> SymbolRows:
+        return replace(rows, rows=tuple(self._row(one) for one in rows.rows))
+
+    def _row(self, row: SymbolRow) -> SymbolRow:
+        return row if self._shows(row.path) else replace(row, text="")
+
+    def _shows(self, path: str) -> bool:
+        try:
+            self._workspace.resolve(path, "read")
+        except PathRefused:
+            return False
+        return True

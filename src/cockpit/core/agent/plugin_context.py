@@ -1,0 +1,277 @@
+"""The background processes that a subagent starts: known as its own, so that they end when it is stopped.
+
+What a plugin's function is given of the running session: the contracts, bound to one agent.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+from cockpit import paths
+from cockpit.core.agent import plan_mode
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.hidden_files import hide_files, hiding_rule
+from cockpit.core.agent.models import ModelChoice, RequestContext, model_candidates, request_answer
+from cockpit.core.agent.worktrees import AgentWorktrees, relocate_event
+from cockpit.core.transcript.transcript import AnswerDraft
+from cockpit.errors import CockpitError
+from cockpit.plugin.context import (
+    Context,
+    FormAnswer,
+    Models,
+    PlanApproved,
+    Plans,
+    Processes,
+    Results,
+    RunningCall,
+    SessionView,
+    Store,
+    ToolboxView,
+    Workspace,
+)
+from cockpit.plugin.models import Completed, ModelRequest
+from cockpit.plugin.values import Skill
+from cockpit.plugin.workspace import Launch, Worktrees
+from cockpit.protocol.events import Event, FormField, PlanChanged, QuestionAsked
+from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
+from cockpit.protocol.queries import Query, Refused, Reply
+from cockpit.settings.file_io import write_atomically
+
+
+class TrackedProcesses:
+    """The processes of a workspace; what is started in the background is noted in `jobs`."""
+
+    def __init__(self, inner: Processes, jobs: list[str]) -> None:
+        self._inner = inner
+        self._jobs = jobs
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
+        job = await self._inner.start(argv, cwd=cwd, label=label)
+        self._jobs.append(job)
+        return job
+
+    async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
+        job = await self._inner.start_sealed(launch, seal, label=label)
+        self._jobs.append(job)
+        return job
+
+
+class TrackedWorkspace:
+    """A workspace with `OwnProcesses`; all else is the inner one's."""
+
+    def __init__(self, inner: Workspace, jobs: list[str]) -> None:
+        self._inner = inner
+        self.processes = cast("Processes", TrackedProcesses(inner.processes, jobs))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
+def track_jobs(agent: Agent, workspace: Workspace) -> Workspace:
+    """The workspace of `agent`, whose jobs are noted when it is a subagent."""
+    if not agent.depth:
+        return workspace
+    return cast("Workspace", TrackedWorkspace(workspace, agent.jobs))
+
+
+async def end_jobs(agent: Agent) -> None:
+    """End what `agent` has left running."""
+    processes = agent.workspace.processes
+    running = {one.id for one in processes.jobs() if one.running}
+    while agent.jobs:
+        job = agent.jobs.pop()
+        if job in running:
+            await processes.cancel(job)
+
+
+def build_context(agent: Agent, plugin: str = "", running: RunningCall | None = None) -> Context:
+    """The context of a function of `plugin` that works for `agent`: what rules deny to read, it cannot."""
+    host = agent.host
+    session: SessionView = AgentSessionView(agent, running.call.id if running else "", plugin)
+    models: Models = BudgetedModels(agent)
+    table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
+    workspace = track_jobs(agent, agent.workspace)
+    context = Context(workspace, agent.navigator, session, agent.agents, models, table, running)
+    context = replace(context, connections=host.connections)
+    return hide_files(context, hiding_rule(agent.all_rules(), agent.root))
+
+
+class AgentSessionView:
+    """The session as a plugin sees it."""
+
+    def __init__(self, agent: Agent, call: str, plugin: str) -> None:
+        self._agent = agent
+        self._call = call
+        self._plugin = plugin or "core"
+
+    @property
+    def id(self) -> str:
+        return self._agent.host.session
+
+    @property
+    def root(self) -> str:
+        return self._agent.root
+
+    @property
+    def agent(self) -> str:
+        return self._agent.path
+
+    @property
+    def mode(self) -> Mode:
+        return self._agent.mode
+
+    @property
+    def trusted(self) -> bool:
+        return self._agent.host.trusted
+
+    @property
+    def results(self) -> Results:
+        return self._agent.host.results
+
+    @property
+    def toolbox(self) -> ToolboxView:
+        return self._agent.toolbox
+
+    @property
+    def plans(self) -> Plans:
+        return AgentPlans(self._agent)
+
+    @property
+    def worktrees(self) -> Worktrees:
+        return AgentWorktrees(self._agent)
+
+    def store(self, scope: Literal["user", "project", "session"]) -> Store:
+        host = self._agent.host
+        match scope:
+            case "user":
+                folder = paths.state() / "plugins" / self._plugin / "user"
+            case "project":
+                digest = hashlib.sha256(host.root.encode("utf-8", "replace")).hexdigest()[:16]
+                folder = paths.state() / "plugins" / self._plugin / digest
+            case "session":
+                folder = Path(host.state) / "plugins" / self._plugin
+        return JsonStore(folder)
+
+    def emit(self, event: Event) -> None:
+        self._agent.host.log.emit(relocate_event(self._agent, event), self._agent.path, self._call)
+
+    def export(self, variables: Mapping[str, str]) -> None:
+        self._agent.host.variables.update(variables)
+
+    async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
+        # Beside a call it is not the model that asks.
+        source = "" if self._call else self._plugin
+        approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options, source=source)
+        return (await approvals.question(asked, self._agent.path, self._call)).text
+
+    async def ask_form(
+        self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
+    ) -> FormAnswer:
+        approvals = self._agent.host.approvals
+        asked = QuestionAsked("", question, fields=fields, url=url, source=source)
+        answer = await approvals.question(asked, self._agent.path, self._call)
+        return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        call = self._agent.host.call_tool
+        if call is None:
+            raise CockpitError("this session runs no tools for plugins")
+        return await call(self._agent, name, arguments, self._call)
+
+    def skills(self) -> tuple[Skill, ...]:
+        return tuple(sorted(self._agent.host.catalog.all(Skill), key=lambda one: one.name))
+
+    async def ask(self, query: Query) -> Reply:
+        answer = self._agent.host.answer
+        return Refused("this session answers no queries") if answer is None else await answer(query)
+
+
+class AgentPlans:
+    """Plan mode as one agent's tools may touch it."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    @property
+    def now(self) -> PlanChanged:
+        return self._agent.host.plan
+
+    def past(self) -> tuple[PlanChanged, ...]:
+        return plan_mode.decided_plans(self._agent.host)
+
+    def enter(self, reason: str) -> None:
+        plan_mode.enter_plan_mode(self._agent, reason)
+
+    async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
+        return await plan_mode.propose_plan(self._agent, call, plan)
+
+    def reminder(self) -> str:
+        return plan_mode.plan_reminder(self._agent)
+
+    def unverified(self) -> tuple[str, ...]:
+        return plan_mode.unverified_steps(self._agent)
+
+
+class JsonStore:
+    """Documents of one plugin, one file each, written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, name: str) -> Json:
+        try:
+            return cast("Json", json.loads(self._path(name).read_bytes()))
+        except FileNotFoundError:
+            return None
+
+    def save(self, name: str, value: Json) -> None:
+        write_atomically(self._path(name), json.dumps(value, ensure_ascii=False).encode(), private=True)
+
+    def _path(self, name: str) -> Path:
+        if not name.replace("-", "").replace("_", "").isalnum():
+            raise ValueError(f"{name!r} is no name for a document: letters, digits, - and _ only")
+        return self._folder / f"{name}.json"
+
+
+class BudgetedModels:
+    """Asking a model for a plugin, on the budget of the agent it works for."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    async def complete(
+        self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
+    ) -> Completed:
+        agent, host = self._agent, self._agent.host
+        agent.budget.check()
+        name = "" if tier == "default" else tier
+        choices = model_candidates(host.catalog, host.settings, name or agent.model or host.model)
+        spent: list[Usage] = []
+
+        def spend(usage: Usage) -> None:
+            spent.append(usage)
+            agent.spend(usage)
+
+        def build(choice: ModelChoice) -> ModelRequest:
+            return replace(request, model=choice.id, root=host.root)
+
+        quiet = NullLog()
+        streaming = RequestContext(quiet, agent.path, host.breaker, spend, host.new_id)
+        message = await request_answer(choices, build, streaming)
+        return Completed(message.text, sum(spent, Usage()), message.model)
+
+
+class NullLog:
+    """A log for answers that are no part of the conversation."""
+
+    def emit(self, event: Event, agent: str = "main", call: str = "") -> object:
+        """Nobody is told."""
+
+    def draft(self, draft: AnswerDraft) -> None:
+        """Nothing is kept."""

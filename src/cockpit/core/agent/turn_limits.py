@@ -1,0 +1,189 @@
+"""What a turn may spend, as one object that children share. Counts; decides nothing else.
+
+Notices a model that runs in circles: the same call three times, or looking without doing.
+
+Says so in a result; decides nothing about permission.
+"""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cockpit.core.agent.session_state import PLAN_TOOL
+from cockpit.errors import CockpitError
+from cockpit.plugin.tools import Arguments, Tool
+from cockpit.protocol.messages import Limit, Usage
+
+
+class LimitReached(CockpitError):
+    """A limit of the budget is spent; `limit` says which."""
+
+    def __init__(self, limit: Limit, message: str) -> None:
+        super().__init__(message)
+        self.limit: Limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """None is no limit. `seconds` of wall time, `tokens` in and out together, `money` in US dollars.
+
+    `stop_file`: the turn ends when a file is there.
+    """
+
+    steps: int | None = 200
+    tool_calls: int | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+    money: float | None = None
+    stop_file: str = ""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The spending of one turn (or agent). What a child spends, its parent has spent too."""
+
+    limits: TurnLimits
+    parent: "Budget | None" = None
+    steps: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    started: float = field(default_factory=time.monotonic)
+
+    def child(self, limits: TurnLimits) -> "Budget":
+        """A budget below this one: its own limits, and this one's too."""
+        return Budget(limits, self)
+
+    def spend_step(self) -> None:
+        """Count a model request that is about to leave. Raises `LimitReached`."""
+        self.check()
+        if self.limits.steps is not None and self.steps >= self.limits.steps:
+            raise LimitReached("steps", f"the limit of {self.limits.steps} steps is reached")
+        self.steps += 1
+
+    def spend_call(self) -> None:
+        """Count a tool call that is about to run. Raises `LimitReached`."""
+        if self.parent is not None:
+            self.parent.spend_call()
+        most = self.limits.tool_calls
+        if most is not None and self.tool_calls >= most:
+            raise LimitReached("tool_calls", f"the limit of {most} tool calls is reached")
+        self.tool_calls += 1
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a request used."""
+        self.usage += usage
+        if self.parent is not None:
+            self.parent.spend(usage)
+
+    def check(self) -> None:
+        """Raises `LimitReached` for time, tokens, money and the stop file."""
+        if self.parent is not None:
+            self.parent.check()
+        limits = self.limits
+        if limits.stop_file and Path(limits.stop_file).exists():
+            raise LimitReached("stop_file", f"the stop file {limits.stop_file} is there")
+        if limits.seconds is not None and time.monotonic() - self.started >= limits.seconds:
+            raise LimitReached("seconds", f"the limit of {limits.seconds:g} s is reached")
+        if limits.tokens is not None and self.usage.input + self.usage.output >= limits.tokens:
+            raise LimitReached("tokens", f"the limit of {limits.tokens} tokens is reached")
+        if limits.money is not None and self.usage.cost is not None and self.usage.cost >= limits.money:
+            raise LimitReached("money", f"the limit of ${limits.money:g} is reached")
+
+    def has_money_cap(self) -> bool:
+        return self.limits.money is not None or (self.parent is not None and self.parent.has_money_cap())
+
+    def seconds_left(self) -> float | None:
+        """Until the tightest time limit, or None without one."""
+        own = self.limits.seconds
+        left = None if own is None else max(0.0, own - (time.monotonic() - self.started))
+        above = None if self.parent is None else self.parent.seconds_left()
+        known = [one for one in (left, above) if one is not None]
+        return min(known) if known else None
+
+    def left(self) -> Mapping[str, float]:
+        """What remains, by name, for a runner outside of this process."""
+        limits, left = self.limits, {}
+        if limits.steps is not None:
+            left["steps"] = float(limits.steps - self.steps)
+        if limits.tool_calls is not None:
+            left["tool_calls"] = float(limits.tool_calls - self.tool_calls)
+        if (seconds := self.seconds_left()) is not None:
+            left["seconds"] = seconds
+        if limits.tokens is not None:
+            left["tokens"] = float(limits.tokens - self.usage.input - self.usage.output)
+        if limits.money is not None:
+            left["money"] = limits.money - (self.usage.cost or 0.0)
+        return left if self.parent is None else _smaller_limits(left, self.parent.left())
+
+
+def _smaller_limits(one: Mapping[str, float], other: Mapping[str, float]) -> Mapping[str, float]:
+    names = one.keys() | other.keys()
+    return {name: min(one.get(name, float("inf")), other.get(name, float("inf"))) for name in sorted(names)}
+
+
+MAX_EQUAL_CALLS = 3
+READS_BEFORE_NUDGE = 10
+MAX_REFUSED_CALLS = 3
+MAX_PLAN_REPAIRS = 2
+WRITE_KINDS = frozenset({"edit", "delete", "move", "execute"})
+
+
+@dataclass(slots=True)
+class LoopGuard:
+    """Counts one turn's calls. `nudges_progress` is off for read-only roles and plan mode."""
+
+    nudges_progress: bool = True
+    _last: str = ""
+    _running: int = 0
+    _looked: int = 0
+    _nudged: bool = False
+    refused: int = 0
+    misfits: int = 0
+    misfit: str = ""
+
+    def repeats(self, tool: Tool, arguments: Arguments) -> str:
+        """Why this call must not run, or empty. Counts the call."""
+        if tool.polling:
+            return ""
+        key = f"{tool.name} {json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)}"
+        self._running = self._running + 1 if key == self._last else 1
+        self._last = key
+        if self._running < MAX_EQUAL_CALLS:
+            self.refused = 0
+            return ""
+        self.refused += 1
+        return (
+            f"not run: this is the {self._running}th time running that {tool.name} is called with the same "
+            "arguments, and its result will not change. Use what it returned, or do something else."
+        )
+
+    def misread(self, tool: str, fault: str) -> None:
+        """A call's arguments could not be read: counted for plans, which a model must get right."""
+        if tool == PLAN_TOOL:
+            self.misfits, self.misfit = self.misfits + 1, fault
+
+    def stalls(self) -> str:
+        """Why the turn ends here: a plan that came unreadable again after two repairs. Or empty."""
+        if self.misfits <= MAX_PLAN_REPAIRS:
+            return ""
+        return f"the plan could not be read {self.misfits} times, nothing was run; at last: {self.misfit}"
+
+    def gives_up(self) -> bool:
+        """Whether the model keeps repeating itself although it was told."""
+        return self.refused >= MAX_REFUSED_CALLS
+
+    def nudge(self, tool: Tool) -> str:
+        """Text to append to the result of `tool`, once per turn, or empty."""
+        if tool.kind in WRITE_KINDS:
+            self._looked, self._nudged = 0, False
+            return ""
+        self._looked += 1
+        if not self.nudges_progress or self._nudged or self._looked < READS_BEFORE_NUDGE:
+            return ""
+        self._nudged = True
+        return (
+            f"\n\n[{self._looked} calls have only looked. If you know enough, change something or run it; "
+            "if not, say what is missing.]"
+        )

@@ -1,0 +1,388 @@
+"""What an answer would cover from now on, and keeping it: rules of argv shape, never a prefix of text.
+
+Writing a decision into the audit: who decided, after how long, and the form that will run.
+
+From a previewed call to a yes or a no: verdict, then a person, then what is remembered.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from cockpit.core.agent.agent import Agent, Host
+from cockpit.core.agent.guards import run_guards
+from cockpit.core.permission.approvals import (
+    ApprovalAnswer,
+    ReviewedChanges,
+    approval_part,
+    collect_refusals,
+    hunks_for_audit,
+    review_changes,
+)
+from cockpit.core.permission.rules import CallFacts, parse_rule
+from cockpit.core.permission.verdicts import SENDING_CAPABILITIES, Circumstances, judge_call
+from cockpit.plugin.context import Context
+from cockpit.plugin.safety import Decider, Guarded, Judged, Verdict
+from cockpit.plugin.tools import Preview, Tool
+from cockpit.plugin.workspace import Isolation, Profile
+from cockpit.protocol.events import ApprovalRequested
+from cockpit.protocol.messages import Decision, Json, ToolCall
+from cockpit.protocol.queries import RefusalRow
+from cockpit.protocol.rows import ApprovalPart
+
+# Whatever else a verdict says: an answer to one of these holds for this one call.
+NEVER_REMEMBERED = frozenset(
+    {"secret.read", "persist", "priv", "agent.self", "code.remote", "shell.opaque", "host.mutate"}
+)
+ALL_EDITS = "Edit(**)"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOffer:
+    """The rules an answer would keep, as people write them: for the session, and for always. Empty when
+    nothing may be remembered."""
+
+    session: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Both in one line, for people."""
+        session, always = ", ".join(self.session), ", ".join(self.always)
+        return session if session == always else f"{session} for this session, {always} for always"
+
+
+def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOffer:
+    """What a person could answer for more than this call. What deletes is asked about every time."""
+    if (
+        preview is None
+        or not verdict.may_remember
+        or verdict.person_only
+        or verdict.capabilities & NEVER_REMEMBERED
+    ):
+        return RuleOffer()
+    if tool.kind == "delete" or _deletes(preview):
+        return RuleOffer()
+    if preview.lift and tool.kind == "edit":
+        # For this session an edit is an edit: it is checkpointed, and /rewind takes it back.
+        return RuleOffer((ALL_EDITS,), (f"Edit({preview.lift})",))
+    if preview.lift:
+        rule = f"{tool.name}({preview.lift})"
+        return RuleOffer((rule,), (rule,))
+    asked = [part for part in verdict.parts if part.level != "allow"]
+    if not asked or any(part.level == "deny" or not part.shape for part in asked):
+        return RuleOffer()
+    rules = tuple(dict.fromkeys(f"{tool.name}({part.shape})" for part in asked))
+    return RuleOffer(rules, rules)
+
+
+def _deletes(preview: Preview) -> bool:
+    return preview.changes is not None and any(one.change == "deleted" for one in preview.changes.files)
+
+
+def remember_answer(host: Host, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
+    """Keep what a person answered, for this session or in their own settings for this folder."""
+    match answer.decision:
+        case "allow_once" | "reject_once":
+            return
+        case "allow_session":
+            host.session_rules += [parse_rule("allow", text, "this session") for text in request.remembers]
+        case "allow_always" | "reject_always":
+            source = f"your settings for {Path(host.root).name}"
+            for text in request.keeps:
+                rule = parse_rule("allow" if answer.decision == "allow_always" else "deny", text, source)
+                host.session_rules.append(rule)
+                if host.remember is not None:
+                    host.remember(rule)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDecision:
+    """One call while it is decided about; `began` is when (monotonic seconds)."""
+
+    agent: Agent
+    call: ToolCall
+    verdict: Verdict
+    preview: Preview | None
+    isolation: Isolation
+    began: float = field(default_factory=time.monotonic)
+
+    def record(self, outcome: str, approver: str = "", hunks: Mapping[str, object] | None = None) -> None:
+        """Write it. Raises `AuditFailed`: then nothing may run."""
+        launch = self.preview.launch if self.preview is not None else None
+        self.agent.host.audit.decided(
+            self.agent.path,
+            self.call,
+            self.verdict,
+            outcome,
+            approver=approver or approver_of(self.verdict),
+            latency_ms=1000 * (time.monotonic() - self.began) if approver else 0.0,
+            seal=launch.seal() if launch is not None else "",
+            argv=launch.argv if launch is not None else (),
+            cwd=launch.cwd if launch is not None else "",
+            profile=launch.profile if launch is not None else "",
+            isolation=self.isolation.label(launch.profile) if launch is not None else "",
+            parts=self.verdict.parts,
+            hunks=hunks,
+        )
+
+
+def approver_of(verdict: Verdict) -> Literal["policy", "mode", "rule", "person"]:
+    """Who answered a verdict that asked nobody: the last of its rules says it (`core/judgement`)."""
+    last = verdict.rules[-1] if verdict.rules else ""
+    if last.startswith("mode "):
+        return "mode"
+    if last == "typed by a person":
+        return "person"
+    return "rule" if last.endswith(")") else "policy"
+
+
+GUARD_ASK_RISK = 30
+PROFILE_TEXTS: dict[Profile, str] = {
+    "read": "held in: reads the workspace, writes nothing, no network",
+    "build": "held in: writes only in the workspace, no network",
+    "net": "held in: writes only in the workspace; has network",
+    "none": "",
+}
+MAX_SHOWN_PROBLEMS = 3
+CHECK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """The outcome. `preview` is what may run: a person may have taken parts out of it. `seal` is the
+    digest of `preview.launch` as it was allowed ("" where no program is started). `sends`: it may bring
+    back text of the network."""
+
+    allowed: bool
+    preview: Preview | None
+    reason: str = ""
+    note: str = ""
+    seal: str = ""
+    sends: bool = False
+
+
+async def permit_call(
+    agent: Agent,
+    tool: Tool,
+    call: ToolCall,
+    preview: Preview | None,
+    context: Context,
+    guard_asks: str,
+    asked_by: str,
+) -> Permission:
+    """Whether `call` may run."""
+    host = agent.host
+    judged = Judged(call, tool, preview, context)
+    # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
+    typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
+    deciders = host.catalog.all(Decider)
+    isolation = await agent.workspace.processes.isolation()
+    held = isolation.level == "full"
+    now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
+    verdict = await verdict_for(agent, judged, deciders, now)
+    if guard_asks and verdict.level == "allow":
+        verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, person_only=True)
+    preview = _with_profile(preview, verdict, agent)
+    deciding = PendingDecision(agent, call, verdict, preview, isolation)
+    match verdict.level:
+        case "allow":
+            deciding.record("allow")
+            return Permission(True, preview, seal=_seal(preview), sends=_sends(verdict))
+        case "deny":
+            deciding.record("deny")
+            return Permission(False, preview, _denial_text(verdict))
+        case "ask":
+            pass
+    request = replace(
+        _approval_request(agent, tool, call, preview, verdict), held=_describe_sandbox(preview, isolation)
+    )
+    if said := await _run_permission_guards(agent, call, request):
+        deciding.record("deny", "guard")
+        return Permission(False, preview, f"refused by {said}")
+    answer = await host.approvals.ask(request, agent.path, call.id)
+    taken = _review_answer(preview, answer)
+    hunks = hunks_for_audit(taken)
+    if answer.is_allowed and taken is not None and (torn := _incomplete_text(taken, request.whole)):
+        deciding.record("reject_once", answer.by, hunks)
+        return Permission(False, preview, torn)
+    deciding.record(answer.outcome, answer.by, hunks)
+    remember_answer(agent.host, request, answer)
+    if not answer.is_allowed:
+        return Permission(False, preview, _rejection_text(answer, verdict, host.approvals.someone))
+    narrowed = await _narrow_preview(preview, taken, context)
+    note = taken.told if taken is not None else ""
+    return Permission(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
+
+
+async def _run_permission_guards(agent: Agent, call: ToolCall, request: ApprovalRequested) -> str:
+    """Why a guard answers no in a person's place, empty where none does: a yes is theirs alone."""
+    facts: dict[str, Json] = {"suggestions": list(request.keeps)}
+    guarded = Guarded("permission", request.reason, call, call.name, facts=facts)
+    passed = await run_guards(agent, guarded, call=call.id)
+    return passed.refusal or passed.halt
+
+
+async def verdict_for(
+    agent: Agent, judged: Judged, deciders: tuple[Decider, ...], now: Circumstances
+) -> Verdict:
+    """The verdict on a call of `agent`; one that its role does not mean is denied, whatever allows it."""
+    verdict = await judge_call(judged, deciders, agent.all_rules(), now)
+    asked = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
+    strays = agent.rights.strays(asked) if agent.rights is not None else ""
+    return replace(verdict, level="deny", reason=strays) if strays and verdict.level != "deny" else verdict
+
+
+def _with_profile(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:
+    """The preview with the profile that the verdict asks for: from here on it is sealed. A folder outside
+    of the root is not there in any profile."""
+    if preview is None or preview.launch is None:
+        return preview
+    inside = agent.workspace.is_inside(preview.launch.cwd)
+    profile = (verdict.sandbox or "build") if inside else "none"
+    hosts = agent.host.settings.words("sandbox.hosts") if profile == "net" else ()
+    environment = tuple(sorted({**agent.host.variables, **dict(preview.launch.environment)}.items()))
+    launch = replace(preview.launch, profile=profile, hosts=hosts, environment=environment)
+    return replace(preview, launch=launch)
+
+
+def _seal(preview: Preview | None) -> str:
+    return preview.launch.seal() if preview is not None and preview.launch is not None else ""
+
+
+def _sends(verdict: Verdict) -> bool:
+    return bool(verdict.capabilities & SENDING_CAPABILITIES)
+
+
+def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> str:
+    """What the program may touch if it runs, in words."""
+    if preview is None or preview.launch is None:
+        return ""
+    profile = preview.launch.profile
+    if isolation.level == "none" or profile == "none":
+        return "not held in: it runs with your rights"
+    part = "" if isolation.level == "full" else " (partial: files and TCP only)"
+    return f"{PROFILE_TEXTS[profile]}{part}"
+
+
+def _approval_request(
+    agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None, verdict: Verdict
+) -> ApprovalRequested:
+    kept = rule_offer(tool, preview, verdict)
+    options: tuple[Decision, ...] = ("allow_once", "reject_once")
+    if kept.always:
+        options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
+    title = preview.title if preview is not None else _call_title(tool, call)
+    return ApprovalRequested(
+        id=agent.host.new_id(),
+        agent=agent.path,
+        tool=tool.name,
+        title=title,
+        reason=verdict.reason,
+        parts=_approval_parts(preview, call, verdict, collect_refusals(agent.host.log.durable())),
+        destination=verdict.destination or (preview.destination if preview is not None else ""),
+        risk=verdict.risk,
+        shape=str(kept),
+        options=options,
+        expires=agent.host.patience(),
+        note=_problems_note(preview),
+        whole=preview is not None and preview.whole,
+        remembers=kept.session,
+        keeps=kept.always,
+        rules=verdict.rules,
+        alternative=verdict.alternative,
+    )
+
+
+def _problems_note(preview: Preview | None) -> str:
+    """What the change does to problems, in one line; empty where nobody could look."""
+    checked = preview.checked if preview is not None else None
+    if checked is None:
+        return ""
+    if checked.state == "unknown":
+        return f"problems unknown: {checked.note}"
+    first = (
+        f"{row.path}:{row.line} {row.message}".partition("\n")[0] for row in checked.new[:MAX_SHOWN_PROBLEMS]
+    )
+    shown = "; ".join(first)  # what a server says on further lines is advice
+    gone = f" ({checked.gone} gone)" if checked.gone else ""
+    looked = f", {checked.files} files looked at" if checked.files > 1 else ""
+    return f"new problems: {len(checked.new)}{gone}{looked}{' - ' if shown else ''}{shown}"
+
+
+def _call_title(tool: Tool, call: ToolCall) -> str:
+    return f"{tool.name} {call.written}"[:200]
+
+
+def _approval_parts(
+    preview: Preview | None, call: ToolCall, verdict: Verdict, refused: tuple[RefusalRow, ...]
+) -> tuple[ApprovalPart, ...]:
+    if preview is None:
+        return (ApprovalPart("call", call.name, call.written),)
+    if verdict.parts and preview.line is not None:
+        # The whole line first, as it will run; then what it was read as.
+        whole = ApprovalPart("line", preview.line.text, _launch_folder(preview))
+        read = tuple(
+            ApprovalPart(f"command#{at}", one.text, level=one.level, reason=one.reason)
+            for at, one in enumerate(verdict.parts, 1)
+        )
+        return (whole, *read)
+    if preview.changes is not None:
+        return tuple(approval_part(one, refused) for one in preview.changes.files)
+    return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
+
+
+def _launch_folder(preview: Preview) -> str:
+    return preview.parts[0].detail if preview.parts else ""
+
+
+def _review_answer(preview: Preview | None, answer: ApprovalAnswer) -> ReviewedChanges | None:
+    """What a person took of the change set, by hunk; None where there is none."""
+    if preview is None or preview.changes is None:
+        return None
+    return review_changes(preview.changes, answer.parts, answer.edits)
+
+
+async def _narrow_preview(
+    preview: Preview | None, taken: ReviewedChanges | None, context: Context
+) -> Preview | None:
+    """The preview with what the person took, as they took it."""
+    if preview is None or taken is None or not taken.told:
+        return preview
+    # What was checked was the whole set: what is left of it is looked at again, for a moment.
+    checked = await context.navigator.checked(taken.changes, CHECK_SECONDS) if preview.checked else None
+    shown = checked if checked is not None and checked.state == "checked" else None
+    return replace(preview, changes=taken.changes, checked=shown)
+
+
+def _denial_text(verdict: Verdict) -> str:
+    text = f"denied: {verdict.reason or 'a rule forbids it'}"
+    return f"{text}; instead: {verdict.alternative}" if verdict.alternative else text
+
+
+def _incomplete_text(taken: ReviewedChanges, whole: bool) -> str:
+    """Why nothing of what was allowed may be written, or nothing."""
+    others = ", ".join((*taken.refused, *taken.edited))
+    if taken.problem:
+        return f"nothing was written: {taken.problem}"
+    if whole and others:
+        return (
+            f"nothing was written: this change is applied as a whole, and the person left out {others}; "
+            "ask them what they want instead"
+        )
+    if not taken.changes.files:
+        return f"nothing was written: the person left nothing of it\n{taken.told}"
+    return ""
+
+
+def _rejection_text(answer: ApprovalAnswer, verdict: Verdict, someone: bool) -> str:
+    if not someone or answer.by == "nobody":
+        return (
+            f"denied: {verdict.reason}, and nobody is there to ask; allow it with --allow or another --mode"
+        )
+    if answer.by == "timeout":
+        return f"denied: {verdict.reason}, and nobody answered in time; go on without it and say so"
+    if answer.note:
+        return f"the person rejected this call and says: {answer.note}"
+    return "the person rejected this call; do not repeat it, ask what they want instead"

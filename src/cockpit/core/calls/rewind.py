@@ -1,0 +1,212 @@
+"""Going back to before a turn: what there is to go back to, and the way. A call's turn, and the
+conversation, are this module's; files are the part of `workspace/checkpoints`."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.calls.call_permission import Permission
+from cockpit.errors import CockpitError
+from cockpit.plugin.tools import Capability, Done, Preview, Tool
+from cockpit.protocol.content import plain_text
+from cockpit.protocol.events import Envelope, FileChanged, Rewound, TurnStarted, Warned
+from cockpit.protocol.messages import ToolCall
+from cockpit.protocol.ops import Rewind
+from cockpit.workspace.checkpoints.records import CallRecord, CheckpointCall, TreeDelta
+from cockpit.workspace.checkpoints.restore import (
+    RestoreResult,
+    RewindPlan,
+    plan_rewind,
+    restore_files,
+    rewound_files,
+)
+from cockpit.workspace.checkpoints.store import CheckpointStore
+from cockpit.workspace.files.changes import make_diff
+
+READ_ONLY_CAPABILITIES: frozenset[Capability] = frozenset(
+    {"none", "fs.read", "secret.read", "net.egress", "ask.person", "proc.signal"}
+)
+READ_ONLY_KINDS = ("read", "search", "think", "fetch")
+MAX_TITLE_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A turn of the main agent. `seq` is its first event's."""
+
+    id: str
+    seq: int
+    time: float
+    prompt: str
+
+
+async def run_with_checkpoint(
+    agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, run: Callable[[], Awaitable[Done]]
+) -> Done:
+    """`run` the call between two looks at the files, so that what it changes can be taken back."""
+    kept = agent.checkpoints
+    if kept is None or not await _may_write(agent, tool, call, permitted.preview):
+        return await run()
+    log, preview = agent.host.log, permitted.preview
+    title = (preview.title if preview is not None else "") or tool.name
+    facts = CheckpointCall(
+        agent.host.session, log.turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time()
+    )
+
+    def say(text: str, hint: str) -> None:
+        log.emit(Warned(text, hint, "checkpoints"), agent.path, call.id)
+
+    jobs = any(job.running for job in agent.workspace.processes.jobs())
+    await kept.begin(facts, _write_paths(preview), jobs, say)
+    try:
+        return await run()
+    finally:
+        await kept.finish(call.id, say)
+
+
+def warm_checkpoints(agent: Agent, tool: Tool) -> None:
+    """A call was taken up that may write, or is a sign of more: look the files over beside it."""
+    if agent.checkpoints is not None and tool.kind not in READ_ONLY_KINDS:
+        agent.checkpoints.warm()
+
+
+async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None) -> bool:
+    if tool.capabilities <= READ_ONLY_CAPABILITIES or tool.is_concurrent(call.arguments):
+        return False
+    launch = preview.launch if preview is not None else None
+    if launch is None or launch.profile != "read":
+        return True
+    # Only what is really held in can change nothing.
+    return (await agent.workspace.processes.isolation()).level == "none"
+
+
+def _write_paths(preview: Preview | None) -> tuple[str, ...] | None:
+    """What a call says it will write; None where it may write anything."""
+    if preview is None or preview.changes is None:
+        return None
+    files = preview.changes.files
+    return tuple(dict.fromkeys(path for one in files for path in (one.moved_from, one.path) if path))
+
+
+async def rewind(agent: Agent, op: Rewind) -> None:
+    """Carry `op` out. Nothing else may run. Raises `CockpitError` when nothing could be done."""
+    try:
+        await _rewind(agent, op)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        text = f"the checkpoints cannot be used: {where}{error.strerror or error}"
+        raise CockpitError(text, "mend the folder, or take files back with git") from error
+
+
+async def _rewind(agent: Agent, op: Rewind) -> None:
+    asked = _undo_event(agent, op.turn) if op.undo else _rewind_event(agent, op)
+    shadow, restored, way = _agent_shadow(agent), RestoreResult((), (), ()), RewindPlan()
+    persons: tuple[str, ...] = ()
+    if asked.what != "conversation":
+        way = await asyncio.to_thread(_plan_way, shadow, agent, asked)
+        steps = way.of("agent") + (way.of("person") if op.persons == "overwrite" else ())
+        persons = tuple(step.path for step in way.of("person") if op.persons == "keep")
+        restored = await restore_files(agent.workspace, shadow.objects, way, steps)
+        await asyncio.to_thread(_record_rewind, shadow, agent, op.id, asked, way, restored)
+        await _announce_files(agent, restored)
+    left = (*((step.path, step.reason) for step in way.blocked), *restored.left)
+    said = tuple(f"{path}: {reason}" for path, reason in left)
+    files = len(restored.paths)
+    event = replace(asked, id=op.id, files=files, kept=persons, left=said)
+    agent.host.log.emit(event)
+    if event.what != "files":
+        agent.context_tokens = 0
+
+
+def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
+    """The main agent's turns, in order."""
+    return tuple(
+        PastTurn(one.turn, one.seq, one.time, plain_text(one.event.content))
+        for one in envelopes
+        if isinstance(one.event, TurnStarted) and one.agent == "main"
+    )
+
+
+def active_rewinds(agent: Agent) -> dict[str, Rewound]:
+    """The rewinds that nobody has undone, by id."""
+    found: dict[str, Rewound] = {}
+    for envelope in agent.host.log.durable():
+        if isinstance(event := envelope.event, Rewound):
+            if event.undoes:
+                found.pop(event.undoes, None)
+            else:
+                found[event.id] = event
+    return found
+
+
+def rewound_turns(agent: Agent, part: str) -> set[str]:
+    """The turns of which the `files` (or the `conversation`) were rewound and are so still."""
+    order = past_turns(agent.host.log.durable())
+    seqs = {one.event.id: one.seq for one in agent.host.log.durable() if isinstance(one.event, Rewound)}
+    gone: set[str] = set()
+    for event in active_rewinds(agent).values():
+        if event.what in (part, "both"):
+            gone |= {one.id for one in order if event.from_seq <= one.seq < seqs[event.id]}
+    return gone
+
+
+def way_back_to(agent: Agent, turn: str) -> RewindPlan:
+    """The way to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
+    Raises `CockpitError` for a turn that is none."""
+    if turn in active_rewinds(agent):
+        return _plan_way(_agent_shadow(agent), agent, _undo_event(agent, turn))
+    return _plan_way(_agent_shadow(agent), agent, _rewind_event(agent, Rewind("", "", turn)))
+
+
+def _agent_shadow(agent: Agent) -> CheckpointStore:
+    if agent.checkpoints is None:
+        raise CockpitError("this session keeps no checkpoints", "git can take files back")
+    return agent.checkpoints.shadow
+
+
+def _rewind_event(agent: Agent, op: Rewind) -> Rewound:
+    for turn in past_turns(agent.host.log.durable()):
+        if turn.id == op.turn:
+            return Rewound(op.id, turn.id, op.what, turn.seq, prompt=turn.prompt)
+    raise CockpitError(f"there is no turn {op.turn} in this session", "/rewind lists them")
+
+
+def _undo_event(agent: Agent, id: str) -> Rewound:
+    """The event that takes a rewind back: that of `id`, or the last."""
+    found = active_rewinds(agent)
+    if not found or (id and id not in found):
+        raise CockpitError("there is no rewind to undo", "/rewind lists what there is")
+    event = found[id] if id else tuple(found.values())[-1]
+    return Rewound("", event.turn, event.what, event.from_seq, undoes=event.id)
+
+
+def _plan_way(shadow: CheckpointStore, agent: Agent, asked: Rewound) -> RewindPlan:
+    records = shadow.records(agent.host.session)
+    if asked.undoes:
+        chosen = [one for one in records if one.kind == "rewind" and one.call.call == asked.undoes]
+    else:
+        gone = rewound_turns(agent, "files")
+        order = past_turns(agent.host.log.durable())
+        wanted = {one.id for one in order if one.seq >= asked.from_seq} - gone
+        chosen = [one for one in records if one.kind == "call" and one.call.turn in wanted]
+    return plan_rewind(chosen, shadow.now)
+
+
+def _record_rewind(
+    shadow: CheckpointStore, agent: Agent, id: str, asked: Rewound, way: RewindPlan, restored: RestoreResult
+) -> None:
+    """A rewind is a step like any other: what it changed is kept, so that it can be undone."""
+    now = time.time()
+    call = CheckpointCall(agent.host.session, "", agent.path, id, "rewind", now)
+    delta = TreeDelta(rewound_files(way, restored.paths), restored.made, restored.removed)
+    shadow.rewound(CallRecord("rewind", call, now, delta, undoes=asked.undoes))
+
+
+async def _announce_files(agent: Agent, restored: RestoreResult) -> None:
+    """Tell frontends and language servers which files are different now."""
+    diffs = await asyncio.to_thread(lambda: [make_diff(change) for change in restored.changes])
+    for change, diff in zip(restored.changes, diffs, strict=True):
+        agent.navigator.changed(change.path, change.before, ())
+        agent.host.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))

@@ -1,0 +1,375 @@
+"""The hunk ledger: which hunks a person took, refused or edited, the change set that leaves, and what the
+model is told of it. Pure: knows no files and asks nobody.
+
+Approvals and questions that wait for a person. Knows nothing of tools or screens.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from cockpit.core.transcript.log import SessionLog
+from cockpit.plugin.changes import ChangeSet, FileChange
+from cockpit.plugin.context import UserUnavailable
+from cockpit.protocol.content import Diff, Hunk, new_text
+from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, Envelope, QuestionAsked, Warned
+from cockpit.protocol.messages import Decision
+from cockpit.protocol.ops import Answer, Decide
+from cockpit.protocol.queries import RefusalRow
+from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
+from cockpit.workspace.files.changes import apply_hunks, make_diff, make_file_change
+
+MAX_SHOWN_HUNKS = 12
+MAX_SHOWN_LINES = 24
+REDACTION_MARK = "[redacted"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedChanges:
+    """A change set after a person's answer. `accepted`, `refused` and `edited` are names of hunks, `told`
+    is what the model reads of it ("" when all was taken), `problem` why nothing may be written."""
+
+    changes: ChangeSet
+    accepted: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    told: str = ""
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class HunkDecisions:
+    """The hunks of a change set while they are sorted, with words for the model."""
+
+    accepted: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    problem: str = ""
+
+
+def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> ApprovalPart:
+    """A file of a change set as a person is asked about it."""
+    diff = make_diff(change)
+    before = tuple(row for row in refused if row.path == change.path)
+    can_edit = _can_edit(change)
+    rows = tuple(
+        HunkRow(name, line, can_edit, _was_refused(lines, before))
+        for name, line, lines in _decidable_hunks(diff)
+    )
+    return ApprovalPart(diff.path, diff.path, diff.note, diff, hunks=rows)
+
+
+def part_names(part: ApprovalPart) -> tuple[str, ...]:
+    """The names a `Decide` may use for this part."""
+    return (part.id, *(row.id for row in part.hunks))
+
+
+def split_hunks(
+    request: ApprovalRequested, decision: Decision, parts: tuple[str, ...], edits: tuple[HunkEdit, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The hunks that an allow refuses and edits; none of them when all is rejected."""
+    if not decision.startswith("allow"):
+        return (), ()
+    edited = tuple(edit.hunk for edit in edits)
+    refused = tuple(
+        row.id
+        for part in request.parts
+        for row in part.hunks
+        if parts and part.id not in parts and row.id not in parts and row.id not in edited
+    )
+    return refused, edited
+
+
+def review_changes(
+    changes: ChangeSet, parts: tuple[str, ...], edits: tuple[HunkEdit, ...] = ()
+) -> ReviewedChanges:
+    """`changes` with what a person took, as they took it. `parts` name files or hunks, none means all."""
+    texts = {edit.hunk: edit.text for edit in edits}
+    sorting = HunkDecisions()
+    files = [_review_file(change, parts, texts, sorting) for change in changes.files]
+    kept = tuple(file for file in files if file is not None)
+    return ReviewedChanges(
+        replace(changes, files=kept),
+        tuple(sorting.accepted),
+        tuple(sorting.refused),
+        tuple(sorting.edited),
+        _model_note(sorting),
+        sorting.problem,
+    )
+
+
+def hunks_for_audit(taken: ReviewedChanges | None) -> dict[str, object] | None:
+    """The names of the hunks for the audit, None where all was taken as it came."""
+    if taken is None or not taken.told:
+        return None
+    return {"accepted": taken.accepted, "refused": taken.refused, "edited": taken.edited}
+
+
+def _review_file(
+    change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], sorting: HunkDecisions
+) -> FileChange | None:
+    """The file as it is to be written, None when nothing of it is."""
+    diff = make_diff(change)
+    kept: set[str] = set()
+    written: dict[str, bytes] = {}
+    pieces = _decidable_hunks(diff)
+    hunks = diff.hunks if len(pieces) == len(diff.hunks) else ()
+    for at, (name, line, lines) in enumerate(pieces):
+        hunk = hunks[at] if hunks else None
+        if name in texts:
+            if problem := _edit_problem(change, hunk, texts[name]):
+                sorting.problem = f"{name}: {problem}"
+            elif hunk is not None:
+                written[hunk.id] = edited_bytes(hunk, texts[name])
+                kept.add(hunk.id)
+            sorting.edited.append(name)
+            sorting.said.append(
+                _describe_hunk(
+                    "edited by the person, written as", change.path, line, _split_lines(texts[name])
+                )
+            )
+        elif not parts or change.path in parts or name in parts:
+            kept.add(hunk.id if hunk else name)
+            sorting.accepted.append(name)
+        else:
+            sorting.refused.append(name)
+            sorting.said.append(_describe_hunk("refused, not written", change.path, line, lines))
+    if not kept:
+        return None
+    if len(kept) == len(pieces) and not written:
+        return change
+    content = apply_hunks(change.before or b"", change.after or b"", hunks, kept, written)
+    if change.before is not None and content == change.before:
+        return None
+    return make_file_change(change.path, change.before, content, change.mode, change.moved_from)
+
+
+def edited_bytes(hunk: Hunk, text: str) -> bytes:
+    """The bytes that take the place of a hunk's new lines: with its line ends, its byte order mark, and
+    a last newline where it had one."""
+    new = [line for line in hunk.lines if line[:1] in (" ", "+")]
+    text = text.replace("\r\n", "\n")
+    if not text:
+        return b""
+    if not new_text(hunk).endswith("\n") and hunk.new_lines:
+        text = text.removesuffix("\n")
+    elif not text.endswith("\n"):
+        text += "\n"
+    if sum(line.endswith("\r") for line in new) * 2 > len(new):
+        text = text.replace("\n", "\r\n")
+    if new and new[0][1:2] == "\ufeff" and not text.startswith("\ufeff"):
+        text = f"\ufeff{text}"
+    return text.encode("utf-8", "replace")
+
+
+def collect_refusals(envelopes: Iterable[Envelope]) -> tuple[RefusalRow, ...]:
+    """Every hunk a person has refused, in order, out of a session's durable events."""
+    asked: dict[str, ApprovalRequested] = {}
+    found: list[RefusalRow] = []
+    for envelope in envelopes:
+        match envelope.event:
+            case ApprovalRequested() as request:
+                asked[request.id] = request
+            case ApprovalResolved(by="person") as answer if answer.id in asked:
+                request = asked.pop(answer.id)
+                everything = answer.decision.startswith("reject")
+                names = set(answer.refused)
+                for part in request.parts:
+                    found += [
+                        RefusalRow(part.id, line, lines, envelope.call, envelope.time, answer.note)
+                        for name, line, lines in (_decidable_hunks(part.diff) if part.diff else ())
+                        if everything or name in names
+                    ]
+            case _:
+                pass
+    return tuple(found)
+
+
+def _decidable_hunks(diff: Diff) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+    """Name, first line and signed lines of what can be decided by itself in a file's change."""
+    is_one = bool(diff.note or diff.moved_from or not diff.hunks)
+    if not is_one:
+        return tuple(
+            (f"{diff.path}#{number}", max(hunk.old_start, 1), _changed_lines(hunk.lines))
+            for number, hunk in enumerate(diff.hunks, 1)
+        )
+    lines = tuple(line for hunk in diff.hunks for line in _changed_lines(hunk.lines))
+    facts = (f"{diff.moved_from} -> {diff.path}",) if diff.moved_from else (diff.note or "mode",)
+    return ((f"{diff.path}#1", 1, lines or facts),)
+
+
+def _changed_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(line for line in lines if line[:1] in ("+", "-"))
+
+
+def _was_refused(lines: tuple[str, ...], before: tuple[RefusalRow, ...]) -> bool:
+    """Whether what was refused stands in these lines again, alone or among others."""
+    here = [line.rstrip() for line in lines]
+    for row in before:
+        wanted = [line.rstrip() for line in row.lines]
+        if not any(character.isalnum() for line in wanted for character in line):
+            continue
+        if any(here[at : at + len(wanted)] == wanted for at in range(len(here) - len(wanted) + 1)):
+            return True
+    return False
+
+
+def _can_edit(change: FileChange) -> bool:
+    if change.binary or change.moved_from or change.after is None or not change.hunks:
+        return False
+    try:
+        (change.before or b"").decode("utf-8")
+        change.after.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _edit_problem(change: FileChange, hunk: Hunk | None, text: str) -> str:
+    if hunk is None or not _can_edit(change):
+        return "this cannot be edited, only taken or refused"
+    if REDACTION_MARK in text and not any(REDACTION_MARK in line for line in hunk.lines):
+        return "the edited text holds a redaction mark in place of a secret; refuse the hunk instead"
+    return ""
+
+
+def _split_lines(text: str) -> tuple[str, ...]:
+    return tuple(text.removesuffix("\n").split("\n")) if text else ("(nothing)",)
+
+
+def _describe_hunk(what: str, path: str, line: int, lines: tuple[str, ...]) -> str:
+    shown = [f"  {one}" for one in lines[:MAX_SHOWN_LINES]]
+    more = [f"  ... {len(lines) - MAX_SHOWN_LINES} more lines"] if len(lines) > MAX_SHOWN_LINES else []
+    return "\n".join([f"{what}: {path} line {line}", *shown, *more])
+
+
+def _model_note(sorting: HunkDecisions) -> str:
+    if not sorting.said:
+        return ""
+    total = len(sorting.accepted) + len(sorting.refused) + len(sorting.edited)
+    head = (
+        f"[The person decided by hunk: {len(sorting.accepted)} of {total} written as you sent them. "
+        "Do not send the others again unless they ask for it."
+    )
+    said = sorting.said[:MAX_SHOWN_HUNKS]
+    more = [f"and {len(sorting.said) - MAX_SHOWN_HUNKS} more"] if len(sorting.said) > MAX_SHOWN_HUNKS else []
+    return "\n".join([head, *said, *more]) + "]"
+
+
+DecidedBy = Literal["person", "timeout", "closed", "nobody"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """How a person answered."""
+
+    decision: Decision
+    note: str = ""
+    parts: tuple[str, ...] = ()
+    by: DecidedBy = "person"
+    edits: tuple[HunkEdit, ...] = ()
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.decision.startswith("allow")
+
+    @property
+    def outcome(self) -> str:
+        """How the audit names it: nobody there and too late are told apart."""
+        names: dict[DecidedBy, str] = {"nobody": "auto_deny", "timeout": "timeout"}
+        return names.get(self.by, self.decision)
+
+
+@dataclass(slots=True)
+class Approvals:
+    """What waits in one session. `someone` says whether a person can be asked at all."""
+
+    log: SessionLog
+    new_id: Callable[[], str]
+    someone: bool
+    seconds: float = 0.0
+    _approvals: dict[str, "asyncio.Future[ApprovalAnswer]"] = field(default_factory=dict)
+    _asked: dict[str, ApprovalRequested] = field(default_factory=dict)
+    _questions: dict[str, "asyncio.Future[Answer]"] = field(default_factory=dict)
+
+    async def ask(self, request: ApprovalRequested, agent: str, call: str) -> ApprovalAnswer:
+        """Put `request` to a person and wait. Nobody there, or too late, is a rejection."""
+        future: asyncio.Future[ApprovalAnswer] = asyncio.get_running_loop().create_future()
+        self._approvals[request.id], self._asked[request.id] = future, request
+        self.log.emit(request, agent, call)
+        try:
+            if not self.someone:
+                return self._resolve(request.id, ApprovalAnswer("reject_once"), "nobody", agent, call)
+            async with asyncio.timeout(request.expires or None):
+                answer = await future
+            return self._resolve(request.id, answer, answer.by, agent, call)
+        except TimeoutError:
+            return self._resolve(request.id, ApprovalAnswer("reject_once"), "timeout", agent, call)
+        except asyncio.CancelledError:
+            self._resolve(request.id, ApprovalAnswer("reject_once"), "closed", agent, call)
+            raise
+        finally:
+            self._approvals.pop(request.id, None)
+            self._asked.pop(request.id, None)
+
+    def decide(self, op: Decide) -> None:
+        """A person's answer. One that nothing waits for, or that a schedule gives, is said, not obeyed."""
+        if op.origin.startswith("schedule:"):
+            self.log.emit(Warned("a schedule cannot answer an approval", "only a person can"))
+            return
+        future = self._approvals.get(op.request)
+        if future is None or future.done():
+            self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
+            return
+        if op.by == "nobody":
+            future.set_result(ApprovalAnswer("reject_once", op.note, by="nobody"))
+            return
+        if op.decision not in self._asked[op.request].options:
+            self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))
+            return
+        asked = self._asked[op.request]
+        known = {name for part in asked.parts for name in part_names(part)}
+        parts = tuple(part for part in op.parts if part in known)
+        if op.parts and not parts:
+            self.log.emit(Warned("none of the named parts is in the request", "choose one that is shown"))
+            return
+        can_edit = {row.id for part in asked.parts for row in part.hunks if row.can_edit}
+        if strange := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
+            # What the person wrote must not be dropped in silence.
+            self.log.emit(Warned(f"{strange[0]} cannot be edited", "take it as it is, or refuse it"))
+            return
+        future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits))
+
+    def is_waiting(self, request: str) -> bool:
+        """Whether `request` is still to be answered."""
+        future = self._approvals.get(request)
+        return future is not None and not future.done()
+
+    async def question(self, asked: QuestionAsked, agent: str, call: str) -> Answer:
+        """A person's answer to `asked`, whose id is given here. Raises `NobodyThere`."""
+        if not self.someone:
+            raise UserUnavailable("nobody is there to answer", "go on with what is most likely and say so")
+        asked = replace(asked, id=self.new_id())
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._questions[asked.id] = future
+        self.log.emit(asked, agent, call)
+        try:
+            return await future
+        finally:
+            self._questions.pop(asked.id, None)
+
+    def answer(self, op: Answer) -> None:
+        future = self._questions.get(op.request)
+        if future is None or future.done():
+            self.log.emit(Warned("nothing waits for that answer any more"))
+            return
+        future.set_result(op)
+
+    def _resolve(
+        self, id: str, answer: ApprovalAnswer, by: DecidedBy, agent: str, call: str
+    ) -> ApprovalAnswer:
+        parts = split_hunks(self._asked[id], answer.decision, answer.parts, answer.edits)
+        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *parts), agent, call)
+        return replace(answer, by=by)

@@ -1,0 +1,340 @@
+"""Permission rules as people write them: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`.
+
+Reads rules and says which ones cover a call. A deny or ask rule bites when any part of the call fits; an
+allow only when every part that would be asked about is covered, and never a part that may not be
+remembered. Knows no person and no mode. Of a line whose grammar could not be read it takes every piece
+between operators for a command, for deny and ask only: that can only tighten (docs/adr/0004).
+
+Which tools and calls an agent may run: never more than the one that opened it (SAFETY.md G11).
+
+The gates for a tool: it is in the role's list, it is none that a subagent never has, and every agent above
+has it too. Decides when a call runs, not when a list is sent. Whether a call may run is judged behind them.
+"""
+
+import difflib
+import fnmatch
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from cockpit.errors import SettingsInvalid
+from cockpit.plugin.safety import CommandPart
+from cockpit.plugin.tools import Preview, Tool
+from cockpit.plugin.values import Role
+from cockpit.safety.rule_patterns import (
+    matches_command,
+    matches_destination,
+    matches_path,
+    matches_words,
+    restricts_path,
+    split_commands,
+)
+from cockpit.settings.permissions import RULE_FORM
+
+SHELL_NAMES = frozenset({"Bash", "bash", "Shell", "PowerShell"})
+READ_NAMES = frozenset({"Read", "Grep", "Glob", "LS"})
+WRITE_NAMES = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+MATCH_ALL = frozenset({"", "*", "**"})
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRule:
+    """One line of a rules list. `source` says where it stands, for people."""
+
+    level: Literal["allow", "ask", "deny"]
+    tool: str
+    pattern: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """A call as rules see it. `parts` are the commands of a command line as a decider read them."""
+
+    tool: Tool
+    preview: Preview | None
+    root: str
+    parts: tuple[CommandPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """What the rules say of a call: `by` are those that decide, `shadowed` those that fit too and lose."""
+
+    level: Literal["allow", "ask", "deny"]
+    by: tuple[PermissionRule, ...]
+    shadowed: tuple[PermissionRule, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{rule} ({rule.source})" for rule in self.by)
+
+
+def parse_rule(level: Literal["allow", "ask", "deny"], text: str, source: str) -> PermissionRule:
+    """A rule from `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
+    found = RULE_FORM.match(text)
+    if found is None:
+        raise SettingsInvalid(
+            f"{source}: {text!r} is no permission rule", "write Tool or Tool(pattern), as Bash(git *)"
+        )
+    return PermissionRule(level, found[1], (found[2] or "").strip(), source)
+
+
+def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool, ...]) -> tuple[str, ...]:
+    """A sentence for each rule that names no tool there is: a misspelt deny forbids nothing. MCP's
+    tools may come later."""
+    names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
+    names |= SHELL_NAMES | READ_NAMES | WRITE_NAMES
+    strange = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
+    strange = (rule for rule in strange if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
+    return tuple(_describe_unknown_rule(rule, names) for rule in strange)
+
+
+def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
+    near = difflib.get_close_matches(rule.tool, sorted(names), 1, 0.5)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
+
+
+def match_rules(rules: tuple[PermissionRule, ...], asked: CallFacts) -> RuleMatch | None:
+    """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call."""
+    named = tuple(rule for rule in rules if _rule_names_tool(rule, asked.tool))
+    denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, asked))
+    asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, asked))
+    allows = _matching_allows(tuple(rule for rule in named if rule.level == "allow"), asked)
+    if denies:
+        return RuleMatch("deny", denies[:1], (*denies[1:], *asks, *allows))
+    if asks:
+        return RuleMatch("ask", asks[:1], (*asks[1:], *allows))
+    return RuleMatch("allow", allows) if allows else None
+
+
+def names_tool(rule: PermissionRule, tool: Tool) -> bool:
+    """Whether a rule means the tool at all: by its name, another agent's, or its kind (`Edit`, `Bash`)."""
+    return _rule_names_tool(rule, tool)
+
+
+def covers_every_part(rules: tuple[PermissionRule, ...], asked: CallFacts) -> bool:
+    """Whether every part of a call has one of these shapes, however harmless it is besides."""
+    preview = asked.preview
+    if any(rule.pattern in MATCH_ALL for rule in rules):
+        return True
+    if preview is None:
+        return False
+    if asked.parts or asked.tool.kind == "execute":
+        lines = [part.argv for part in asked.parts] or list(preview.argv)
+        return bool(lines) and all(_rule_for_words(rules, tuple(argv)) is not None for argv in lines)
+    if preview.paths:
+        return all(
+            any(matches_path(rule.pattern, path, asked.root) for rule in rules) for path in preview.paths
+        )
+    return any(matches_destination(rule.pattern, preview.destination) for rule in rules)
+
+
+def _matches_any_part(rule: PermissionRule, asked: CallFacts) -> bool:
+    """Whether any part of the call fits."""
+    preview = asked.preview
+    if rule.pattern in MATCH_ALL:
+        return True
+    if preview is None:
+        return False
+    if asked.tool.kind == "execute":
+        lines = [" ".join(argv) for argv in preview.argv]
+        lines += split_commands(preview.line.text if preview.line is not None else "")
+        known = any(matches_words(rule.pattern, part.argv, bare=False) for part in asked.parts)
+        return known or any(matches_command(rule.pattern, line) for line in lines)
+    if preview.paths:
+        return any(restricts_path(rule.pattern, path, asked.root) for path in preview.paths)
+    return matches_destination(rule.pattern, preview.destination)
+
+
+def _matching_allows(rules: tuple[PermissionRule, ...], asked: CallFacts) -> tuple[PermissionRule, ...]:
+    """The rules that cover all of the call together, or none."""
+    preview = asked.preview
+    lift = preview.lift if preview is not None else ""
+    if lift and (same := tuple(rule for rule in rules if rule.pattern == lift)):
+        return same[:1]
+    if asked.parts:
+        return _all_or_none([_rule_for_part(rules, part) for part in asked.parts if part.level != "allow"])
+    whole = tuple(rule for rule in rules if rule.pattern in MATCH_ALL)
+    if whole or preview is None:
+        return whole[:1]
+    if asked.tool.kind == "execute":
+        # Nobody has read its grammar: only words that are plain words can be compared.
+        return _all_or_none([_rule_for_words(rules, argv) for argv in preview.argv])
+    if preview.paths:
+        found = [
+            next((rule for rule in rules if matches_path(rule.pattern, path, asked.root)), None)
+            for path in preview.paths
+        ]
+        return _all_or_none(found)
+    return tuple(rule for rule in rules if matches_destination(rule.pattern, preview.destination))[:1]
+
+
+def _rule_for_part(rules: tuple[PermissionRule, ...], part: CommandPart) -> PermissionRule | None:
+    """The allow rule that covers a part. One that may not be remembered is covered by none, nor is one
+    that is blocked."""
+    if part.level == "deny" or not part.shape:
+        return None
+    return _rule_for_words(rules, part.argv)
+
+
+def _rule_for_words(rules: tuple[PermissionRule, ...], argv: tuple[str | None, ...]) -> PermissionRule | None:
+    fitting = (
+        rule for rule in rules if rule.pattern in MATCH_ALL or matches_words(rule.pattern, argv, bare=True)
+    )
+    return next(fitting, None)
+
+
+def _all_or_none(found: list[PermissionRule | None]) -> tuple[PermissionRule, ...]:
+    rules = tuple(dict.fromkeys(rule for rule in found if rule is not None))
+    return rules if found and None not in found else ()
+
+
+def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
+    """Whether the rule speaks of the tool. Leave to edit is no leave to delete."""
+    name = rule.tool
+    if name == tool.name or any(alias.name == name for alias in tool.aliases):
+        return True
+    if name in SHELL_NAMES:
+        return tool.kind == "execute"
+    if rule.level != "allow" and name in READ_NAMES | WRITE_NAMES and tool.name.startswith("mcp__"):
+        # Nobody knows what it does with a path: what may not be read or written may not be named to it.
+        return rule.pattern not in MATCH_ALL
+    if name in READ_NAMES:
+        return tool.kind in ("read", "search")
+    if name in WRITE_NAMES:
+        return tool.kind in (("edit",) if rule.level == "allow" else ("edit", "delete", "move"))
+    return "*" in name and fnmatch.fnmatchcase(tool.name, name)
+
+
+OPENING_TOOLS = frozenset({"delegate", "agents"})
+PLANNING_TOOLS = frozenset({"propose_plan", "enter_plan_mode"})
+ASKING_TOOLS = frozenset({"ask_user"})
+# What was set aside must be readable by whoever was given the handle.
+ALWAYS_ALLOWED = frozenset({"read_result"})
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRights:
+    """What `role` leaves of what `above` has (None: the main agent, which has all).
+
+    `may_open` is the depth that is left for agents of its own; one in the `background` asks nobody.
+    """
+
+    role: Role
+    above: "RoleRights | None" = None
+    may_open: bool = False
+    background: bool = False
+
+    def withholds(self, tool: Tool) -> str:
+        """Why `tool` is not for this agent, or ""."""
+        if self.above is not None and (reason := self.above.withholds(tool)):
+            return reason
+        if tool.name in PLANNING_TOOLS:
+            return "a plan is proposed by the main agent; describe it in your report"
+        if tool.name in OPENING_TOOLS and not self.may_open:
+            return "an agent at this depth opens no agents (`agents.depth` in settings); do the task yourself"
+        if tool.name in ASKING_TOOLS and self.background:
+            return "an agent in the background asks nobody; take the safest choice and say so"
+        role = self.role
+        if any(_denies_tool(entry, tool) for entry in role.denied_tools if not _entry_pattern(entry)):
+            return f"the role {role.name} denies it"
+        if role.tools is not None and not _is_listed(tool, role.tools):
+            return f"the role {role.name} has {_join_entries(role.tools)}"
+        if role.mcp_servers is not None and (server := _mcp_server(tool)) and server not in role.mcp_servers:
+            return f"the role {role.name} has the MCP servers {_join_entries(role.mcp_servers)}"
+        return ""
+
+    def denies(self) -> tuple[PermissionRule, ...]:
+        """The calls it must not make, as rules: `disallowedTools: Bash(rm *)`."""
+        own = tuple(
+            parse_rule("deny", entry, f"the role {self.role.name}")
+            for entry in self.role.denied_tools
+            if _entry_pattern(entry)
+        )
+        return own if self.above is None else (*self.above.denies(), *own)
+
+    def strays(self, asked: CallFacts) -> str:
+        """Why a call is none of those that the role's list means (`Bash(git diff *)`), or ""."""
+        if self.above is not None and (reason := self.above.strays(asked)):
+            return reason
+        entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, asked.tool)]
+        if (
+            not entries
+            or asked.tool.name in OPENING_TOOLS
+            or any(not _entry_pattern(entry) for entry in entries)
+        ):
+            return ""
+        rules = tuple(parse_rule("allow", entry, f"the role {self.role.name}") for entry in entries)
+        if covers_every_part(rules, asked):
+            return ""
+        return f"the role {self.role.name} may use {asked.tool.name} only as {_join_entries(entries)}"
+
+    def may_be(self, names_of: Iterable[str]) -> str:
+        """Why it may not open a role that goes by these names (`Task(explore)` in its list), or ""."""
+        if self.above is not None and (reason := self.above.may_be(names_of)):
+            return reason
+        said = [
+            one for one in self.role.tools or () if one.partition("(")[0] in ("Task", "Agent", "delegate")
+        ]
+        if not said or any(not _entry_pattern(one) for one in said):
+            return ""
+        allowed = [word.strip() for one in said for word in _entry_pattern(one).split(",")]
+        if any(name in allowed for name in names_of):
+            return ""
+        return f"the role {self.role.name} may open only {', '.join(allowed)}"
+
+
+def entry_names_tool(entry: str, tool: Tool) -> bool:
+    """Whether an entry of a list (`Bash`, `mcp__github__*`, `Bash(git *)`) means the tool."""
+    bare = entry.partition("(")[0].strip()
+    own = (tool.name, *(alias.name for alias in tool.aliases))
+    if "*" in bare:
+        return fnmatch.fnmatchcase(tool.name, bare)
+    # `mcp__github` is all of that server, as Claude has it.
+    return (
+        bare in own
+        or bare.lower() == tool.name.lower()
+        or _mcp_server(tool) == bare.removeprefix("mcp__") != bare
+    )
+
+
+def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[str, ...]:
+    """The entries that mean no tool there is. Those of MCP servers come and go and are not among them."""
+    return tuple(
+        entry
+        for entry in entries
+        if not entry.startswith("mcp__")
+        and "*" not in entry.partition("(")[0]
+        and not any(entry_names_tool(entry, tool) for tool in tools)
+    )
+
+
+def _denies_tool(entry: str, tool: Tool) -> bool:
+    """As a rule would: who denies `Edit` means every tool that edits."""
+    return entry_names_tool(entry, tool) or names_tool(
+        parse_rule("deny", entry.partition("(")[0], "a role"), tool
+    )
+
+
+def _is_listed(tool: Tool, entries: tuple[str, ...]) -> bool:
+    return any(entry_names_tool(entry, tool) for entry in entries) or (
+        bool(entries) and tool.name in ALWAYS_ALLOWED
+    )
+
+
+def _entry_pattern(entry: str) -> str:
+    """What stands in an entry's parentheses, "" where it means every call."""
+    inner = entry.partition("(")[2].strip().removesuffix(")").strip()
+    return "" if inner in ("*", "**") else inner
+
+
+def _mcp_server(tool: Tool) -> str:
+    return tool.name.removeprefix("mcp__").partition("__")[0] if tool.name.startswith("mcp__") else ""
+
+
+def _join_entries(entries: Iterable[str]) -> str:
+    return ", ".join(entries) or "no tools"

@@ -1,0 +1,256 @@
+"""Calls of other people's tools (MCP): found when their server has started, and what they bring back is
+text of strangers.
+
+What becomes of a call: deciders, then (for an ask only) remembered rules, mode and who is there.
+
+Asks nobody: an `ask` that comes out of here goes to the approvals.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.permission.rules import CallFacts, PermissionRule, RuleMatch, match_rules
+from cockpit.plugin.safety import Decider, Judged, Level, Verdict
+from cockpit.plugin.tools import Arguments, Tool
+from cockpit.protocol.messages import Mode, ToolCall
+
+MCP_PREFIX = "mcp__"
+# What brings back what other people's servers say.
+OUTSIDE_TOOLS = (MCP_PREFIX, "list_mcp_", "read_mcp_")
+MCP_START_SECONDS = 15.0
+# Whose resources a prompt names.
+MCP_MENTION = "mcp"
+
+
+async def find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
+    """The tool of a call. Its server may still be starting; one that is dead is not waited for."""
+    known = agent.toolbox.find(call.name, call.arguments)
+    if known is None and call.name.startswith(MCP_PREFIX):
+        await agent.host.connections.settled(MCP_START_SECONDS)
+        known = agent.toolbox.find(call.name, call.arguments)
+    return known
+
+
+async def record_outside_text(agent: Agent) -> None:
+    """What a server's prompt says is about to be heard, once its server has started."""
+    await agent.host.connections.settled(MCP_START_SECONDS)
+    agent.host.has_read_outside = True
+
+
+def is_outside_text(tool: Tool, sends: bool) -> bool:
+    """Whether the result is text of strangers; `sends`: the call went over the network."""
+    return sends or tool.kind == "fetch" or tool.name.startswith(OUTSIDE_TOOLS)
+
+
+STRICTNESS: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
+CHANGING_CAPABILITIES = frozenset(
+    {
+        "fs.write",
+        "fs.delete",
+        "code.exec",
+        "code.remote",
+        "pkg.install",
+        "vcs.local",
+        "vcs.remote",
+        "net.egress",
+        "proc.signal",
+        "priv",
+        "host.mutate",
+        "persist",
+        "container",
+        "db",
+        "shell.opaque",
+        "agent.self",
+    }
+)
+# What the build profile holds in: it has no network, and a checkpoint takes back what it wrote.
+CONFINED_CAPABILITIES = frozenset({"fs.read", "fs.write", "code.exec", "vcs.local"})
+SENDING_CAPABILITIES = frozenset({"net.egress", "code.remote"})
+HARMLESS_CAPABILITIES = frozenset({"fs.read", "ask.person", "none"})
+PLAN_MODE_REASON = "plan mode changes nothing"
+FILE_CAPABILITIES = frozenset({"fs.read", "fs.write"})
+READ_ONLY_KINDS = frozenset({"read", "search", "think"})
+EDIT_KINDS = frozenset({"edit", "move"})
+DECIDER_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is so when a call is judged: `typed` says that a person at the screen wrote this very call,
+    `is_held` that a full sandbox holds programs in, `has_read_outside` that text of the network is in the
+    conversation, `is_planning` that plan mode holds the agent."""
+
+    mode: Mode
+    typed: bool = False
+    is_held: bool = False
+    has_read_outside: bool = False
+    is_planning: bool = False
+
+
+async def judge_call(
+    judged: Judged, deciders: tuple[Decider, ...], rules: tuple[PermissionRule, ...], now: Circumstances
+) -> Verdict:
+    """The verdict on a call."""
+    verdict = await _ask_deciders(judged, deciders)
+    if verdict.level == "deny":
+        return verdict
+    root = judged.context.workspace.root
+    covered = match_rules(rules, CallFacts(judged.tool, judged.preview, root, verdict.parts))
+    planning = now.is_planning or now.mode == "plan"
+    if planning and not _only_reads(judged, verdict) and not _is_allowed_mcp_read(judged.tool, covered):
+        return replace(
+            verdict,
+            level="deny",
+            reason=PLAN_MODE_REASON,
+            rules=(*verdict.rules, "mode plan"),
+            alternative="put it into the plan and call propose_plan; a person leaves plan mode",
+        )
+    if covered is not None and covered.level == "deny":
+        return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
+    if covered is not None and covered.level == "ask":
+        reason = f"the rule {covered} asks" if verdict.level == "allow" else verdict.reason
+        verdict = replace(verdict, level="ask", reason=reason)
+    if verdict.level != "ask" or verdict.person_only:
+        return verdict
+    return _apply_rules_and_mode(verdict, judged, covered, now)
+
+
+def _only_reads(judged: Judged, verdict: Verdict) -> bool:
+    """Whether plan mode lets a call be judged on. By what it can do, never by its name: whatever is not
+    known to look only changes something, so a tool of a kind or capability nobody foresaw is refused."""
+    tool = judged.tool
+    if tool.kind == "execute":
+        # A command line that was proven to read, and runs where it could not do more.
+        return verdict.level == "allow" and verdict.sandbox == "read"
+    if verdict.capabilities & CHANGING_CAPABILITIES and not verdict.capabilities <= FILE_CAPABILITIES:
+        return False
+    if tool.capabilities & CHANGING_CAPABILITIES:
+        return not _can_change(judged)
+    return tool.kind in READ_ONLY_KINDS and tool.capabilities <= HARMLESS_CAPABILITIES
+
+
+def _is_allowed_mcp_read(tool: Tool, covered: RuleMatch | None) -> bool:
+    """Whether plan mode lets a foreign tool be judged on: it says that it only reads, and a person's own rule
+    names it. Neither is enough by itself."""
+    foreign = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
+    return (
+        foreign
+        and not tool.capabilities & SENDING_CAPABILITIES
+        and covered is not None
+        and covered.level == "allow"
+    )
+
+
+def _apply_rules_and_mode(
+    verdict: Verdict, judged: Judged, covered: RuleMatch | None, now: Circumstances
+) -> Verdict:
+    """An ask after rules and mode had their say."""
+    if covered is not None and covered.level == "allow" and _rule_may_allow(verdict, now):
+        return replace(verdict, level="allow", rules=(*verdict.rules, str(covered)))
+    asked_for = covered is not None and covered.level == "ask"
+    match now.mode:
+        case "full":
+            return replace(verdict, level="allow", rules=(*verdict.rules, "mode full"))
+        case "deny":
+            return replace(verdict, level="deny", reason=f"mode deny: {verdict.reason}")
+        case "auto-edit" if not asked_for and _is_edit(verdict, judged):
+            return replace(verdict, level="allow", rules=(*verdict.rules, "mode auto-edit"))
+        case "auto-edit" if not asked_for and now.is_held and _is_confined(verdict, judged):
+            rules = (*verdict.rules, "mode auto-edit, held in the sandbox")
+            return replace(verdict, level="allow", rules=rules)
+        case "ask" | "auto-edit" | "plan":
+            pass
+    if now.typed:
+        return replace(verdict, level="allow", rules=(*verdict.rules, "typed by a person"), sandbox="none")
+    return verdict
+
+
+def _rule_may_allow(verdict: Verdict, now: Circumstances) -> bool:
+    """Once the conversation holds text of the network, no standing permission sends anything back there."""
+    sends = bool(verdict.capabilities & SENDING_CAPABILITIES)
+    return verdict.may_remember and not (sends and now.has_read_outside)
+
+
+def _is_edit(verdict: Verdict, judged: Judged) -> bool:
+    """An ordinary edit; one of a file that says what runs later is asked about by itself."""
+    return judged.tool.kind in EDIT_KINDS and _is_inside(judged) and verdict.may_remember
+
+
+def _is_confined(verdict: Verdict, judged: Judged) -> bool:
+    """A program that a trusted folder's work needs, which the sandbox holds in."""
+    if not judged.context.session.trusted or verdict.sandbox != "build" or not verdict.may_remember:
+        return False
+    return bool(verdict.capabilities) and verdict.capabilities <= CONFINED_CAPABILITIES
+
+
+async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdict:
+    strictest: Verdict | None = None
+    for decider in deciders:
+        try:
+            async with asyncio.timeout(DECIDER_SECONDS):
+                verdict = await decider.decide(judged)
+        # Foreign code: a decider that failed has not agreed, so only a person can.
+        except Exception as error:
+            reason = f"the decider {decider.name} failed: {type(error).__name__}: {error}"
+            verdict = Verdict("ask", reason, 50, rules=(decider.name,), may_remember=False, person_only=True)
+        if verdict is not None:
+            strictest = _combine_verdicts(strictest, verdict)
+    return strictest or _default_verdict(judged)
+
+
+def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
+    """The stricter of two; what each knows about risk and remembering is kept."""
+    if one is None:
+        return other
+    first, second = (one, other) if STRICTNESS[one.level] >= STRICTNESS[other.level] else (other, one)
+    return replace(
+        first,
+        risk=max(one.risk, other.risk),
+        capabilities=one.capabilities | other.capabilities,
+        rules=(*first.rules, *second.rules),
+        may_remember=one.may_remember and other.may_remember,
+        person_only=one.person_only or other.person_only,
+        sandbox=first.sandbox or second.sandbox,
+        parts=first.parts or second.parts,
+        destination=first.destination or second.destination,
+        alternative=first.alternative or second.alternative,
+    )
+
+
+def _default_verdict(judged: Judged) -> Verdict:
+    """All deciders were silent."""
+    tool = judged.tool
+    looks = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
+    if looks and not _can_change(judged) and _is_inside(judged):
+        return Verdict("allow", capabilities=tool.capabilities)
+    words = {
+        "edit": "it changes files",
+        "delete": "it deletes files",
+        "move": "it moves files",
+        "execute": "it runs a program",
+        "fetch": "it goes over the network",
+    }
+    risk = {"edit": 20, "move": 20, "delete": 40, "execute": 40, "fetch": 40}.get(tool.kind, 30)
+    reason = words.get(tool.kind, f"no rule covers {tool.name}")
+    return Verdict("ask", reason, risk, tool.capabilities)
+
+
+def _can_change(judged: Judged) -> bool:
+    """Whether the call can change anything. A tool that writes files may be asked only to look: for such
+    a call it says that it is concurrent, which its contract calls changing nothing."""
+    tool = judged.tool
+    if not tool.capabilities & CHANGING_CAPABILITIES:
+        return False
+    if not tool.capabilities <= FILE_CAPABILITIES:
+        return True
+    try:
+        return not tool.is_concurrent(judged.call.arguments)
+    # Foreign code: a tool that fails to say so has not said that it only looks.
+    except Exception:
+        return True
+
+
+def _is_inside(judged: Judged) -> bool:
+    paths = judged.preview.paths if judged.preview is not None else ()
+    return all(judged.context.workspace.is_inside(path) for path in paths)

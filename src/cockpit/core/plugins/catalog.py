@@ -1,0 +1,411 @@
+"""What plugins cost while a session runs: calls and time by plugin and hook. Counts; bounds nothing.
+
+What is registered for one root: every plugin asked, one by one, layered and shadowed.
+
+Within one layer the same name twice is an error that names both plugins; a higher layer (built-in <
+plugin < user < project) hides a lower one. Plugins' code runs here in a worker thread.
+
+What a command's file may be called: never as a command of code is, which would catch what a person types
+for that one (`/connect` with a key behind it). Such a file stays, behind its layer's name.
+
+Skills among what is registered: those that are switched off, and the `/name` that each of them is.
+
+Whoever registers a skill (a folder's file, a bundle, a plugin) need not register a command for it. What a
+skill does when it is used is the command `/skill`'s part, whoever registers that.
+"""
+
+import contextlib
+import inspect
+import sys
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+import pluggy
+
+from cockpit import paths
+from cockpit.plugin.context import Context
+from cockpit.plugin.discovery import DiscoveredPlugin, place_of
+from cockpit.plugin.hookspecs import HOOKS
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
+from cockpit.plugin.safety import Decider, Guard
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import (
+    Command,
+    CommandAnswer,
+    ContextSource,
+    Invoked,
+    Observer,
+    Scope,
+    Skill,
+    Source,
+    name_of,
+)
+from cockpit.settings.files import EffectiveSettings
+
+if TYPE_CHECKING:
+    pass
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class HookCost:
+    """`seconds` of wall time, also what was waited for; `longest` is the slowest of the `calls`."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.calls += 1
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
+
+
+@dataclass(slots=True)
+class PluginMeter:
+    """The sums of one deck, kept when its catalogs are built anew."""
+
+    spent: dict[tuple[str, str], HookCost] = field(default_factory=dict)
+
+    def of(self, plugin: str) -> dict[str, HookCost]:
+        """What a plugin's hooks have cost."""
+        return {hook: spent for (name, hook), spent in self.spent.items() if name == plugin}
+
+    def metered(self, value: object, plugin: str, hook: str) -> object:
+        """`value` with a function that is timed at each call, where it is of a kind that is asked often:
+        at every request, call or event."""
+        match value:
+            case Guard():
+                return replace(value, check=self._timed(value.check, plugin, hook))
+            case Decider():
+                return replace(value, decide=self._timed(value.decide, plugin, hook))
+            case ContextSource():
+                return replace(value, collect=self._timed(value.collect, plugin, hook))
+            case Observer():
+                return replace(value, see=self._timed(value.see, plugin, hook))
+            case _:
+                return value
+
+    def _timed(
+        self, function: Callable[P, Awaitable[R]], plugin: str, hook: str
+    ) -> Callable[P, Awaitable[R]]:
+        spent = self.spent.setdefault((plugin, hook), HookCost())
+
+        async def timed(*given: P.args, **named: P.kwargs) -> R:
+            started = time.perf_counter()
+            try:
+                return await function(*given, **named)
+            finally:
+                spent.add(time.perf_counter() - started)
+
+        return timed
+
+
+T = TypeVar("T")
+LAYERS: tuple[Layer, ...] = ("built-in", "plugin", "user", "project", "flags", "managed")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """One registered value: who brought it, in which layer, and what it hides (`hides`: the files)."""
+
+    hook: str
+    name: str
+    value: object
+    plugin: str
+    layer: Layer
+    shadows: str = ""
+    origin: Origin | None = None
+    hides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PluginState:
+    """A plugin after registration: `found.state` turns to failed when a hook of it raised.
+
+    `hooks` are the seconds that each of its hooks took, beside `found.seconds` for loading it.
+    """
+
+    found: DiscoveredPlugin
+    registers: tuple[str, ...] = ()
+    seconds: float = 0.0
+    hooks: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCatalog:
+    """Everything registered for a root. Built whole, never changed: a reload builds another.
+
+    `unloaded` are, by hook, the files that gave no value, `faults` what of any file was refused. `meter`
+    counts what calls cost from now on.
+    """
+
+    entries: tuple[CatalogEntry, ...]
+    plugins: tuple[PluginState, ...]
+    warnings: tuple[str, ...]
+    by_hook: Mapping[str, Mapping[str, CatalogEntry]] = field(default_factory=dict)
+    unloaded: Mapping[str, tuple[Unloaded, ...]] = field(default_factory=dict)
+    meter: PluginMeter = field(default_factory=PluginMeter)
+    faults: tuple[FileProblem, ...] = ()
+
+    def all(self, cls: type[T]) -> tuple[T, ...]:
+        """Every value of a class that no higher layer hides, in the order of registration."""
+        hook = _HOOK_OF[cls]
+        return tuple(cast("T", entry.value) for entry in self.by_hook.get(hook, {}).values())
+
+    def get(self, cls: type[T], name: str) -> T | None:
+        entry = self.by_hook.get(_HOOK_OF[cls], {}).get(name)
+        return None if entry is None else cast("T", entry.value)
+
+    def owner(self, cls: type, name: str) -> str:
+        """The plugin that registered `name`, or empty."""
+        entry = self.by_hook.get(_HOOK_OF[cls], {}).get(name)
+        return "" if entry is None else entry.plugin
+
+
+_HOOK_OF: dict[type, str] = {cls: hook for hook, cls in HOOKS.items()}
+
+
+@dataclass(slots=True)
+class _Registrar:
+    """The `register` that one plugin's hook is given."""
+
+    hook: str
+    plugin: str
+    layer: Layer
+    scope: Scope
+    on_change: Callable[[], None]
+    meter: PluginMeter
+    entries: list[CatalogEntry] = field(default_factory=list)
+    unloaded: list[Unloaded] = field(default_factory=list)
+
+    def __call__(self, value: object) -> None:
+        if isinstance(value, Source):
+            for one in cast("Iterable[object]", value.find(self.scope)):
+                if isinstance(one, Unloaded):
+                    self.unloaded.append(one)
+                else:
+                    self._take(one, value.layer)
+            return
+        self._take(value, self.layer)
+
+    def changed(self) -> None:
+        self.on_change()
+
+    def _take(self, value: object, layer: Layer) -> None:
+        expected = HOOKS[self.hook]
+        if not isinstance(value, expected):
+            raise TypeError(f"{self.hook} takes a {expected.__name__}, not a {type(value).__name__}")
+        if isinstance(value, Tool) and not value.capabilities:
+            raise ValueError(f"tool {value.name} names no capabilities, so it is not exposed")
+        origin = getattr(value, "origin", None)
+        if isinstance(origin, Origin):
+            layer = origin.layer
+        else:
+            origin = None
+        name, value = name_of(value), self.meter.metered(value, self.plugin, self.hook)
+        self.entries.append(CatalogEntry(self.hook, name, value, self.plugin, layer, origin=origin))
+
+
+def build_catalog(
+    manager: pluggy.PluginManager,
+    found: tuple[DiscoveredPlugin, ...],
+    root: str,
+    settings: EffectiveSettings,
+    environment: Mapping[str, str],
+    trusted: bool,
+    on_change: Callable[[], None],
+    meter: PluginMeter | None = None,
+) -> PluginCatalog:
+    """Ask every loaded plugin what it registers for `root`. Runs foreign code: call it in a thread."""
+    meter = PluginMeter() if meter is None else meter
+    entries: list[CatalogEntry] = []
+    states: list[PluginState] = []
+    warnings: list[str] = []
+    unloaded: dict[str, tuple[Unloaded, ...]] = {}
+    for plugin in found:
+        if plugin.state != "loaded":
+            states.append(PluginState(plugin, (), plugin.seconds))
+            if plugin.state == "failed":
+                warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
+            continue
+        scope = plugin_scope(plugin.name, root, settings, environment, trusted)
+        state, mine = _run_hooks(manager, plugin, scope, on_change, meter, unloaded)
+        if state.found.state == "failed":
+            warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
+        states.append(state)
+        entries += mine
+    named = qualify_file_commands(add_skill_commands(entries, settings.words("skills.disabled")))
+    kept = _resolve_layers(named, warnings)
+    by_hook: dict[str, dict[str, CatalogEntry]] = {hook: {} for hook in HOOKS}
+    for entry in kept:
+        by_hook[entry.hook][entry.name] = entry
+    faults = _collect_faults(kept, unloaded)
+    return PluginCatalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults)
+
+
+def _collect_faults(
+    kept: list[CatalogEntry], unloaded: Mapping[str, tuple[Unloaded, ...]]
+) -> tuple[FileProblem, ...]:
+    """What of files was refused, each once."""
+    origins = [entry.origin for entry in kept if entry.origin is not None]
+    origins += [one.origin for ones in unloaded.values() for one in ones]
+    return tuple(dict.fromkeys(fault for origin in origins for fault in origin.refused))
+
+
+def plugin_scope(
+    plugin: str, root: str, settings: EffectiveSettings, environment: Mapping[str, str], trusted: bool
+) -> Scope:
+    """The scope of one plugin at one root."""
+    table = settings.table(f"plugins.{plugin}")
+    return Scope(
+        root=root,
+        trusted=trusted,
+        settings=cast("Mapping[str, None]", table),
+        cache=str(paths.cache() / "plugins" / plugin),
+        state=str(Path(paths.state()) / "plugins" / plugin),
+        environment=environment,
+    )
+
+
+def _run_hooks(
+    manager: pluggy.PluginManager,
+    plugin: DiscoveredPlugin,
+    scope: Scope,
+    on_change: Callable[[], None],
+    meter: PluginMeter,
+    unloaded: dict[str, tuple[Unloaded, ...]],
+) -> tuple[PluginState, list[CatalogEntry]]:
+    """What one plugin registers, hook by hook, and what each took."""
+    module = manager.get_plugin(plugin.name)
+    layer: Layer = "built-in" if plugin.is_ours else "plugin"
+    entries: list[CatalogEntry] = []
+    failures: list[str] = []
+    took: dict[str, float] = {}
+    trace = ""
+    for hook in HOOKS:
+        for one in getattr(manager.hook, hook).get_hookimpls():
+            if one.plugin is not module:
+                continue
+            register = _Registrar(hook, plugin.name, layer, scope, on_change, meter, entries)
+            given = {"register": register, "scope": scope}
+            started = time.perf_counter()
+            try:
+                # What it prints is no part of an answer that somebody reads from stdout.
+                with contextlib.redirect_stdout(sys.stderr):
+                    _reject_coroutine(one.function(*(given[name] for name in one.argnames)))
+            # Foreign code: one hook that raises (also `sys.exit`) leaves the plugin's others and everybody's.
+            except (Exception, SystemExit) as error:
+                failures.append(f"{hook}: {type(error).__name__}: {error}")
+                trace = trace or place_of(error.__traceback__)
+            took[hook] = time.perf_counter() - started
+            if register.unloaded:
+                unloaded[hook] = (*unloaded.get(hook, ()), *register.unloaded)
+    if failures:
+        plugin = replace(plugin, state="failed", reason="; ".join(failures), trace=trace)
+    names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in entries)
+    return PluginState(plugin, names, plugin.seconds + sum(took.values()), took), entries
+
+
+def _reject_coroutine(answer: object) -> None:
+    """A hook that is `async def` has done nothing: nobody awaits it."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise TypeError("it is `async def`; hooks are plain functions, what they register may be async")
+
+
+def _resolve_layers(entries: list[CatalogEntry], warnings: list[str]) -> list[CatalogEntry]:
+    """The entries in force: the first of a layer, the highest of the layers."""
+    kept: dict[tuple[str, str], CatalogEntry] = {}
+    for entry in sorted(entries, key=lambda one: LAYERS.index(one.layer)):
+        key = entry.hook, entry.name
+        below = kept.get(key)
+        if below is not None and below.layer == entry.layer:
+            kind = entry.hook.removeprefix("register_")
+            both = f"registered by both {below.plugin} and {entry.plugin}; the one of {below.plugin} is used"
+            said = f"{both}; switch one of them off in settings"
+            if below.plugin == entry.plugin:
+                said = f"registered twice by {entry.plugin}; the first is used; rename the other one"
+            warnings.append(f"{kind}: {entry.name} is {said}")
+            continue
+        shadows = f"{below.layer} ({below.plugin})" if below else ""
+        hides = entry.origin.shadows if entry.origin else ()
+        if below is not None:
+            hides = (*hides, *((below.origin.file,) if below.origin else ()), *below.hides)
+        kept[key] = replace(entry, shadows=shadows, hides=hides)
+    return list(kept.values())
+
+
+def qualify_file_commands(entries: "Iterable[CatalogEntry]") -> "list[CatalogEntry]":
+    """`entries` with each file that is called as a command of code renamed: `/project:connect`."""
+    entries = list(entries)
+    taken = {
+        name
+        for one in entries
+        if isinstance(one.value, Command) and one.origin is None
+        for name in (one.name, *one.value.aliases)
+    }
+    return [_qualify_command(one, taken) for one in entries]
+
+
+def _qualify_command(entry: "CatalogEntry", taken: set[str]) -> "CatalogEntry":
+    command, origin = entry.value, entry.origin
+    if not isinstance(command, Command) or origin is None:
+        return entry
+    command = replace(command, aliases=tuple(one for one in command.aliases if one not in taken))
+    if entry.name not in taken:
+        return replace(entry, value=command)
+    name = f"{entry.layer}:{entry.name}"
+    reason = f"/{entry.name} is a command of cockpit's own; this one is /{name}"
+    fault = FileProblem(origin.file, 0, reason, "call the file something else")
+    origin = replace(origin, refused=(*origin.refused, fault))
+    return replace(entry, name=name, value=replace(command, name=name, origin=origin), origin=origin)
+
+
+SKILL_COMMAND = "skill"
+
+
+def add_skill_commands(entries: "Iterable[CatalogEntry]", disabled: Collection[str]) -> "list[CatalogEntry]":
+    """`entries` with a command for each skill that a person may use. A skill goes before a command's file
+    of its name and layer; what is registered in code keeps its name."""
+    entries = [_disable_skill(one) if one.name in disabled else one for one in entries]
+    using = next((one.value for one in entries if _is_command(one) and one.name == SKILL_COMMAND), None)
+    if not isinstance(using, Command):
+        return entries
+    taken = {(one.name, one.layer) for one in entries if _is_command(one) and one.origin is None}
+    made = {
+        (one.name, one.layer): replace(one, hook="register_commands", value=_skill_command(one.value, using))
+        for one in entries
+        if isinstance(one.value, Skill) and one.value.for_person and (one.name, one.layer) not in taken
+    }
+    kept = [one for one in entries if not (_is_command(one) and (one.name, one.layer) in made)]
+    return [*kept, *made.values()]
+
+
+def _is_command(entry: "CatalogEntry") -> bool:
+    return isinstance(entry.value, Command)
+
+
+def _disable_skill(entry: "CatalogEntry") -> "CatalogEntry":
+    """The same skill, listed and used by nobody."""
+    skill = entry.value
+    if not isinstance(skill, Skill):
+        return entry
+    origin = skill.origin
+    if origin is not None:
+        origin = replace(origin, fields={**origin.fields, "enabled": False})
+    off = replace(skill, for_model=False, for_person=False, origin=origin)
+    return replace(entry, value=off, origin=origin)
+
+
+def _skill_command(skill: Skill, using: Command) -> Command:
+    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
+        return await using.run(Invoked(f"{skill.name} {invoked.text}", invoked.arguments), context)
+
+    return Command(skill.name, skill.description, run, skill.hint, skill.aliases, origin=skill.origin)

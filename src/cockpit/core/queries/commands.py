@@ -1,0 +1,153 @@
+"""Slash commands and plugin actions: found, run, and answered as an event or a prompt.
+
+What a session offers to whoever may call it: tools with their schemas, prompts with their text.
+"""
+
+import asyncio
+from dataclasses import replace
+from typing import assert_never, cast
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.models import TIERS, ModelUnknown, choose_model
+from cockpit.core.agent.plugin_context import build_context
+from cockpit.core.permission import verdicts
+from cockpit.core.permission.verdicts import CHANGING_CAPABILITIES, HARMLESS_CAPABILITIES, READ_ONLY_KINDS
+from cockpit.errors import CockpitError
+from cockpit.formats.substitution import TemplateValues, expand_template
+from cockpit.plugin.tools import Tool
+from cockpit.plugin.values import Action, AsPrompt, Command, Invoked, Show, Skill
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import Noticed, Warned
+from cockpit.protocol.messages import Json
+from cockpit.protocol.ops import Invoke
+from cockpit.protocol.queries import (
+    CatalogQuery,
+    CatalogReply,
+    Expand,
+    Expanded,
+    PromptRow,
+    PromptRows,
+    Prompts,
+    ToolRow,
+    ToolRows,
+    Tools,
+)
+
+
+async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
+    """Run the command `op.action`.
+
+    Emits a `Noticed` with kind `show` (content to draw) or `action` (one of the frontend's own
+    actions); its data holds the op's id under `op`. Returns the prompt a command makes.
+    Raises `CockpitError` for an unknown command.
+    """
+    host = agent.host
+    if op.action.startswith(verdicts.MCP_PREFIX):
+        await verdicts.record_outside_text(agent)
+    command = _find_command(agent, op.action)
+    plugin = host.catalog.owner(Command, command.name)
+    text = str(op.arguments.get("text", ""))
+    answer = await command.run(Invoked(text, op.arguments), build_context(agent, plugin))
+    told: dict[str, Json] = {"op": op.id, "command": command.name}
+    match answer:
+        case Show(content, data):
+            host.log.emit(Noticed(plugin, "show", content, {**data, **told}))
+        case Action(action, arguments):
+            told |= {"action": action, "arguments": dict(arguments)}
+            host.log.emit(Noticed(plugin, "action", (Text(action),), told))
+        case AsPrompt():
+            return replace(answer, model=_command_model(agent, answer.model))
+    return None
+
+
+def _command_model(agent: Agent, name: str) -> str:
+    """The model that a command's file names, "" where there is none of that name: that is said. A tier that
+    nobody has set is the session's own model."""
+    host = agent.host
+    if not name or (name in TIERS and not host.settings.table("models.tiers").get(name)):
+        return ""
+    try:
+        return choose_model(host.catalog, host.settings, name).name
+    except ModelUnknown as error:
+        host.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
+        return ""
+
+
+async def expand_prompt(agent: Agent, name: str, text: str) -> str:
+    """What the command `name` of a file says to a model. Raises `CockpitError` where it says nothing."""
+    command = _find_command(agent, name)
+    if command.hidden or command.origin is None:
+        raise CockpitError(f"/{name} is no prompt", "prompts are the commands and skills of files")
+    plugin = agent.host.catalog.owner(Command, command.name)
+    answer = await command.run(Invoked(text, {"text": text}), build_context(agent, plugin))
+    if not isinstance(answer, AsPrompt):
+        raise CockpitError(f"/{name} shows something instead of a prompt", "run it in the cockpit")
+    return answer.text
+
+
+def _find_command(agent: Agent, name: str) -> Command:
+    commands = agent.host.catalog.all(Command)
+    for command in commands:
+        if name == command.name or name in command.aliases:
+            return command
+    near = [one.name for one in commands if not one.hidden and (one.name.startswith(name[:2]))]
+    raise CockpitError(
+        f"there is no command /{name}",
+        f"near it: {', '.join(f'/{one}' for one in near[:4])}" if near else "/help lists them",
+    )
+
+
+async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
+    """The answer to `query`. Raises `CockpitError` for a prompt that is none."""
+    match query:
+        case Tools():
+            return ToolRows(tuple(_tool_row(agent, one) for one in agent.toolbox.tools()))
+        case Prompts():
+            return PromptRows(_prompt_rows(agent))
+        case Expand(name, text):
+            skill = agent.host.catalog.get(Skill, name)
+            if skill is not None and skill.for_person:
+                return Expanded(await asyncio.to_thread(_skill_text, skill, text))
+            return Expanded(await expand_prompt(agent, name, text))
+        case _:
+            assert_never(query)
+
+
+def _skill_text(skill: Skill, text: str) -> str:
+    """The skill's text with its arguments. It is not in force here, and what it wants run stands in it as
+    written: that is for the agent that reads it."""
+    values = TemplateValues(text, skill.arguments, dialect=skill.dialect, name=skill.name)
+    return expand_template(skill.body(), values).text
+
+
+def _tool_row(agent: Agent, tool: Tool) -> ToolRow:
+    looks = (
+        tool.kind in READ_ONLY_KINDS
+        and tool.capabilities <= HARMLESS_CAPABILITIES
+        and not tool.capabilities & CHANGING_CAPABILITIES
+    )
+    return ToolRow(
+        tool.name,
+        tool.description,
+        tool.kind,
+        cast("dict[str, Json]", dict(tool.parameters)),
+        tuple(sorted(tool.capabilities)),
+        looks,
+        agent.host.catalog.owner(Tool, tool.name),
+    )
+
+
+def _prompt_rows(agent: Agent) -> tuple[PromptRow, ...]:
+    catalog = agent.host.catalog
+    rows = []
+    for command in catalog.all(Command):
+        skill = catalog.get(Skill, command.name)
+        if command.hidden or command.name.startswith("mcp__"):
+            # What another server wrote is not ours to pass on.
+            continue
+        if command.origin is None and skill is None:
+            # What no file wrote is an action of ours.
+            continue
+        arguments = skill.arguments if skill is not None else ()
+        rows.append(PromptRow(command.name, command.description, command.hint, arguments))
+    return tuple(sorted(rows, key=lambda row: row.name))

@@ -1,0 +1,295 @@
+"""The deck in this process: its sessions, and what they share (plugins, workspaces, the breaker)."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pluggy
+
+from cockpit import __version__, paths
+from cockpit.core.agent.models import CircuitBreaker
+from cockpit.core.agent.working_folder import CallCheckpoints
+from cockpit.core.agent.worktrees import resume_worktree
+from cockpit.core.plugins.catalog import PluginCatalog, PluginMeter, build_catalog
+from cockpit.core.queries.code_panels import CodePanels
+from cockpit.core.session import resume
+from cockpit.core.session.assembly import SessionParts, assemble_session, load_rules
+from cockpit.core.session.mcp_connections import McpServerPool, import_mcp
+from cockpit.core.session.options import RunOptions, flag_settings
+from cockpit.core.session.resume import PastSession, read_past, start_session
+from cockpit.core.session.session import AgentSession
+from cockpit.core.transcript import session_store
+from cockpit.core.transcript.transcript import LoadedTranscript, Transcript, TranscriptHeader, load_transcript
+from cockpit.errors import CockpitError, SessionUnknown
+from cockpit.navigation.navigator import LiveNavigator, ManagedNavigator, NavigatorConfig
+from cockpit.plugin.discovery import DiscoveredPlugin, load_plugins
+from cockpit.plugin.values import Language, Observer, Resident
+from cockpit.protocol import wire
+from cockpit.protocol.channel import Channel
+from cockpit.protocol.events import Envelope, TurnFinished, Warned
+from cockpit.protocol.queries import SessionRow
+from cockpit.safety.policy import load_active_rules
+from cockpit.safety.redaction import secrets_of
+from cockpit.settings import files as settings_files
+from cockpit.settings import permissions, trust
+from cockpit.settings.files import EffectiveSettings
+from cockpit.workspace.checkpoints.store import CheckpointStore
+from cockpit.workspace.local import LocalWorkspace
+from cockpit.workspace.sandbox.values import SandboxSettings, parse_sandbox_settings
+
+
+class LocalDeck:
+    """Sessions whose core runs on this loop."""
+
+    def __init__(self, options: RunOptions | None = None) -> None:
+        self._options = options or RunOptions()
+        self._sessions: dict[str, AgentSession] = {}
+        self._workspaces: dict[str, LocalWorkspace] = {}
+        self._navigators: dict[str, ManagedNavigator] = {}
+        self._shadows: dict[str, CheckpointStore] = {}
+        self._panels: dict[str, CodePanels] = {}
+        self._breaker = CircuitBreaker()
+        self._plugins: tuple[pluggy.PluginManager, tuple[DiscoveredPlugin, ...]] | None = None
+        self._meter = PluginMeter()
+        self._connecting = McpServerPool(self._options.connects)
+        self._probing: dict[str, asyncio.Task[None]] = {}
+        self._loading = asyncio.Lock()
+        self._reloading: dict[str, asyncio.Task[None]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def open(self, root: str, resume: str | None = None) -> Channel:
+        """A new session on `root`, or the stored one `resume`. Raises `SessionUnknown`, `SessionBusy`,
+        `SettingsInvalid`, and `CockpitError` for a root that is no folder."""
+        self._loop = asyncio.get_running_loop()
+        root = await asyncio.to_thread(_resolve_root, root)
+        if resume is None:
+            return await self._open(root, session_store.new_session_id(), None)
+        path = session_store.session_file(resume, root)
+        if path.stem in self._sessions:
+            return self._sessions[path.stem]
+        root = await asyncio.to_thread(_root_of_session, path)
+        return await self._open(root, path.stem, path)
+
+    async def list(self, root: str | None = None) -> tuple[SessionRow, ...]:
+        return await asyncio.to_thread(session_store.list_sessions, root)
+
+    async def fork(self, session: str, turn: str) -> Channel:
+        """A new session with the history of `session` up to the end of `turn`."""
+        loaded = await asyncio.to_thread(load_transcript, session_store.session_file(session))
+        id = session_store.new_session_id()
+        header = TranscriptHeader(id, loaded.header.root, time.time(), __version__, f"{session}/{turn}")
+        copy = Transcript(session_store.session_folder(header.root) / f"{id}.jsonl", header)
+        for record in loaded.records[: _turn_end(loaded, turn)]:
+            copy.write(record)
+        copy.close()
+        return await self.open(header.root, id)
+
+    async def close(self) -> None:
+        for session in tuple(self._sessions.values()):
+            await session.close("the deck was closed")
+        await self._connecting.close()
+        await asyncio.gather(*(one.navigator.life.close() for one in self._navigators.values()))
+        self._navigators.clear()
+        for workspace in self._workspaces.values():
+            await workspace.close()
+        self._workspaces.clear()
+        for shadow in self._shadows.values():
+            await asyncio.to_thread(shadow.close)
+        self._shadows.clear()
+
+    async def _open(self, root: str, id: str, path: Path | None) -> AgentSession:
+        trusted = await asyncio.to_thread(self._trusted, root)
+        settings, catalog = await self._registered(root, trusted)
+        sandbox = parse_sandbox_settings(settings.text("sandbox.use", "auto"))
+        file = path or session_store.session_folder(root) / f"{id}.jsonl"
+        transcript = Transcript(file, TranscriptHeader(id, root, time.time(), __version__))
+        # Read only now that this process is the writer, and cut what is torn.
+        loaded = await asyncio.to_thread(load_transcript, file, True) if path is not None else None
+        past = read_past(loaded) if loaded is not None else PastSession()
+        workspace, recovered = await self._workspace(root, sandbox)
+        navigator = await self._navigator(root, catalog, trusted)
+        ground = SessionParts(
+            root,
+            id,
+            file,
+            transcript,
+            settings,
+            catalog,
+            trusted,
+            workspace,
+            navigator,
+            self._breaker,
+            self._options,
+        )
+        session = assemble_session(ground, past, self._reload, lambda: self._forget(id))
+        session.host.checkpoints = CallCheckpoints(self._shadow(root))
+        self._sessions[id] = session
+        # One prompt without a screen is over before a warm server would pay.
+        warm = self._options.origin != "headless"
+        self._panels[id] = CodePanels(navigator, root, session.host.log.emit, warm)
+        self._connecting.attach(session, at_once=not warm)
+        if self._options.record:
+            session.host.log.watch(_event_recorder(Path(self._options.record)))
+        moved = await resume_worktree(session.main, past.folder)
+        reports = (*recovered, *(loaded.reports if loaded is not None else ()), *moved)
+        start_session(session, past, reports, self._options.takes_up)
+        self._probing[id] = asyncio.create_task(session.tell_isolation())
+        return session
+
+    async def _workspace(
+        self, root: str, sandbox: SandboxSettings | None = None
+    ) -> tuple[LocalWorkspace, tuple[str, ...]]:
+        """The workspace of a root, one for all its sessions, and what was mended when it was made."""
+        if root in self._workspaces:
+            return self._workspaces[root], ()
+        workspace = LocalWorkspace(root, str(paths.state()), sandbox=sandbox)
+        self._workspaces[root] = workspace
+        return workspace, tuple(str(one) for one in await workspace.recover())
+
+    def _shadow(self, root: str) -> CheckpointStore:
+        """The checkpoints of a root, one for all its sessions; nothing is made before a call writes."""
+        if root not in self._shadows:
+            folder = paths.state() / "checkpoints" / session_store.session_folder(root).name
+            self._shadows[root] = CheckpointStore(root, folder)
+        return self._shadows[root]
+
+    async def _navigator(self, root: str, catalog: PluginCatalog, trusted: bool) -> LiveNavigator:
+        """The navigator of a root, one for all its sessions, with the languages there are now."""
+        workspace, _ = await self._workspace(root)
+
+        def warn(text: str) -> None:
+            for session in self._sessions.values():
+                if session.host.root == root:
+                    session.warn(text)
+
+        folders = str(paths.state()), str(paths.cache())
+        wanted = NavigatorConfig(workspace, catalog.all(Language), trusted, *folders, warn)
+        opened = self._navigators.get(root)
+        if opened is None:
+            opened = self._navigators[root] = ManagedNavigator(wanted)
+        elif opened.root != wanted:
+            await opened.use(wanted)
+        return opened.navigator
+
+    async def _registered(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
+        """Settings and catalog of a root, worked out in a thread: plugins are foreign code. What MCP servers
+        offer by now is joined to it."""
+        async with self._loading:
+            settings, catalog = await asyncio.to_thread(self._build, root, trusted)
+        return settings, self._connecting.joined(root, trusted, settings, catalog)
+
+    def _build(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
+        settings = settings_files.load_settings(root, trusted, flag_settings(self._options))
+        # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
+        policy = load_active_rules(root, trusted)
+        unread = tuple(f"{one}; {one.remedy}" for one in permissions.read_entries(root, trusted)[1])
+        settings = replace(settings, left_out=(*settings.left_out, *policy.left_out, *unread))
+        if self._plugins is None:
+            self._plugins = load_plugins(settings.words("plugins.disabled"))
+        manager, found = self._plugins
+        environment: Mapping[str, str] = settings_files.load_environment(root, trusted)
+        catalog = build_catalog(
+            manager, found, root, settings, environment, trusted, lambda: self._changed(root), self._meter
+        )
+        import_mcp(catalog)
+        return settings, catalog
+
+    def _trusted(self, root: str) -> bool:
+        if self._options.trust is None:
+            return trust.is_trusted(root) is True
+        if self._options.keep_trust:
+            trust.save_trust(root, self._options.trust)
+        return self._options.trust
+
+    def _changed(self, root: str) -> None:
+        """A plugin says (from any thread) that it registers something else now."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._reload_root, root)
+
+    def _reload_root(self, root: str) -> None:
+        waiting = self._reloading.get(root)
+        if waiting is None or waiting.done():
+            self._reloading[root] = asyncio.create_task(self._rebuild(root))
+
+    async def _rebuild(self, root: str) -> None:
+        sessions = [one for one in self._sessions.values() if one.host.root == root]
+        for trusted in {one.host.trusted for one in sessions}:
+            settings, catalog = await self._registered(root, trusted)
+            await self._navigator(root, catalog, trusted)
+            for session in sessions:
+                if session.host.trusted == trusted:
+                    _apply_reload(session, settings, catalog)
+
+    async def _reload(self, session: AgentSession, trusted: bool, keep: bool) -> None:
+        """Trust was given or taken: what a folder's files bring comes or goes."""
+        root = session.host.root
+        if keep:
+            await asyncio.to_thread(trust.save_trust, root, trusted)
+        settings, catalog = await self._registered(root, trusted)
+        await self._navigator(root, catalog, trusted)
+        session.host.trusted = trusted
+        session.host.redactor.use(await asyncio.to_thread(secrets_of, root, trusted, os.environ))
+        self._connecting.attach(session, at_once=True)
+        _apply_reload(session, settings, catalog)
+
+    def _forget(self, id: str) -> None:
+        self._sessions.pop(id, None)
+        self._connecting.detach(id)
+        if (probing := self._probing.pop(id, None)) is not None:
+            probing.cancel()
+        if (panels := self._panels.pop(id, None)) is not None:
+            panels.close()
+
+
+def _apply_reload(session: AgentSession, settings: EffectiveSettings, catalog: PluginCatalog) -> None:
+    """Take what was rebuilt, from the next step on; residents that run go on running."""
+    host = session.host
+    host.breaker.forgive()
+    known, refused = {*host.catalog.warnings, *host.settings.left_out}, set(host.catalog.faults)
+    host.settings, host.catalog, host.rules = settings, catalog, load_rules(host.root, host.trusted)
+    for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
+        agent.toolbox.use(catalog)
+        agent.fixed_context.clear()
+    session.observers.keep(catalog.all(Observer))
+    session.residents.keep(catalog.all(Resident))
+    for text in (*catalog.warnings, *settings.left_out):
+        if text not in known:
+            host.log.emit(Warned(text, source="plugins"))
+    resume.report_faults(host, refused)
+
+
+def _event_recorder(file: Path) -> Callable[[Envelope], None]:
+    """Writes every envelope, passing ones too, to `file`; what it holds can be replayed."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(envelope: Envelope) -> None:
+        with file.open("a", encoding="utf-8", errors="surrogatepass") as out:
+            out.write(wire.dumps(envelope) + "\n")
+
+    return write
+
+
+def _resolve_root(root: str) -> str:
+    real = os.path.realpath(root)
+    if not Path(real).is_dir():
+        raise CockpitError(f"{root} is no folder", "name the folder of a project")
+    return real
+
+
+def _root_of_session(path: Path) -> str:
+    root = load_transcript(path).header.root
+    if not Path(root).is_dir():
+        raise CockpitError(f"the folder of that session is gone: {root}", "restore it, or start anew")
+    return root
+
+
+def _turn_end(loaded: LoadedTranscript, turn: str) -> int:
+    for at, record in enumerate(loaded.records):
+        if isinstance(record, Envelope) and isinstance(record.event, TurnFinished) and record.turn == turn:
+            return at + 1
+    raise SessionUnknown(
+        f"session {loaded.header.session} has no finished turn {turn}", "/history lists them"
+    )

@@ -1,0 +1,47 @@
+"""How a process was asked to run: what the command line says, for every session of its deck."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cockpit.core.agent.turn_limits import TurnLimits
+from cockpit.protocol.messages import Json, Mode
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
+    them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
+    choice to settings. `approval_seconds` 0 waits for ever. `takes_up` False leaves alone what a crash
+    cut off in a stored session: it is only looked at, or rewound. `roles` are those of `--agents`.
+    `connects` False starts no MCP server."""
+
+    someone: bool = True
+    origin: str = "tui"
+    model: str | None = None
+    mode: Mode | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    trust: bool | None = None
+    keep_trust: bool = False
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    approval_seconds: float = 0.0
+    record: str = ""
+    takes_up: bool = True
+    roles: Mapping[str, Json] | None = None
+    connects: bool = True
+
+
+def flag_settings(options: RunOptions) -> Mapping[tuple[str, ...], tuple[str, object]]:
+    """The settings that the command line sets, each with its flag."""
+    given, usual = options.limits, TurnLimits()
+    said: dict[tuple[str, ...], tuple[str, object]] = {
+        ("mode",): ("--mode", options.mode),
+        ("models", "default"): ("--model", options.model),
+        ("limits", "steps"): ("--max-steps", given.steps if given.steps != usual.steps else None),
+        ("limits", "tool_calls"): ("--max-tool-calls", given.tool_calls),
+        ("limits", "seconds"): ("--max-seconds", given.seconds),
+        ("limits", "tokens"): ("--max-tokens", given.tokens),
+        ("limits", "money"): ("--max-cost", given.money),
+        ("plugins", "roles", "agents"): ("--agents", options.roles),
+    }
+    return {path: one for path, one in said.items() if one[1] is not None}

@@ -1,0 +1,402 @@
+"""Opening agents: the `Agents` of one agent. Checks who may be opened before anything begins; whether a call
+of it may run is judged when it runs.
+
+Subagents of a session that is opened again: those that ended are kept, those in the background that did
+not are queued once more, with what they had said and done.
+
+A prompt that begins with `@role`: a person gives a task to a subagent without asking the model to.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.plugin_context import build_context
+from cockpit.core.subagents.child_agent import (
+    DEFAULT_OUTPUT,
+    check_role_tools,
+    create_child,
+    find_role,
+    list_roles,
+    match_role,
+    max_depth,
+    subagent_limits,
+)
+from cockpit.core.subagents.pool import SubagentPool, is_notice_of
+from cockpit.core.subagents.subagent import (
+    LIVE_PHASES,
+    InProcessWorker,
+    RunnerWorker,
+    Subagent,
+    SubagentWorker,
+    has_begun,
+)
+from cockpit.core.transcript.history import ConversationHistory
+from cockpit.core.turn.turn import TurnProgress
+from cockpit.errors import CockpitError
+from cockpit.plugin.agents import AgentHandle, AgentRow, Isolation, Quota, Report
+from cockpit.plugin.values import AgentTask, Role, Runner
+from cockpit.protocol.content import Block, Text, plain_text
+from cockpit.protocol.events import Envelope, Event, MessageFinished, ToolCallStarted, TurnFinished, Warned
+from cockpit.protocol.messages import AssistantMessage
+from cockpit.protocol.rows import AgentChanged, AgentTerms
+
+IN_PROCESS_RUNNER = "in-process"
+CHANGING_KINDS = frozenset({"edit", "delete", "move", "execute"})
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentHandle:
+    """A member as its opener holds it."""
+
+    member: Subagent
+    crew: SubagentPool
+
+    @property
+    def id(self) -> str:
+        return self.member.id
+
+    async def send(self, text: str) -> None:
+        await self.crew.say(self.id, text)
+
+    async def wait(self, seconds: float | None = None) -> Report:
+        report = await self.member.wait(seconds)
+        self.crew.notes.forget(self.member)
+        return report
+
+    async def cancel(self) -> None:
+        await self.crew.cancel(self.id)
+
+    def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
+        return self.member.transcript(cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOpener:
+    """The `Agents` of `agent`."""
+
+    agent: Agent
+    crew: SubagentPool
+
+    async def open(
+        self,
+        role: str | Role,
+        task: str,
+        *,
+        background: bool = False,
+        isolation: Isolation = "none",
+        runner: str = "",
+        quota: Quota | None = None,
+        name: str = "",
+        call: str = "",
+    ) -> AgentHandle:
+        """Start an agent, or queue it. Raises `CockpitError` where it may not be opened."""
+        parent = self.agent
+        if parent.depth >= (most := max_depth(parent.host.settings)):
+            raise CockpitError(
+                f"agents are opened {most} deep here and this would be deeper (`agents.depth` in settings)",
+                "do the task yourself",
+            )
+        meant = self._meant(role)
+        if not task.strip():
+            raise CockpitError("the task is empty", "say what the agent is to do and what it must know")
+        background = background or meant.background
+        if isinstance(role, str) and (same := self._same(meant, task)) is not None:
+            return await self._held(same, background)
+        where = meant.isolation if isolation == "none" else isolation
+        if where == "worktree" and parent.is_planning:
+            raise CockpitError("plan mode makes no worktree", "open the agent without isolation")
+        path = self.crew.free_id(parent.path, _slug(name or meant.name), not name)
+        row = AgentRow(path, meant.name, task, "queued", background, call, color=meant.color)
+        member, said = self._member(row, meant, where, runner or meant.runner, quota)
+        self.crew.enlist(member, replace(said, by_name=isinstance(role, str)))
+        return await self._held(member, background)
+
+    def all(self) -> tuple[AgentRow, ...]:
+        return tuple(one.row for one in self.crew.all())
+
+    def find(self, id: str) -> AgentHandle:
+        return SubagentHandle(self.crew.find(id), self.crew)
+
+    def roles(self) -> tuple[Role, ...]:
+        parent = self.agent
+        if parent.depth >= max_depth(parent.host.settings):
+            return ()
+        rights = parent.rights
+        every = list_roles(parent.host.catalog)
+        return tuple(one for one in every if rights is None or not rights.may_be((one.name, *one.aliases)))
+
+    def role(self, name: str) -> Role:
+        return find_role(self.agent.host.catalog, name)
+
+    def _meant(self, role: str | Role) -> Role:
+        parent = self.agent
+        meant = role if isinstance(role, Role) else find_role(parent.host.catalog, role)
+        if parent.rights is not None and (reason := parent.rights.may_be((meant.name, *meant.aliases))):
+            raise CockpitError(reason, "do the task yourself")
+        check_role_tools(meant, parent.host.catalog)
+        return meant
+
+    async def _held(self, member: Subagent, background: bool) -> AgentHandle:
+        """The handle: at once for one in the background, else when it has ended."""
+        handle = SubagentHandle(member, self.crew)
+        if background:
+            return handle
+        with self.crew.waited_for(member):
+            try:
+                await handle.wait()
+            except asyncio.CancelledError:
+                if member.foreground <= 1 and not member.row.background:
+                    await self.crew.cancel(member.id, at_once=True)
+                raise
+        return handle
+
+    def _same(self, role: Role, task: str) -> Subagent | None:
+        """One of the same role with the same task that is at it; or has done it, and nothing was changed."""
+        wanted = _normalise(task)
+        for member in reversed(self.crew.all()):
+            if member.row.role != role.name or _normalise(member.row.task) != wanted:
+                continue
+            if member.parent is not self.agent or (member.is_over and not self._still_holds(member)):
+                continue
+            return member
+        return None
+
+    def _still_holds(self, member: Subagent) -> bool:
+        """Whether its report is of this turn, and nothing that could change it has run since."""
+        log = self.agent.host.log
+        if member.row.phase != "completed" or not log.turn or not member.ended_at:
+            return False
+        for envelope in reversed(log.durable()):
+            if envelope.seq <= member.ended_at:
+                return envelope.turn == log.turn
+            if isinstance(envelope.event, ToolCallStarted) and envelope.event.kind in CHANGING_KINDS:
+                return False
+        return False
+
+    def _member(
+        self, row: AgentRow, role: Role, isolation: Isolation, runner: str, quota: Quota | None
+    ) -> tuple[Subagent, AgentTerms]:
+        parent, path = self.agent, row.id
+        said = subagent_limits(parent, role, quota, parent.window())
+        life: SubagentWorker
+        if runner == IN_PROCESS_RUNNER:
+            child = create_child(parent, path, role, background=row.background, quota=quota)
+            child.agents = AgentOpener(child, self.crew)
+            life = InProcessWorker(child, parent, isolation == "worktree", self.crew.fresh)
+            said = subagent_limits(parent, role, quota, child.window())
+            mode, planning = child.mode, child.opened_planning
+        else:
+            life = self._elsewhere(path, role, runner, quota, isolation)
+            mode, planning = parent.mode, parent.is_planning
+        limits = said.limits
+        kept = AgentTerms(
+            mode, planning, True, isolation, runner, limits.steps, limits.tokens, limits.seconds, said.output
+        )
+        return Subagent(parent.host, parent, row, life, said.output, self.crew.changed), kept
+
+    def _elsewhere(
+        self, path: str, role: Role, name: str, quota: Quota | None, isolation: Isolation
+    ) -> RunnerWorker:
+        parent = self.agent
+        if parent.is_planning:
+            raise CockpitError(
+                f"plan mode cannot hold the runner {name} to looking", "open the agent in process"
+            )
+        if isolation != "none":
+            raise CockpitError(f"the runner {name} has no worktree", "open the agent without isolation")
+        runner = parent.host.catalog.get(Runner, name)
+        if runner is None:
+            raise CockpitError(f"there is no runner called {name}", "leave `runner` out to run it in process")
+        found = runner
+
+        async def start(task: str) -> AgentHandle:
+            # What is handed out of the process is only what would be left here.
+            shown = create_child(parent, path, role, quota=quota)
+            given = AgentTask(
+                path,
+                shown.role or role,
+                task,
+                parent.root,
+                shown.mode,
+                shown.budget.left(),
+                parent.budget.limits.stop_file,
+            )
+            return await found.start(given, build_context(parent))
+
+        return RunnerWorker(
+            start, parent.budget.child(subagent_limits(parent, role, quota, parent.window()).limits)
+        )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:40] or "agent"
+
+
+def _normalise(task: str) -> str:
+    return " ".join(task.lower().split())
+
+
+ENDED_WITH_COCKPIT = "cockpit ended while it was at it"
+
+
+@dataclass(slots=True)
+class SubagentRecord:
+    """What a transcript says of one subagent."""
+
+    row: AgentRow
+    terms: AgentTerms | None
+
+
+@dataclass(slots=True)
+class SubagentRecords:
+    """The subagents of a transcript, and which messages tell the main agent of their ends."""
+
+    known: dict[str, SubagentRecord] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def see(self, envelope: Envelope) -> None:
+        """Fold one envelope in."""
+        event = envelope.event
+        if isinstance(event, AgentChanged):
+            before = self.known.get(event.agent.id)
+            terms = event.terms or (before.terms if before else None)
+            self.known[event.agent.id] = SubagentRecord(event.agent, terms)
+        elif isinstance(event, MessageFinished) and event.id.startswith("agent:"):
+            self.notes.append(event.id)
+
+
+def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
+    """Put them back, parents before children. Each that goes on says so, and so does each that cannot."""
+    host = crew.main.host
+    for path in sorted(past.known, key=lambda one: one.count("/")):
+        known = past.known[path]
+        if known.row.phase not in LIVE_PHASES:
+            member = _ended_subagent(crew, known)
+            crew.keep(member)
+            if (
+                known.row.background
+                and known.row.phase != "cancelled"
+                and not _was_reported(past.notes, path)
+            ):
+                crew.notes.add(member)
+            continue
+        if not takes_up and known.row.background:
+            # Whoever opened the session only looks; the next one takes it up.
+            shown = replace(known.row, phase="cancelled", doing="", report=ENDED_WITH_COCKPIT)
+            crew.keep(_ended_subagent(crew, SubagentRecord(shown, known.terms)))
+            continue
+        try:
+            _requeue(crew, known)
+        except CockpitError as error:
+            row = replace(known.row, phase="cancelled", doing="", report=f"{ENDED_WITH_COCKPIT}; {error}")
+            crew.keep(_ended_subagent(crew, SubagentRecord(row, known.terms)))
+            host.log.emit(AgentChanged(row), path)
+            if known.row.background:
+                host.log.emit(Warned(f"{path} is not taken up: {error}", "give its task again"))
+    if crew.members:
+        crew.panel.draw()
+
+
+def _was_reported(notes: Iterable[str], path: str) -> bool:
+    return any(is_notice_of(path, one) for one in notes)
+
+
+def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
+    output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
+    parent = _parent_agent(crew, known.row.id)
+    member = Subagent(crew.main.host, parent, known.row, None, output, crew.changed)
+    member.reviving = lambda: _revive_worker(crew, known)
+    return member
+
+
+def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
+    """Raises `CockpitError` where it cannot go on."""
+    if not known.row.background:
+        raise CockpitError("who waited for it has ended too", "give its task again")
+    life = _revive_worker(crew, known)
+    row = replace(known.row, phase="queued", recovered=True, doing="", started=0.0)
+    output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
+    member = Subagent(crew.main.host, _parent_agent(crew, row.id), row, life, output, crew.changed)
+    if has_begun(life.agent):
+        member.takes_up()
+    crew.main.host.log.emit(Warned(f"the subagent {row.id} was at work when cockpit ended; it goes on"))
+    crew.enlist(member, None)
+
+
+def _parent_agent(crew: SubagentPool, path: str) -> Agent:
+    """Its opener; one of a session before that is not revived is spoken for by the main agent."""
+    above = crew.members.get(path.rpartition("/")[0])
+    return above.agent or crew.main if above is not None else crew.main
+
+
+def _revive_worker(crew: SubagentPool, known: SubagentRecord) -> InProcessWorker:
+    """The agent as it was opened, with its conversation. Raises `CockpitError`."""
+    row, terms = known.row, known.terms
+    if terms is None or not terms.by_name:
+        raise CockpitError("its role was made for that one task", "give its task again")
+    if terms.runner not in ("", IN_PROCESS_RUNNER):
+        raise CockpitError(f"its runner {terms.runner} ended with cockpit", "give its task again")
+    parent = _parent_agent(crew, row.id)
+    above = row.id.rpartition("/")[0]
+    if above != "main" and parent is crew.main:
+        # Its rights were bounded by an agent that is no more: nobody could say by how much.
+        raise CockpitError(f"{above}, which opened it, is no more", "give its task again")
+    agent = create_child(
+        parent,
+        row.id,
+        find_role(crew.main.host.catalog, row.role),
+        background=row.background,
+        quota=Quota(terms.steps, terms.tokens, terms.seconds, terms.output),
+        budget=crew.fresh(),
+        mode=terms.mode,
+        planning=terms.planning,
+    )
+    agent.agents = AgentOpener(agent, crew)
+    agent.history = ConversationHistory(row.id)
+    for envelope in crew.main.host.log.durable():
+        agent.history.see(envelope)
+    return InProcessWorker(agent, parent, terms.isolation == "worktree", crew.fresh)
+
+
+ROLE_MENTION = re.compile(r"\s*@([A-Za-z0-9][\w.:-]*)(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class RolePrompt:
+    """The role that is spoken to, and what it is told."""
+
+    role: Role
+    task: str
+
+    async def work(self, turn: TurnProgress) -> TurnFinished:
+        """The turn: the subagent's report is its answer."""
+        agent = turn.agent
+        try:
+            handle = await agent.agents.open(self.role.name, self.task)
+            report = await handle.wait()
+        except CockpitError as error:
+            return turn.finished("error", message=str(error))
+        answer = AssistantMessage(report.text, model=handle.id)
+        agent.host.log.emit(MessageFinished(agent.host.new_id(), answer), agent.path)
+        turn.usage += report.usage
+        is_error = report.stop_reason == "error"
+        said = report.text.partition("\n")[0] if is_error else ""
+        return turn.finished(report.stop_reason, message=said)
+
+
+def parse_role_prompt(roles: tuple[Role, ...], content: tuple[Block, ...]) -> RolePrompt | None:
+    """Whom `content` speaks to with its first word; None for the main agent. Only a role's very name (or one
+    of its aliases) counts: `@src/review.py` is a file."""
+    first = content[0] if content else None
+    found = ROLE_MENTION.match(first.text) if isinstance(first, Text) else None
+    if first is None or found is None or not isinstance(first, Text):
+        return None
+    role = match_role(roles, found[1])
+    if role is None:
+        return None
+    rest = plain_text((Text(first.text[found.end() :].strip()), *content[1:])).strip()
+    task = "\n\n".join(part for part in (role.prompt, rest) if part)
+    return RolePrompt(role, task) if task else None

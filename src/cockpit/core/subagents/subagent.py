@@ -1,0 +1,445 @@
+"""How one subagent does its task: in this process, or by a runner that a plugin brings.
+
+One subagent of a session: where it stands, from its opening to its end, and on when somebody says more.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Protocol
+
+from cockpit.core.agent import worktrees
+from cockpit.core.agent.agent import Agent, Host
+from cockpit.core.agent.plugin_context import end_jobs
+from cockpit.core.agent.turn_limits import Budget
+from cockpit.core.subagents.child_agent import first_message
+from cockpit.core.turn.turn import begin_turn, run_steps, run_turn
+from cockpit.errors import CockpitError
+from cockpit.plugin.agents import AgentHandle, AgentPhase, AgentRow, Report
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import (
+    Envelope,
+    Event,
+    MessageFinished,
+    StepStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageChanged,
+)
+from cockpit.protocol.messages import AssistantMessage, StopReason, Usage, UserMessage
+from cockpit.protocol.safe_text import single_line
+
+# Over its own time limit, so that the turn ends at a step where it can.
+GRACE_SECONDS = 2.0
+RESUMED_NOTE = (
+    "[cockpit ended while you were at it and has begun again. Go on with your task. What is marked as "
+    "interrupted may have happened or not: look before you do it again.]"
+)
+STOP_TEXTS: dict[StopReason, str] = {
+    "max_turn_requests": "it was stopped, and this is how far it got",
+    "max_tokens": "it was stopped, and this is how far it got",
+    "refusal": "it was refused",
+    "cancelled": "it was cancelled, and this is how far it got",
+    "error": "it failed",
+}
+
+
+class SubagentWorker(Protocol):
+    """Doing tasks, one after the other."""
+
+    async def run(self, text: str | None) -> Report:
+        """Do what `text` says, or (None) go on with what a restart broke off."""
+        ...
+
+    async def tell(self, id: str, text: str) -> None:
+        """Say something while it runs."""
+        ...
+
+    def stop(self) -> None:
+        """End where that is clean."""
+        ...
+
+    async def settle(self, report: str) -> tuple[str, str]:
+        """After its end: what its opener is told of what it leaves behind, and the branch that it is on."""
+        ...
+
+    def left_over(self) -> str:
+        """What was said too late to be heard."""
+        ...
+
+
+class InProcessWorker:
+    """A turn of an agent on this loop. `isolates` gives it a worktree first; `fresh` is the budget of what
+    it is told after its task."""
+
+    def __init__(self, agent: Agent, parent: Agent, isolates: bool, fresh: Callable[[], Budget]) -> None:
+        self.agent = agent
+        self._parent = parent
+        self._isolates = isolates
+        self._fresh = fresh
+        self._runs = 0
+
+    async def run(self, text: str | None) -> Report:
+        agent = self.agent
+        agent.stopping = False
+        if self._runs or text is None:
+            agent.budget = self._fresh().child(agent.budget.limits)
+        agent.budget.started = time.monotonic()
+        self._runs += 1
+        if self._isolates and (agent.standing is None or agent.standing is self._parent.standing):
+            agent.standing = await worktrees.isolate_subagent(self._parent, agent.path)
+        heard = len(agent.history.entries)
+        if text is None:
+            ended = await self._timed(_resume_turn(agent))
+        else:
+            if not heard:
+                text = await first_message(agent, text)
+            ended = await self._timed(run_turn(agent, "", agent.path, (Text(text),)))
+        return _build_report(agent, ended, heard)
+
+    async def tell(self, id: str, text: str) -> None:
+        self.agent.steers.append((id, (Text(text),)))
+
+    def stop(self) -> None:
+        self.agent.stopping = True
+
+    async def settle(self, report: str) -> tuple[str, str]:
+        agent = self.agent
+        if not self._isolates or agent.standing is None or agent.standing is self._parent.standing:
+            return "", ""
+        found = await worktrees.settle_worktree(agent, report)
+        if found is None:
+            return "", agent.standing.branch
+        if not found.kept:
+            agent.standing = self._parent.standing
+        return worktrees.describe_settled(found), found.branch if found.kept else ""
+
+    def left_over(self) -> str:
+        texts = []
+        while self.agent.steers:
+            _, content = self.agent.steers.popleft()
+            texts += [block.text for block in content if isinstance(block, Text)]
+        return "\n\n".join(texts)
+
+    async def _timed(self, turn: Coroutine[None, None, TurnFinished]) -> TurnFinished:
+        """The turn within its time, also when its model or a tool hangs."""
+        left = self.agent.budget.seconds_left()
+        try:
+            async with asyncio.timeout(None if left is None else left + GRACE_SECONDS):
+                return await turn
+        except TimeoutError:
+            seconds = self.agent.budget.limits.seconds
+            said = f"the limit of {seconds:g} s is reached" if seconds else "the time of its turn is over"
+            return TurnFinished("max_turn_requests", Usage(), left or 0.0, "seconds", message=said)
+
+
+class RunnerWorker:
+    """An agent that a runner holds. `start` begins a task and gives its handle; of `budget` it has the
+    time, which is kept here too."""
+
+    def __init__(self, start: Callable[[str], Coroutine[None, None, AgentHandle]], budget: Budget) -> None:
+        self._start = start
+        self._budget = budget
+        self._handle: AgentHandle | None = None
+
+    async def run(self, text: str | None) -> Report:
+        if text is None:
+            raise CockpitError("its runner ended with cockpit", "give the task again")
+        self._budget.started = time.monotonic()
+        if self._handle is None:
+            self._handle = await self._start(text)
+        else:
+            await self._handle.send(text)
+        left = self._budget.seconds_left()
+        try:
+            async with asyncio.timeout(None if left is None else left + GRACE_SECONDS):
+                return await self._handle.wait()
+        except TimeoutError as error:
+            await self._handle.cancel()
+            raise CockpitError(f"its time is over: {self._budget.limits.seconds or left:g} s") from error
+        except asyncio.CancelledError:
+            await self._handle.cancel()
+            raise
+
+    async def tell(self, id: str, text: str) -> None:
+        if self._handle is None:
+            raise CockpitError("it has not begun yet", "say it when it runs")
+        await self._handle.send(text)
+
+    def stop(self) -> None:
+        """Whether it can end cleanly is its runner's part, which is asked when the wait is cancelled."""
+
+    async def settle(self, report: str) -> tuple[str, str]:
+        return "", ""
+
+    def left_over(self) -> str:
+        return ""
+
+
+async def _resume_turn(agent: Agent) -> TurnFinished:
+    """The rest of a turn that ended with the process, or all of one that had not begun."""
+    log = agent.host.log
+    turn = begin_turn(agent)
+    log.emit(MessageFinished(agent.host.new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
+    try:
+        ended = await run_steps(turn)
+    except BaseException as error:
+        failed = isinstance(error, Exception)
+        log.emit(turn.finished("error" if failed else "cancelled", message=str(error)), agent.path)
+        raise
+    log.emit(ended, agent.path)
+    return ended
+
+
+def has_begun(agent: Agent) -> bool:
+    """Whether its conversation has its task."""
+    return any(
+        isinstance(one.event, TurnStarted) for one in agent.host.log.durable() if one.agent == agent.path
+    )
+
+
+def last_text(agent: Agent, heard: int = 0) -> str:
+    """The last text it wrote, not counting the first `heard` messages."""
+    for entry in reversed(agent.history.entries[heard:]):
+        if isinstance(entry.message, AssistantMessage) and entry.message.text:
+            return entry.message.text
+    return ""
+
+
+def _build_report(agent: Agent, ended: TurnFinished, heard: int) -> Report:
+    words = last_text(agent, heard)
+    return Report(
+        report_text(ended.stop_reason, ended.message, words),
+        ended.stop_reason,
+        ended.usage,
+        agent.budget.steps,
+    )
+
+
+def report_text(reason: StopReason, message: str, words: str) -> str:
+    """A report's text: an end that is not its own stands above its last words."""
+    if reason == "end_turn":
+        return words or "(it ended without a word)"
+    head = f"[{STOP_TEXTS[reason]}{': ' if message else ''}{message}]"
+    return f"{head}\n{words}" if words else head
+
+
+STOP_SECONDS = 2.0
+MAX_SHOWN_REPORT = 1_000
+LIVE_PHASES: tuple[AgentPhase, ...] = ("queued", "running")
+PHASE_REASONS: dict[AgentPhase, StopReason] = {"failed": "error", "cancelled": "cancelled"}
+END_PHASES: dict[StopReason, AgentPhase] = {"cancelled": "cancelled", "error": "failed", "refusal": "failed"}
+
+
+class Subagent:
+    """A subagent. `life` is None for one of a session before, until somebody says something to it
+    (`reviving` makes it then); `output` are the characters of its report that its opener reads."""
+
+    def __init__(
+        self,
+        host: Host,
+        parent: Agent,
+        row: AgentRow,
+        life: SubagentWorker | None,
+        output: int,
+        changed: Callable[["Subagent", bool], None],
+    ) -> None:
+        self.host = host
+        self.parent = parent
+        self.row = row
+        self.life = life
+        self.report: Report | None = None
+        self.ended_at = 0
+        self.foreground = 0
+        self.reviving: Callable[[], SubagentWorker] | None = None
+        self._output = output
+        self._changed = changed
+        self._said: str | None = row.task
+        self._usage = Usage()
+        self._over = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        if row.phase not in LIVE_PHASES:
+            self._over.set()
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def agent(self) -> Agent | None:
+        """Its agent, where it lives in this process."""
+        return self.life.agent if isinstance(self.life, InProcessWorker) else None
+
+    @property
+    def is_over(self) -> bool:
+        return self._over.is_set()
+
+    def begin(self) -> None:
+        """Out of the queue."""
+        self.row = replace(self.row, phase="running", started=time.time(), doing="begins")
+        self._task = asyncio.create_task(self._live(), name=self.id)
+        self._changed(self, True)
+
+    def takes_up(self) -> None:
+        """It goes on where a restart broke it off, instead of beginning with its task."""
+        self._said = None
+
+    async def say(self, text: str) -> bool:
+        """Whether it hears `text` as it is; one that has ended must be queued again. Raises `CockpitError`
+        for one of a session before that cannot go on."""
+        if self.life is None and self.reviving is not None:
+            self.life = self.reviving()
+        if self.is_over or self.life is None:
+            self._said = text
+            self._over.clear()
+            self.report = None
+            self.row = replace(self.row, phase="queued", background=True, report="", doing="")
+            return False
+        await self.life.tell(self.host.new_id(), text)
+        return True
+
+    async def wait(self, seconds: float | None = None) -> Report:
+        """Its report. Raises TimeoutError."""
+        async with asyncio.timeout(seconds):
+            await self._over.wait()
+        return self.result()
+
+    def result(self) -> Report:
+        """Its report, also one of a session before. Raises `CockpitError` while it is at it."""
+        if self.report is not None:
+            return self.report
+        if not self.is_over:
+            raise CockpitError(f"{self.id} is {self.row.phase}", "wait for it, or look at its transcript")
+        words = next(
+            (
+                one.event.message.text
+                for one in reversed(self.host.log.durable())
+                if one.agent == self.id
+                and isinstance(one.event, MessageFinished)
+                and isinstance(one.event.message, AssistantMessage)
+                and one.event.message.text
+            ),
+            self.row.report,
+        )
+        reason = PHASE_REASONS.get(self.row.phase, "end_turn")
+        self.report = Report(self._capped(report_text(reason, "", words)), reason, Usage(), self.row.steps)
+        return self.report
+
+    async def cancel(self, at_once: bool = False) -> None:
+        """End it: a queued one now, a running one where that is clean, by force after 2 s. `at_once` does
+        not wait for that."""
+        if self.is_over:
+            return
+        if self._task is None or self.row.phase == "queued":
+            self._end(self._broken("cancelled", "it had not begun"))
+            return
+        self.row = replace(self.row, doing="is stopped")
+        if self.life is not None:
+            self.life.stop()
+        if at_once or not await self._ends():
+            # A task that is cancelled before its first step would leave no trace.
+            await asyncio.sleep(0)
+            self._task.cancel()
+            if not await self._ends():
+                self._end(self._broken("cancelled", "it did not stop when it was told to"))
+        if self.agent is not None:
+            await end_jobs(self.agent)
+
+    def see(self, envelope: Envelope) -> None:
+        """Take one of its own events in."""
+        agent = self.agent
+        if agent is not None:
+            agent.history.see(envelope)
+        row = self.row
+        match envelope.event:
+            case StepStarted():
+                row = replace(row, steps=row.steps + 1, doing="thinks")
+            case ToolCallStarted(title=title):
+                row = replace(row, calls=row.calls + 1, doing=single_line(title, 120))
+            case ToolCallFinished():
+                row = replace(row, doing="thinks")
+            case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
+                row = replace(row, doing=single_line(text, 120))
+            case UsageChanged() if agent is not None:
+                spent = agent.budget.usage
+                row = replace(row, tokens=max(row.tokens, spent.input + spent.output))
+            case _:
+                return
+        self.row = row
+        self._changed(self, False)
+
+    def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
+        """Its durable events after `cursor`, and the next cursor: the `seq` of the last one."""
+        found = [one for one in self.host.log.durable() if one.agent == self.id and one.seq > cursor]
+        return tuple(one.event for one in found), found[-1].seq if found else cursor
+
+    async def _ends(self) -> bool:
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._over.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _live(self) -> None:
+        """Its runs, until nothing more was said to it. Whatever happens, it ends, and its opener is told."""
+        try:
+            report = await self._run()
+        except asyncio.CancelledError:
+            report = self._broken("cancelled", "")
+        # A failed child is a report: nothing of it is raised into its parent's turn.
+        except (Exception, SystemExit) as error:
+            text = str(error) if isinstance(error, CockpitError) else f"{type(error).__name__}: {error}"
+            report = self._broken("error", text)
+        branch = ""
+        if self.life is not None:
+            left, branch = await self.life.settle(self.row.task)
+            report = replace(report, text=f"{report.text}\n\n{left}" if left else report.text)
+        self._end(report, branch)
+
+    async def _run(self) -> Report:
+        life, said = self.life, self._said
+        assert life is not None
+        while True:
+            report = await life.run(said)
+            self._usage += report.usage
+            if not (said := life.left_over()):
+                return replace(report, usage=self._usage)
+
+    def _broken(self, reason: StopReason, message: str) -> Report:
+        words = last_text(self.agent) if self.agent is not None else ""
+        return Report(report_text(reason, message, words), reason, self._usage, self.row.steps)
+
+    def _end(self, report: Report, branch: str = "") -> None:
+        if self.is_over:
+            return
+        self.report = replace(report, text=self._capped(report.text))
+        row, usage = self.row, report.usage
+        ran = time.time() - row.started if row.phase == "running" and row.started else 0.0
+        self.row = replace(
+            row,
+            phase=END_PHASES.get(report.stop_reason, "completed"),
+            doing="",
+            report=report.text[:MAX_SHOWN_REPORT],
+            steps=max(row.steps, report.steps),
+            tokens=max(row.tokens, usage.input + usage.output),
+            seconds=round(row.seconds + ran, 3),
+            branch=branch,
+        )
+        self.ended_at = self.host.log.seq
+        self._over.set()
+        self._changed(self, True)
+
+    def _capped(self, text: str) -> str:
+        """What its opener reads of the report; all of it lies under a handle."""
+        if len(text) <= self._output:
+            return text
+        handle = self.host.results.keep(text)
+        left = len(text) - self._output
+        return (
+            f"{text[: self._output].rstrip()}\n"
+            f"[{left} of {len(text)} characters are set aside: read_result(handle={handle!r}) has all]"
+        )

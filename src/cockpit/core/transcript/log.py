@@ -1,0 +1,257 @@
+"""The one gate before screen, transcript, plugins and recordings: no secret passes it.
+
+Owns which event is a piece of what stream; what a secret is, `safety/redaction` knows.
+
+A frontend's own queue of envelopes. Passing ones are coalesced while it waits, durable ones never.
+
+The session's events: numbered, written, folded into the history, and handed to every reader.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+from cockpit.core.transcript import transcript
+from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, AuditAnchor, CallMark, Transcript
+from cockpit.protocol.events import (
+    TRANSIENT_EVENTS,
+    Envelope,
+    Event,
+    MessageFinished,
+    PanelChanged,
+    SessionClosed,
+    TextDelta,
+    ThoughtDelta,
+    ToolCallFinished,
+    ToolCallProgressed,
+)
+from cockpit.protocol.ops import Op
+from cockpit.protocol.wire import VERSION
+from cockpit.safety.redaction import RedactedStreams, Redactor
+
+
+class RedactionGate:
+    """The gate of one session. The redactor may be told of more secrets at any time."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._streams = RedactedStreams(redactor)
+
+    def passed(self, event: Event) -> tuple[Event, ...]:
+        """What may be told instead of `event`: nothing yet for a piece that is held back, and what was
+        held back before the event that ends its stream."""
+        match event:
+            case TextDelta() | ThoughtDelta():
+                name = ("text" if isinstance(event, TextDelta) else "thought", event.message)
+                text = self._streams.feed(name, event.text)
+                return (replace(event, text=text),) if text else ()
+            case ToolCallProgressed():
+                text = self._streams.feed(("output", event.call), event.text)
+                return (replace(event, text=text),) if text else ()
+            case MessageFinished(id=id):
+                rest = self._streams.end(("text", id)), self._streams.end(("thought", id))
+                pieces: tuple[Event, ...] = (TextDelta(id, rest[0]), ThoughtDelta(id, rest[1]))
+                kept = tuple(one for one, text in zip(pieces, rest, strict=True) if text)
+                for kind in ("draft", "draft thoughts"):
+                    self._streams.end((kind, id))
+                return (*kept, self._redactor.event(event))
+            case ToolCallFinished(result=result):
+                text = self._streams.end(("output", result.call))
+                shown = (ToolCallProgressed(result.call, text),) if text else ()
+                return (*shown, self._redactor.event(event))
+            case _:
+                return (self._redactor.event(event),)
+
+    def op(self, op: Op) -> Op:
+        """An op as it may be written."""
+        return self._redactor.value(op)
+
+    def draft(self, draft: AnswerDraft) -> AnswerDraft:
+        """A piece of an answer as it may be written: its end may come with the next one."""
+        text = self._streams.feed(("draft", draft.message), draft.text)
+        thoughts = self._streams.feed(("draft thoughts", draft.message), draft.thoughts)
+        return replace(draft, text=text, thoughts=thoughts)
+
+
+# A reader that sleeps keeps at most this much of a call's output waiting (characters).
+MAX_QUEUED_OUTPUT = 200_000
+
+
+class Subscription:
+    """The queue between one session and one reader. Made and used on one loop."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Envelope] = deque()
+        self._pieces: list[str] = []
+        self._wake = asyncio.Event()
+        self._closed = False
+
+    def put(self, envelope: Envelope) -> None:
+        """Queue an envelope; a delta of the message that is last in the queue joins it."""
+        if self._waiting and self._joins(self._waiting[-1].event, envelope.event):
+            self._pieces.append(_event_text(envelope.event))
+            return
+        self._settle()
+        if isinstance(envelope.event, PanelChanged):
+            self._drop_older(envelope.event.panel)
+        self._waiting.append(envelope)
+        self._wake.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake.set()
+
+    async def read(self) -> AsyncIterator[Envelope]:
+        """Envelopes until `SessionClosed` or `close()`."""
+        while True:
+            while self._waiting:
+                if len(self._waiting) == 1:
+                    self._settle()
+                envelope = self._waiting.popleft()
+                yield envelope
+                if isinstance(envelope.event, SessionClosed):
+                    return
+            if self._closed:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+    def _settle(self) -> None:
+        if not self._pieces:
+            return
+        last = self._waiting.pop()
+        event = last.event
+        joined = _event_text(event) + "".join(self._pieces)
+        self._pieces.clear()
+        if isinstance(event, ToolCallProgressed):
+            event = replace(event, text=joined[-MAX_QUEUED_OUTPUT:])
+        elif isinstance(event, TextDelta | ThoughtDelta):
+            event = replace(event, text=joined)
+        self._waiting.append(replace(last, event=event))
+
+    def _drop_older(self, panel: str) -> None:
+        for waiting in self._waiting:
+            if isinstance(waiting.event, PanelChanged) and waiting.event.panel == panel:
+                self._waiting.remove(waiting)
+                return
+
+    @staticmethod
+    def _joins(last: Event, new: Event) -> bool:
+        match last, new:
+            case (TextDelta(message=one), TextDelta(message=two)):
+                return one == two
+            case (ThoughtDelta(message=one), ThoughtDelta(message=two)):
+                return one == two
+            case (ToolCallProgressed(call=one), ToolCallProgressed(call=two)):
+                return one == two
+            case _:
+                return False
+
+
+def _event_text(event: Event) -> str:
+    return event.text if isinstance(event, TextDelta | ThoughtDelta | ToolCallProgressed) else ""
+
+
+class SessionLog:
+    """Where every event of a session passes. `see` is called with each before the readers are."""
+
+    def __init__(
+        self, session: str, transcript: Transcript, past: tuple[Envelope, ...], gate: RedactionGate
+    ) -> None:
+        self._session = session
+        self._transcript = transcript
+        self._gate = gate
+        # The session is open again: its earlier closings would end a reader that has just begun.
+        self._durable = [one for one in past if not isinstance(one.event, SessionClosed)]
+        self._readers: list[Subscription] = []
+        self._watchers: list[Callable[[Envelope], None]] = []
+        self._panels: dict[str, Envelope] = {}
+        self.seq = past[-1].seq if past else 0
+        self.turn = ""
+
+    def watch(self, see: Callable[[Envelope], None]) -> Callable[[], None]:
+        """Call `see` with every envelope from now on; it must not block. What is returned ends it."""
+        self._watchers.append(see)
+        return lambda: self._watchers.remove(see)
+
+    def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
+        """Number, write (a durable one), and hand out, without secrets. A piece that may hold half of one
+        waits for the next. Raises OSError when it cannot be written."""
+        passed = self._gate.passed(event)
+        for one in passed[:-1]:
+            self._emit(one, agent, call)
+        if not passed:
+            return Envelope(VERSION, self.seq, time.time(), self._session, self.turn, agent, call, event)
+        return self._emit(passed[-1], agent, call)
+
+    def _emit(self, event: Event, agent: str, call: str) -> Envelope:
+        envelope = self._envelope(event, agent, call)
+        if not isinstance(event, TRANSIENT_EVENTS):
+            self._transcript.write(envelope)
+            self._durable.append(envelope)
+        elif isinstance(event, PanelChanged):
+            self._panels[event.panel] = envelope
+        self._hand_out(envelope)
+        return envelope
+
+    def tell(self, event: Event) -> None:
+        """Hand out without writing: for when writing is what failed."""
+        for one in self._gate.passed(event):
+            self._hand_out(self._envelope(one, "main", ""))
+
+    def accept(self, op: Op) -> None:
+        """Write an op before it is acted on."""
+        self._transcript.write(AcceptedOp(self._gate.op(op), self.seq))
+
+    def draft(self, draft: AnswerDraft) -> None:
+        self._transcript.write(self._gate.draft(draft))
+
+    def mark(self, call: str) -> None:
+        """Write that `call` is about to run."""
+        self._transcript.write(CallMark(call))
+        transcript.crash_point("marked")
+
+    def anchor(self, hashed: str) -> None:
+        """Write the newest hash of the audit: what is cut from its end shows here."""
+        self._transcript.write(AuditAnchor(hashed))
+
+    async def sync(self) -> None:
+        """Wait until the disk has everything."""
+        await asyncio.to_thread(self._transcript.sync)
+
+    async def read(self, after: int) -> AsyncIterator[Envelope]:
+        """Durable envelopes of the past with `seq > after`, then everything live."""
+        reader = Subscription()
+        for envelope in self._durable:
+            if envelope.seq > after:
+                reader.put(envelope)
+        # Panels are passing, but one who comes late still has to see what they show.
+        for envelope in self._panels.values():
+            reader.put(envelope)
+        self._readers.append(reader)
+        try:
+            async for envelope in reader.read():
+                yield envelope
+        finally:
+            self._readers.remove(reader)
+
+    def durable(self) -> tuple[Envelope, ...]:
+        return tuple(self._durable)
+
+    def _envelope(self, event: Event, agent: str, call: str) -> Envelope:
+        self.seq += 1
+        return Envelope(VERSION, self.seq, time.time(), self._session, self.turn, agent, call, event)
+
+    def _hand_out(self, envelope: Envelope) -> None:
+        for see in tuple(self._watchers):
+            see(envelope)
+        for reader in self._readers:
+            reader.put(envelope)
+
+    def close(self) -> None:
+        """No more events; readers end when they have read what waits."""
+        for reader in self._readers:
+            reader.close()
+        self._transcript.close()

@@ -1,0 +1,178 @@
+"""Making room in the context window: old tool bodies first, then a summary of the older part.
+
+A call is never parted from its result, and at least four messages stay as they are. Three failed
+summaries in a row end the trying (a person can still ask with /compact).
+"""
+
+from collections.abc import Callable, Mapping
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.guards import run_guards
+from cockpit.core.agent.models import OFFLINE_MODEL
+from cockpit.core.agent.plugin_context import BudgetedModels
+from cockpit.core.transcript.history import PRUNED_LENGTH, HistoryEntry, estimate_tokens, message_text
+from cockpit.plugin.models import ModelFailed, ModelRequest
+from cockpit.plugin.safety import Guarded
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import ContextCompacted, MessageFinished, Warned
+from cockpit.protocol.messages import AssistantMessage, Json, ToolMessage, UserMessage
+
+FULL_RATIO = 0.8
+TAIL_TOKENS = (6_000, 20_000)
+TAIL_MESSAGES = 4
+# A person who asks wants room now: the four last messages stay.
+MANUAL_TAIL_TOKENS = 0
+MAX_FAILURES = 3
+INSTRUCTIONS = (
+    "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
+    "only your summary. Keep: what the person wants and decided, files and places (path:line) that matter, "
+    "what was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
+)
+
+
+def is_full(agent: Agent) -> bool:
+    """Whether the next request would fill more than four fifths of the window."""
+    return context_size(agent) > FULL_RATIO * agent.window()
+
+
+def context_size(agent: Agent) -> int:
+    """Tokens of the context: the last request's real count and what came since, or an estimate with
+    tools and all where the server counts nothing."""
+    history = agent.history.tokens()
+    if not agent.context_tokens:
+        return history + agent.overhead_tokens
+    return agent.context_tokens + max(0, history - agent.counted_tokens)
+
+
+async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
+    """Make room. True when something was freed."""
+    before = context_size(agent)
+    if not asked and _prune(agent, before):
+        return True
+    if agent.failed_compactions >= MAX_FAILURES and not asked:
+        return False
+    kept_from = _find_cut(agent, MANUAL_TAIL_TOKENS if asked else _tail_tokens(agent.window()))
+    if kept_from is None:
+        return False
+    older = [entry for entry in agent.history.entries if entry.seq < kept_from and entry.state != "dropped"]
+    facts: dict[str, Json] = {"trigger": "manual" if asked else "auto", "focus": focus}
+    summary = await _summarise(agent, older, facts)
+    if summary is None:
+        agent.failed_compactions += 1
+        return False
+    agent.failed_compactions = 0
+    agent.context_tokens = 0
+    freed = sum(estimate_tokens(message_text(entry.message)) for entry in older) - estimate_tokens(summary)
+    agent.host.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
+    await _run_compacted_guards(agent, summary, facts)
+    return True
+
+
+async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, Json]) -> None:
+    """What guards add to a conversation that begins anew with its summary."""
+    passed = await run_guards(agent, Guarded("compacted", summary, facts=facts))
+    added = list(passed.added)
+    if not agent.depth:
+        again: dict[str, Json] = {"source": "compact", "model": agent.host.model}
+        added += (await run_guards(agent, Guarded("session_start", facts=again))).added
+    for text in added:
+        said = MessageFinished(agent.host.new_id(), UserMessage((Text(text),)))
+        agent.host.log.emit(said, agent.path)
+
+
+def _prune(agent: Agent, before: int) -> bool:
+    """Cut the bodies of old tool results, where that alone frees a fifth of the window."""
+    entries = agent.history.entries
+    kept_from = _find_cut(agent, _tail_tokens(agent.window()))
+    if kept_from is None:
+        return False
+    long = [e for e in entries if e.seq < kept_from and isinstance(e.message, ToolMessage)]
+    sent = {e.seq: message_text(agent.history.as_sent(e)) for e in long}
+    freed = sum(
+        max(0, estimate_tokens(text) - estimate_tokens(text[:PRUNED_LENGTH])) for text in sent.values()
+    )
+    if freed < agent.window() // 5:
+        return False
+    agent.context_tokens = 0
+    agent.host.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
+    return True
+
+
+def _tail_tokens(window: int) -> int:
+    """How much of the end stays as it is: an eighth of the window, 6,000 to 20,000 tokens."""
+    least, most = TAIL_TOKENS
+    return min(most, max(least if window > 4 * least else 0, window // 8))
+
+
+def _find_cut(agent: Agent, budget: int) -> int | None:
+    """The seq where the kept tail begins: between whole exchanges, or None when all is tail."""
+    entries = agent.history.entries
+    size = 0
+    cut: int | None = None
+    for at in range(len(entries) - 1, 0, -1):
+        size += estimate_tokens(message_text(entries[at].message))
+        if len(entries) - at < TAIL_MESSAGES:
+            continue
+        if cut is not None and size > budget:
+            break
+        if _can_start_tail(entries, at):
+            cut = entries[at].seq
+            if size > budget:
+                break
+    return cut
+
+
+def _can_start_tail(entries: list[HistoryEntry], at: int) -> bool:
+    """A tail may begin with what a person said or with an answer, never with a result."""
+    return isinstance(entries[at].message, UserMessage | AssistantMessage)
+
+
+async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str, Json]) -> str | None:
+    """The older part in words: a model's, or plain extracts where no model can."""
+    lines = [_summary_line(entry) for entry in older]
+    if agent.history.summary:
+        lines.insert(0, f"Earlier summary: {agent.history.summary}")
+    budget = 4 * max(1_000, agent.window() // 2)
+    text = "\n\n".join(lines)[-budget:]
+    warn = _warner(agent)
+    passed = await run_guards(agent, Guarded("compaction", text, facts=facts))
+    if said := passed.refusal or passed.halt:
+        warn(f"the summary was refused by {said}")
+        return None
+    focus = facts["focus"]
+    wanted = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
+    request = ModelRequest("", wanted, (UserMessage((Text(passed.guarded.text),)),), max_tokens=2_000)
+    if agent.choices()[0].provider.name == OFFLINE_MODEL:
+        return _extract_lines(older)
+    try:
+        return (await BudgetedModels(agent).complete("default", request)).text.strip() or None
+    except ModelFailed as error:
+        warn(f"the conversation could not be summarised: {error.message}")
+        return None
+
+
+def _warner(agent: Agent) -> Callable[[str], None]:
+    def warn(text: str) -> None:
+        agent.host.log.emit(Warned(text), agent.path)
+
+    return warn
+
+
+def _summary_line(entry: HistoryEntry) -> str:
+    match entry.message:
+        case UserMessage():
+            return f"Person: {message_text(entry.message)}"
+        case AssistantMessage():
+            return f"Agent: {message_text(entry.message)}"
+        case ToolMessage(name=name, text=text):
+            return f"Result of {name}: {text[: 2 * PRUNED_LENGTH]}"
+
+
+def _extract_lines(older: list[HistoryEntry]) -> str:
+    """What was asked and answered, a line each: no model is needed for that."""
+    lines = [
+        " ".join(_summary_line(entry).split())[:200]
+        for entry in older
+        if not isinstance(entry.message, ToolMessage)
+    ]
+    return "\n".join(lines[-40:])

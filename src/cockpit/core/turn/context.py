@@ -1,0 +1,139 @@
+"""What goes to the model: a byte-stable prefix, a volatile suffix, the history, a reminder.
+
+The prefix changes only when a source of it does. A source that misses its deadline is left out of
+this request and used in the next one; one that raises is left out and named once.
+"""
+
+import asyncio
+import hashlib
+import json
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.models import ModelChoice
+from cockpit.core.agent.plugin_context import build_context
+from cockpit.core.transcript.history import estimate_tokens, message_text
+from cockpit.plugin.context import Context
+from cockpit.plugin.models import ModelRequest
+from cockpit.plugin.values import ContextSource
+from cockpit.protocol.events import Warned
+from cockpit.protocol.queries import ContextRow, ContextTable
+
+
+class CollectedContext:
+    """What the sources said for one step, by place."""
+
+    def __init__(self, prefix: str, suffix: str, reminder: str) -> None:
+        self.prefix = prefix
+        self.suffix = suffix
+        self.reminder = reminder
+
+    @property
+    def system(self) -> str:
+        return f"{self.prefix}\n\n{self.suffix}".strip()
+
+
+async def collect_context(agent: Agent, first_step: bool, steps: bool = True) -> CollectedContext:
+    """Ask the sources. `each=session` is asked once, `turn` at the first step, `step` always, save for
+    who only looks (`steps` False): what is told once must not be told to a table."""
+    sources = sorted(agent.host.catalog.all(ContextSource), key=lambda one: (one.order, one.name))
+    due = [one for one in sources if _is_due(agent, one, first_step, steps)]
+    await asyncio.gather(*(_run_source(agent, one) for one in due))
+    parts: dict[str, list[str]] = {"prefix": [], "suffix": [], "reminder": []}
+    if agent.role is not None:
+        parts["prefix"].append(agent.role.instructions)
+    for source in sources:
+        text = agent.fixed_context.get(source.name, "")
+        if text:
+            parts[source.place].append(text)
+    return CollectedContext(*("\n\n".join(parts[place]) for place in ("prefix", "suffix", "reminder")))
+
+
+def build_request(
+    agent: Agent, choice: ModelChoice, collected: CollectedContext, tools: bool, extra: str = ""
+) -> ModelRequest:
+    """The request for one model. `extra` is a last word of the loop itself."""
+    reminder = "\n\n".join(part for part in (collected.reminder, extra) if part)
+    agent.overhead_tokens = (
+        estimate_tokens(collected.system) + estimate_tokens(reminder) + agent.toolbox.tokens()
+    )
+    return ModelRequest(
+        model=choice.id,
+        system=collected.system,
+        messages=agent.history.messages(),
+        tools=agent.toolbox.schemas() if tools and choice.facts.tools else (),
+        reminder=reminder,
+        max_tokens=choice.facts.max_output,
+        root=agent.host.root,
+    )
+
+
+async def context_table(agent: Agent) -> ContextTable:
+    """What the next request would hold, with about how many tokens each part costs."""
+    collected = await collect_context(agent, first_step=False, steps=False)
+    schemas = [[one.name, one.description, dict(one.parameters)] for one in agent.toolbox.schemas()]
+    rows = [
+        ContextRow(0, "instructions", estimate_tokens(collected.prefix)),
+        ContextRow(0, "surroundings", estimate_tokens(collected.suffix + collected.reminder)),
+        ContextRow(0, f"{len(schemas)} tools", estimate_tokens(json.dumps(schemas))),
+    ]
+    if agent.history.summary:
+        rows.append(ContextRow(0, "summary", estimate_tokens(agent.history.summary)))
+    for entry in agent.history.entries:
+        text = message_text(entry.message)
+        label = " ".join(text.split())[:60] or type(entry.message).__name__
+        rows.append(ContextRow(entry.seq, label, estimate_tokens(text), entry.state))
+    digest = hashlib.sha256(collected.prefix.encode()).hexdigest()[:12]
+    return ContextTable(tuple(rows), agent.window(), f"{digest}-{agent.toolbox.fingerprint()}")
+
+
+def _is_due(agent: Agent, source: ContextSource, first_step: bool, steps: bool) -> bool:
+    if source.name in agent.late_context:
+        return steps or source.each != "step"
+    match source.each:
+        case "session":
+            return source.name not in agent.fixed_context
+        case "turn":
+            return first_step or source.name not in agent.fixed_context
+        case "step":
+            return steps
+
+
+async def _run_source(agent: Agent, source: ContextSource) -> None:
+    """Put the source's text into the agent's, now or (too late) for the next request."""
+    late = agent.late_context.pop(source.name, None)
+    if late is not None:
+        agent.fixed_context[source.name] = late
+        return
+    plugin = agent.host.catalog.owner(ContextSource, source.name)
+    task = asyncio.ensure_future(_collect_source(source, build_context(agent, plugin)))
+    done, _ = await asyncio.wait((task,), timeout=source.deadline_ms / 1000)
+    if not done:
+        agent.fixed_context.pop(source.name, None)
+        task.add_done_callback(lambda ended: _store_late_text(agent, source, ended))
+        return
+    _store_text(agent, source, task)
+
+
+async def _collect_source(source: ContextSource, context: Context) -> str:
+    try:
+        return await source.collect(context)
+    # Out of a task it would end the whole program.
+    except SystemExit as error:
+        raise RuntimeError(f"it called sys.exit({error})") from error
+
+
+def _store_late_text(agent: Agent, source: ContextSource, task: "asyncio.Future[str]") -> None:
+    if not task.cancelled() and task.exception() is None:
+        agent.late_context[source.name] = task.result()
+
+
+def _store_text(agent: Agent, source: ContextSource, task: "asyncio.Future[str]") -> None:
+    error = task.exception()
+    if error is None:
+        agent.fixed_context[source.name] = task.result()
+        return
+    agent.fixed_context[source.name] = ""
+    if source.name not in agent.warned_context:
+        agent.warned_context.add(source.name)
+        text = f"the context source {source.name} failed: {type(error).__name__}: {error}"
+        agent.host.log.emit(Warned(text, "the prompt goes on without it"), agent.path)

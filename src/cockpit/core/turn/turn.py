@@ -1,0 +1,337 @@
+"""What a prompt names with a sign (`@path`) is put beside its words before the turn begins.
+
+A turn: one prompt to its stop reason. Requests and calls alternate until the model is done.
+
+Knows no frontend and no wire format. Whatever happens, a turn that was started is finished once.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.guards import run_guards
+from cockpit.core.agent.models import ModelChoice, RequestContext, request_answer
+from cockpit.core.agent.plugin_context import build_context
+from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
+from cockpit.core.calls.tool_calls import run_calls
+from cockpit.core.permission import verdicts
+from cockpit.core.turn.compaction import compact, context_size, is_full
+from cockpit.core.turn.context import CollectedContext, build_request, collect_context
+from cockpit.errors import CockpitError
+from cockpit.plugin.models import ModelFailed, ModelRequest
+from cockpit.plugin.safety import Guarded, Point
+from cockpit.plugin.values import Mention
+from cockpit.protocol.content import Block, Code, Text, plain_text
+from cockpit.protocol.events import (
+    MessageFinished,
+    StepStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageChanged,
+    Warned,
+)
+from cockpit.protocol.messages import AssistantMessage, Limit, StopReason, Usage, UserMessage
+
+MENTION_PATTERN = re.compile(r'(?<![\w@])(?P<sign>[@#])(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))')
+# What may follow a path that a name already is: lines.
+LINE_SUFFIX = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?)?")
+MAX_MENTIONS = 20
+
+
+async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """`content` with what its texts name behind it. A name that nothing knows stays a word."""
+    found: dict[str, Block] = {}
+    for block in content:
+        if not isinstance(block, Text):
+            continue
+        for match in MENTION_PATTERN.finditer(block.text):
+            name = match["quoted"] or match["bare"].rstrip(".:!?")
+            if name in found or len(found) >= MAX_MENTIONS:
+                continue
+            if (made := await _expand_mention(agent, match["sign"], name)) is not None:
+                found[name] = made
+    return (*content, *(_label_block(name, block) for name, block in found.items()))
+
+
+async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
+    """What the first that knows `name` puts beside the words; in the order of their names, so that a file
+    comes before a symbol."""
+    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == sign]
+    for mention in sorted(mentions, key=lambda one: one.name):
+        context = build_context(agent, agent.host.catalog.owner(Mention, mention.name))
+        if (made := await mention.expand(name, context)) is not None:
+            if mention.name == verdicts.MCP_MENTION:
+                agent.host.has_read_outside = True
+            return made
+    return None
+
+
+def _label_block(name: str, block: Block) -> Block:
+    """Code says where it is from; the model reads only its text, so the text says it too."""
+    if not isinstance(block, Code):
+        return block
+    label = name
+    if block.path and not LINE_SUFFIX.fullmatch(name.removeprefix(block.path)):
+        label = f"{name}: {block.path}:{block.line}-{block.line + block.text.rstrip().count(chr(10))}"
+    return Code(f"[@{label}]\n{block.text}", block.language, block.path, block.line)
+
+
+MAX_CONTINUATIONS = 3
+MAX_OVERFLOWS = 2
+MAX_STOP_REFUSALS = 3
+HALTED_TEXT = "the turn was ended by {}"
+GO_ON_PROMPT = (
+    "[Your answer was cut off by the output limit. Go on where it stopped; send cut calls again, smaller.]"
+)
+CONVERSATION_FULL = "the conversation has {} tokens, as many as may be"
+SUM_UP_PROMPT = "[{reason}. Do not call tools: say what was done, what is left, and what to do next.]"
+
+
+@dataclass(slots=True)
+class TurnProgress:
+    """What one turn counts."""
+
+    agent: Agent
+    guard: LoopGuard
+    started: float = field(default_factory=time.monotonic)
+    step: int = 0
+    denied: int = 0
+    continued: int = 0
+    overflows: int = 0
+    stops: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def spend(self, usage: Usage) -> None:
+        self.usage += usage
+        self.agent.spend(usage)
+
+    def finished(self, reason: StopReason, limit: Limit | None = None, message: str = "") -> TurnFinished:
+        seconds = round(time.monotonic() - self.started, 3)
+        return TurnFinished(reason, self.usage, seconds, limit, self.denied, message)
+
+
+TurnWork = Callable[[TurnProgress], Awaitable[TurnFinished]]
+
+
+def begin_turn(agent: Agent) -> TurnProgress:
+    """A new turn of `agent`: fresh counters on a fresh guard."""
+    agent.halt = ""
+    return TurnProgress(agent, LoopGuard(nudges_progress=not agent.is_planning and not _is_exploring(agent)))
+
+
+async def run_turn(
+    agent: Agent, op: str, origin: str, content: tuple[Block, ...], work: TurnWork | None = None
+) -> TurnFinished:
+    """Take a prompt to its end; the `TurnFinished` that is emitted is returned. Cancellation ends it
+    as `cancelled`, a full disk or a defect of ours as `error`, and each is raised again. `work` does it in
+    place of the agent's own model."""
+    turn = begin_turn(agent)
+    log = agent.host.log
+    log.emit(TurnStarted(op, origin, content), agent.path)
+    try:
+        refusal = await _guard_prompt(turn, content)
+        ended = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
+        agent.halt = ""
+    except BaseException as error:
+        failed = isinstance(error, Exception)
+        ended = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
+        log.emit(ended, agent.path)
+        raise
+    log.emit(ended, agent.path)
+    return ended
+
+
+async def run_steps(turn: TurnProgress) -> TurnFinished:
+    """Steps until the turn ends. Every fault that has a name becomes its end."""
+    try:
+        return await _step_loop(turn)
+    except LimitReached as error:
+        return turn.finished("max_turn_requests", error.limit, error.message)
+    except (ModelFailed, CockpitError) as error:
+        return turn.finished("error", message=str(error))
+
+
+async def _step_loop(turn: TurnProgress) -> TurnFinished:
+    agent = turn.agent
+    while True:
+        _check_stop(agent)
+        _deliver_messages(agent)
+        if agent.body is not None and agent.history.tokens() >= agent.body:
+            return await _sum_up(turn, LimitReached("tokens", CONVERSATION_FULL.format(agent.body)))
+        try:
+            agent.budget.spend_step()
+        except LimitReached as error:
+            if error.limit != "steps":
+                raise
+            return await _sum_up(turn, error)
+        if is_full(agent):
+            await compact(agent)
+        message = await _run_step(turn)
+        if message.calls:
+            ended = await _run_answer_calls(turn, message)
+        else:
+            ended = await _settle_answer(turn, message)
+        if ended is not None:
+            return ended
+
+
+async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> AssistantMessage:
+    """One answer; an overflow is met with compaction, twice at most."""
+    agent = turn.agent
+    turn.step += 1
+    choices = agent.choices()
+    _check_price_known(agent, choices[0])
+    collected = await collect_context(agent, turn.step == 1)
+    agent.host.log.emit(StepStarted(turn.step, choices[0].name), agent.path)
+    streaming = RequestContext(agent.host.log, agent.path, agent.host.breaker, turn.spend, agent.host.new_id)
+    try:
+        message = await request_answer(choices, _request_builder(agent, collected, tools, extra), streaming)
+    except ModelFailed as error:
+        turn.overflows += 1
+        if error.fault != "context_overflow" or turn.overflows > MAX_OVERFLOWS or not await compact(agent):
+            raise
+        text = f"{error.message}; the older part was compacted, asking again"
+        agent.host.log.emit(Warned(text, source="overflow"), agent.path)
+        return await _run_step(turn, tools, extra)
+    _emit_usage(agent)
+    return message
+
+
+def _request_builder(
+    agent: Agent, collected: CollectedContext, tools: bool, extra: str
+) -> Callable[[ModelChoice], ModelRequest]:
+    def build(choice: ModelChoice) -> ModelRequest:
+        return build_request(agent, choice, collected, tools, extra)
+
+    return build
+
+
+def _check_price_known(agent: Agent, choice: ModelChoice) -> None:
+    facts = choice.facts
+    unknown = choice.provider.priced and (facts.input_price is None or facts.output_price is None)
+    if unknown and agent.budget.has_money_cap():
+        raise CockpitError(
+            f"the price of {choice.name} is unknown, so a money cap cannot be kept",
+            "give its prices in models.toml, or take the cap away",
+        )
+
+
+async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
+    """Run the answer's calls; None means the model is asked again."""
+    results = await run_calls(turn.agent, message.calls, turn.guard)
+    turn.denied += sum(result.outcome == "denied" for result in results)
+    if turn.agent.halt:
+        return turn.finished("refusal", message=HALTED_TEXT.format(turn.agent.halt))
+    if stalled := turn.guard.stalls():
+        return turn.finished("max_turn_requests", "loop", stalled)
+    if turn.guard.gives_up():
+        reason = "the same call was repeated although it was refused"
+        return await _sum_up(turn, LimitReached("loop", reason))
+    most = turn.agent.budget.limits.tool_calls
+    if most is not None and turn.agent.budget.tool_calls >= most and len(results) > 0:
+        over = any(result.text.startswith("not run: the limit") for result in results)
+        if over:
+            return await _sum_up(
+                turn, LimitReached("tool_calls", f"the limit of {most} tool calls is reached")
+            )
+    return None
+
+
+async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
+    """An answer without calls: the end, unless it was cut, steered, or a guard wants more."""
+    agent = turn.agent
+    if message.finish == "length":
+        turn.continued += 1
+        if turn.continued > MAX_CONTINUATIONS:
+            return turn.finished("max_tokens", message="the answer was cut off again and again")
+        _add_message(agent, GO_ON_PROMPT)
+        return None
+    if message.finish == "content_filter":
+        return turn.finished("refusal", message="the provider's content filter ended the answer")
+    if agent.steers or await _wait_for_subagents(agent):
+        return None
+    points: tuple[Point, ...] = ("answer", "stop", "subagent_stop" if agent.depth else "stop")
+    for point in dict.fromkeys(points):
+        passed = await run_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
+        if passed.halt:
+            return turn.finished("refusal", message=HALTED_TEXT.format(passed.halt))
+        more = passed.goes_on or "\n\n".join(passed.added) or passed.refusal
+        if more and turn.stops < MAX_STOP_REFUSALS:
+            turn.stops += 1
+            _add_message(agent, more)
+            return None
+    return turn.finished("end_turn")
+
+
+async def _sum_up(turn: TurnProgress, reached: LimitReached) -> TurnFinished:
+    """One answer without tools, so that the person is not left with a bare limit."""
+    await _run_step(turn, tools=False, extra=SUM_UP_PROMPT.format(reason=reached.message))
+    return turn.finished("max_turn_requests", reached.limit, reached.message)
+
+
+async def _guard_prompt(turn: TurnProgress, content: tuple[Block, ...]) -> str:
+    """What the guards of the beginning and of the prompt add is said; why they refuse is returned."""
+    agent = turn.agent
+    guarded = Guarded("prompt", plain_text(content))
+    added = list(await _start_texts(agent, guarded.text))
+    if agent.halt:
+        return HALTED_TEXT.format(agent.halt)
+    passed = await run_guards(agent, guarded)
+    if passed.refusal:
+        return f"the prompt was refused by {passed.refusal}"
+    if passed.halt:
+        return HALTED_TEXT.format(passed.halt)
+    added += passed.added
+    if passed.guarded.text != guarded.text:
+        added.append(f"[The prompt reads, as rewritten by a guard:]\n{passed.guarded.text}")
+    for text in added:
+        _add_message(agent, text)
+    return ""
+
+
+async def _start_texts(agent: Agent, task: str) -> tuple[str, ...]:
+    """What guards add at the beginning of the session, or of a subagent."""
+    if agent.depth:
+        return (await run_guards(agent, Guarded("subagent_start", task))).added
+    return await agent.host.beginning() if agent.host.beginning is not None else ()
+
+
+async def _wait_for_subagents(agent: Agent) -> bool:
+    """Where nobody is there for a next turn, the end of what runs in the background is waited for."""
+    host = agent.host
+    if agent.depth or host.approvals.someone or host.crew is None:
+        return False
+    await host.crew.one_ends()
+    return bool(agent.notes)
+
+
+def _is_exploring(agent: Agent) -> bool:
+    return agent.role is not None and agent.role.explores
+
+
+def _check_stop(agent: Agent) -> None:
+    """Where an agent that was asked to end does so."""
+    if agent.stopping:
+        raise asyncio.CancelledError
+
+
+def _deliver_messages(agent: Agent) -> None:
+    while agent.notes:
+        id, text = agent.notes.popleft()
+        agent.host.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
+    while agent.steers:
+        id, content = agent.steers.popleft()
+        agent.host.log.emit(MessageFinished(id, UserMessage(content)), agent.path)
+
+
+def _add_message(agent: Agent, text: str) -> None:
+    """A word of the loop itself, in the place of the person."""
+    agent.host.log.emit(MessageFinished(agent.host.new_id(), UserMessage((Text(text),))), agent.path)
+
+
+def _emit_usage(agent: Agent) -> None:
+    host = agent.host
+    host.log.emit(UsageChanged(host.usage, context_size(agent), agent.window()), agent.path)

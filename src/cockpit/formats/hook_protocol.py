@@ -1,0 +1,307 @@
+"""Our tools in Claude Code's words, and back: people's hooks ask for `Bash` and `tool_input.file_path`.
+
+Knows the names from the tools' own aliases; what Claude Code has no word for keeps ours.
+
+What a hook answered: exit code, stdout and stderr, or JSON, as Claude Code, Codex and crush write it.
+
+0 is no objection (and JSON is read), 2 is a no whose reason stands on stderr, 49 ends the turn (crush),
+anything else is a failure of the hook that decides nothing.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from cockpit.formats.hooks import HookEvent
+from cockpit.plugin.tools import Arguments, Tool
+from cockpit.protocol.messages import Json
+
+# Claude Code's tools and their arguments, as its hooks are given them.
+CLAUDE_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "Bash": ("command", "description", "timeout", "run_in_background"),
+    "Read": ("file_path", "offset", "limit"),
+    "Edit": ("file_path", "old_string", "new_string", "replace_all"),
+    "MultiEdit": ("file_path", "edits"),
+    "Write": ("file_path", "content"),
+    "Grep": ("pattern", "path", "glob", "head_limit"),
+    "Glob": ("pattern", "path"),
+    "LS": ("path",),
+    "WebFetch": ("url", "prompt"),
+    "WebSearch": ("query",),
+    "Task": ("description", "prompt", "subagent_type", "run_in_background"),
+    "Agent": ("description", "prompt", "subagent_type", "run_in_background"),
+    "TodoWrite": ("todos",),
+    "NotebookEdit": ("notebook_path", "new_source"),
+    "Skill": ("skill", "args"),
+    "AskUserQuestion": ("questions",),
+    "ExitPlanMode": ("plan",),
+    "EnterPlanMode": (),
+    "BashOutput": ("bash_id",),
+    "KillShell": ("shell_id",),
+    "ToolSearch": ("query",),
+}
+EDIT_KEYS = {"old": "old_string", "new": "new_string"}
+# crush's words for the same, in its hooks' matchers.
+CRUSH_NAMES = {"Read": "view", "WebFetch": "fetch", "Task": "agent"}
+TIMEOUT_ARGUMENT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeCall:
+    """A call in Claude Code's words: `names` are those a matcher may know the tool by, the best first."""
+
+    name: str
+    names: tuple[str, ...]
+    arguments: Mapping[str, Json]
+
+
+def to_claude_call(tool: Tool, arguments: Arguments, root: str, family: str = "claude") -> ClaudeCall:
+    """The call of `tool` as a hook of `family` is told of it. Paths of files are made absolute."""
+    name = find_claude_name(tool)
+    theirs = {
+        _find_claude_argument(tool, name, ours): _to_claude_value(ours, value)
+        for ours, value in arguments.items()
+    }
+    for one in ("file_path", "notebook_path"):
+        path = theirs.get(one)
+        if isinstance(path, str) and path:
+            base = Path.home() / path[2:] if path.startswith("~/") else Path(root) / path
+            theirs[one] = os.path.normpath(base)
+    seconds = theirs.get(TIMEOUT_ARGUMENT)
+    if name == "Bash" and isinstance(seconds, int | float):
+        theirs[TIMEOUT_ARGUMENT] = int(1000 * seconds)
+    also = [tool.name, *(alias.name for alias in tool.aliases)]
+    if tool.kind in ("edit", "delete", "move"):
+        # Whoever guards `Edit` means whatever changes files.
+        also.append("Edit")
+    if family == "crush":
+        name = CRUSH_NAMES.get(name, name.lower()) if name in CLAUDE_ARGUMENTS else name
+    return ClaudeCall(name, tuple(dict.fromkeys((name, *also))), theirs)
+
+
+def find_claude_name(tool: Tool) -> str:
+    """Claude Code's name of a tool, ours where it has none."""
+    own = {tool.name, *(alias.name for alias in tool.aliases)}
+    return next((name for name in CLAUDE_ARGUMENTS if name in own), tool.name)
+
+
+def to_own_arguments(tool: Tool, updated: Arguments, before: Arguments, root: str) -> dict[str, Json]:
+    """`updated`, in Claude Code's words, as arguments of ours; `before` is what the call was. What it did
+    not change comes back as it was written."""
+    told = to_claude_call(tool, before, root).arguments
+    back = {_find_claude_argument(tool, find_claude_name(tool), one): one for one in before}
+    out: dict[str, Json] = {}
+    for name, value in updated.items():
+        own = back.get(name) or _find_own_argument(tool, name)
+        if own == "":
+            continue
+        if name in told and told[name] == value and own in before:
+            out[own] = before[own]
+        else:
+            out[own] = _to_own_value(name, own, value)
+    return out
+
+
+def _find_claude_argument(tool: Tool, name: str, ours: str) -> str:
+    known = CLAUDE_ARGUMENTS.get(name, ())
+    if ours in known:
+        return ours
+    pairs = [pair for alias in tool.aliases if alias.name == name for pair in alias.arguments]
+    return next((theirs for theirs, own in pairs if own == ours and theirs in known), ours)
+
+
+def _find_own_argument(tool: Tool, theirs: str) -> str:
+    """Our name of an argument; "" for one that is dropped, theirs where nobody knows it."""
+    properties = tool.parameters.get("properties")
+    if isinstance(properties, Mapping) and theirs in properties:
+        return theirs
+    pairs = {one: own for alias in tool.aliases for one, own in reversed(alias.arguments)}
+    return pairs.get(theirs, theirs)
+
+
+def _to_claude_value(ours: str, value: Json) -> Json:
+    if ours != "edits" or not isinstance(value, list):
+        return value
+    return [
+        {EDIT_KEYS.get(key, key): one for key, one in edit.items()} if isinstance(edit, dict) else edit
+        for edit in value
+    ]
+
+
+def _to_own_value(name: str, own: str, value: Json) -> Json:
+    """A value of theirs as ours: milliseconds as seconds, the names inside of edits."""
+    if name == TIMEOUT_ARGUMENT and own == "seconds" and isinstance(value, int | float):
+        return value / 1000
+    if own != "edits" or not isinstance(value, list):
+        return value
+    back = {theirs: mine for mine, theirs in EDIT_KEYS.items()}
+    return [
+        {back.get(key, key): one for key, one in edit.items()} if isinstance(edit, dict) else edit
+        for edit in value
+    ]
+
+
+HookDecision = Literal["", "allow", "deny", "ask", "defer"]
+DECISIONS: Mapping[str, HookDecision] = {
+    "approve": "allow",
+    "allow": "allow",
+    "block": "deny",
+    "deny": "deny",
+    "ask": "ask",
+    "defer": "defer",
+}
+EXIT_BLOCKED = 2
+EXIT_HALTED = 49
+# Where what a command prints is read by the model although it is no JSON.
+CONTEXT_EVENTS = frozenset({"UserPromptSubmit", "SessionStart"})
+MAX_OUTPUT_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """`added` is read by the model, `message` by the person. `arguments` and `output` take the place of
+    what the tool was called with and what it gave. `halt` ends the turn. `faults` are what was not
+    understood; `failed`: the hook did not do its work, and has decided nothing.
+    """
+
+    decision: HookDecision = ""
+    reason: str = ""
+    added: str = ""
+    message: str = ""
+    arguments: Mapping[str, Json] | None = None
+    output: str = ""
+    halt: str = ""
+    faults: tuple[str, ...] = ()
+    failed: bool = False
+
+
+def parse_process_result(event: HookEvent, code: int, out: str, errors: str) -> HookAnswer:
+    """The answer of a command that has ended."""
+    said = errors.strip()
+    if code == EXIT_BLOCKED:
+        return HookAnswer("deny", said or "a hook said no and gave no reason")
+    if code == EXIT_HALTED:
+        return HookAnswer("deny", said, halt=said or "a hook ended the turn")
+    if code != 0:
+        return make_failed_answer(
+            f"it ended with exit code {code}" + (f": {said[:MAX_OUTPUT_SHOWN]}" if said else "")
+        )
+    return parse_text_answer(event, out)
+
+
+def parse_text_answer(event: HookEvent, text: str) -> HookAnswer:
+    """The answer in a text: JSON where it begins as such, else words, which some events take."""
+    text = text.strip()
+    if text.startswith("{"):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            return make_failed_answer(f"it printed no JSON: {error}")
+        return parse_json_answer(event, value) if isinstance(value, dict) else HookAnswer()
+    return HookAnswer(added=text if event.name in CONTEXT_EVENTS else "")
+
+
+def parse_judgement(text: str) -> HookAnswer:
+    """The answer of a model: `{"ok": true}`, or `{"ok": false, "reason": "..."}`, with words around it."""
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        value = json.loads(text[begin : end + 1]) if begin >= 0 else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict) or not isinstance(value.get("ok"), bool):
+        return make_failed_answer(
+            f'the model did not answer {{"ok": true}} or {{"ok": false}}: {text[:MAX_OUTPUT_SHOWN]!r}'
+        )
+    reason = value.get("reason")
+    said = reason if isinstance(reason, str) and reason else "a model that a hook asked said no"
+    return HookAnswer() if value["ok"] else HookAnswer("deny", said)
+
+
+def parse_json_answer(event: HookEvent, value: Mapping[str, Json]) -> HookAnswer:
+    """The answer in Claude Code's fields, at the top and in `hookSpecificOutput`."""
+    top = _AnswerReader(value)
+    decision = top.decision("decision")
+    answer = HookAnswer(decision, top.text("reason"), top.text("context"), top.text("systemMessage"))
+    answer = replace(answer, arguments=top.table("updated_input"))
+    if value.get("continue") is False or value.get("halt") is True:
+        answer = replace(answer, halt=top.text("stopReason") or top.text("reason") or "a hook ended the turn")
+    own = top.table("hookSpecificOutput")
+    faults = list(top.faults)
+    if own is not None:
+        named = own.get("hookEventName")
+        if named in (None, event.name):
+            answer, more = _apply_specific_output(answer, own)
+            faults += more
+        else:
+            faults.append(f"its hookSpecificOutput is for {named}, not for {event.name}")
+    return replace(answer, faults=tuple(faults))
+
+
+def _apply_specific_output(answer: HookAnswer, own: Mapping[str, Json]) -> tuple[HookAnswer, list[str]]:
+    inner = _AnswerReader(own)
+    decision = inner.decision("permissionDecision")
+    reason = inner.text("permissionDecisionReason")
+    arguments, halt = inner.table("updatedInput"), answer.halt
+    output = inner.text("updatedToolOutput") or inner.text("updatedMCPToolOutput")
+    faults = inner.faults
+    if (asked := own.get("decision")) is not None and isinstance(asked, dict):
+        person = _AnswerReader(asked)
+        decision, reason = person.decision("behavior"), person.text("message")
+        arguments = person.table("updatedInput")
+        halt = reason or "a hook ended the turn" if asked.get("interrupt") is True else halt
+        faults = [*faults, *person.faults]
+    answer = replace(
+        answer,
+        decision=decision or answer.decision,
+        reason=reason or answer.reason,
+        added=inner.text("additionalContext") or answer.added,
+        arguments=answer.arguments if arguments is None else arguments,
+        output=output,
+        halt=halt,
+    )
+    return answer, faults
+
+
+def make_failed_answer(fault: str) -> HookAnswer:
+    """A hook that did not do its work."""
+    return HookAnswer(faults=(fault,), failed=True)
+
+
+def make_timeout_answer(fault: str) -> HookAnswer:
+    """A hook that has not looked has not agreed either: before a call a person is asked."""
+    return HookAnswer("ask", fault, faults=(fault,), failed=True)
+
+
+class _AnswerReader:
+    """Fields of one table; what has another shape is noted and left out."""
+
+    def __init__(self, value: Mapping[str, Json]) -> None:
+        self._value = value
+        self.faults: list[str] = []
+
+    def text(self, name: str) -> str:
+        value = self._value.get(name)
+        if value is None or isinstance(value, str):
+            return value or ""
+        if name.startswith("updated"):
+            return json.dumps(value, ensure_ascii=False)
+        self.faults.append(f"its `{name}` is no text")
+        return ""
+
+    def table(self, name: str) -> Mapping[str, Json] | None:
+        value = self._value.get(name)
+        if value is not None and not isinstance(value, dict):
+            self.faults.append(f"its `{name}` is no table")
+        return cast("Mapping[str, Json]", value) if isinstance(value, dict) else None
+
+    def decision(self, name: str) -> HookDecision:
+        value = self._value.get(name)
+        if value is None or value == "":
+            return ""
+        found = DECISIONS.get(value) if isinstance(value, str) else None
+        if found is None:
+            self.faults.append(f"its `{name}` is {value!r}, which is no decision")
+        return found or ""

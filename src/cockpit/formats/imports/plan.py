@@ -1,0 +1,237 @@
+"""Taking over what was found: what is new, what is there, what is left; and writing what is new.
+
+Nothing that stands in the person's own files is ever written over, so that a second time changes nothing.
+"""
+
+import json
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from cockpit import paths
+from cockpit.errors import SettingsInvalid
+from cockpit.formats import config_files
+from cockpit.formats.imports import claude, codex, crush, opencode, vibe
+from cockpit.formats.imports.collector import (
+    AddAgent,
+    AddFacts,
+    AddRule,
+    AddServer,
+    FoundSetting,
+    ImportAction,
+    SettingsCollector,
+    SetValue,
+)
+from cockpit.protocol.messages import Json
+from cockpit.settings import file_io, files
+from cockpit.settings.file_io import write_atomically
+from cockpit.settings.layers import get_value
+from cockpit.settings.schema import format_key
+
+PlanState: TypeAlias = Literal["new", "there", "other", "in place", "left"]
+AGENTS = {one.AGENT: one.read for one in (claude, codex, opencode, crush, vibe)}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """One find with what would become of it. `state`: it is `new`, it is `there` already, something `other`
+    stands there, it is read `in place`, or it is `left`; `why` says more."""
+
+    found: FoundSetting
+    state: PlanState
+    becomes: str = ""
+    why: str = ""
+
+
+@dataclass
+class CurrentSettings:
+    """What stands in the person's own files now; what is planned is added, so that it is planned once."""
+
+    settings: Mapping[str, object]
+    servers: dict[str, Json]
+    prices: Mapping[str, object]
+    agents: Path
+    planned: dict[object, object] = field(default_factory=dict)
+
+
+def collect_settings(
+    agents: Collection[str], root: Path, trusted: bool, home: Path, known: Collection[str]
+) -> list[FoundSetting]:
+    """What the named agents' settings say. `known` are the providers that cockpit has."""
+    found: list[FoundSetting] = []
+    for name in AGENTS:
+        if name in agents:
+            gathering = SettingsCollector(name, known)
+            AGENTS[name](root, trusted, home, gathering)
+            found += gathering.found
+    return found
+
+
+def plan_import(found: Iterable[FoundSetting], copy: bool = False) -> list[ImportRow]:
+    """What would become of each find. With `copy` also what is read in place is taken over. Raises
+    `SettingsInvalid` where the person's own files cannot be read."""
+    standing = _read_current()
+    return [_plan_row(one, standing, copy) for one in found]
+
+
+def apply_import(rows: Iterable[ImportRow], loosening: bool) -> list[ImportRow]:
+    """Write what is new; what loosens only if it may. The rows that were written."""
+    written = [row for row in rows if row.state == "new" and (loosening or not row.found.loosens)]
+    servers: dict[str, Json] = {}
+    for row in written:
+        match row.found.take:
+            case SetValue(path, value):
+                files.set_user_value(path, value)
+            case AddRule(level, text, root):
+                files.add_user_word((*(("projects", root) if root else ()), "permissions", level), text)
+            case AddFacts(provider, model, facts):
+                _write_facts(provider, model, facts)
+            case AddServer(name, entry):
+                servers[name] = dict(entry)
+            case AddAgent(name, text):
+                write_atomically(_find_agents_folder() / f"{name}.md", text.encode())
+            case None:
+                pass
+    if servers:
+        _write_servers(servers)
+    return written
+
+
+def _read_current() -> CurrentSettings:
+    layer = files.read_layer(files.user_file(), "user")
+    located = _read_servers()
+    prices: Mapping[str, object] = {}
+    try:
+        prices = tomllib.loads(file_io.read_text(_find_prices_file(), encoding="utf-8-sig"))
+    except FileNotFoundError:
+        pass
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SettingsInvalid(
+            f"{_find_prices_file()} cannot be read: {error}", "mend it or move it away"
+        ) from error
+    servers = dict(located.table("mcpServers")) if located is not None else {}
+    return CurrentSettings(layer.table if layer is not None else {}, servers, prices, _find_agents_folder())
+
+
+def _read_servers() -> config_files.ConfigFile | None:
+    """The person's own `mcp.json`. Raises `SettingsInvalid`."""
+    file = paths.config() / "mcp.json"
+    try:
+        located = config_files.parse_config(file_io.read_text(file, encoding="utf-8-sig"), str(file))
+    except FileNotFoundError:
+        return None
+    if located.faults:
+        raise SettingsInvalid(f"{file}:{located.faults[0].line}: {located.faults[0].reason}", "mend it first")
+    return located
+
+
+def _plan_row(found: FoundSetting, standing: CurrentSettings, copy: bool) -> ImportRow:
+    if found.take is None:
+        return ImportRow(found, "left", "", found.why)
+    key, value, now, becomes = _locate_action(found.take, standing)
+    if found.in_place and not copy:
+        return ImportRow(found, "in place", "", "cockpit reads it where it is; --copy takes it over")
+    if now is None and key in standing.planned:
+        same = standing.planned[key] == value
+        why = "the same as above" if same else f"another is taken above: {_shorten(standing.planned[key])}"
+        return ImportRow(found, "there" if same else "other", becomes, why)
+    if now is not None:
+        same = now == value
+        why = "" if same else f"something else stands there and is not written over: {_shorten(now)}"
+        return ImportRow(found, "there" if same else "other", becomes, why)
+    standing.planned[key] = value
+    return ImportRow(found, "new", becomes, "it loosens: only after your yes" if found.loosens else "")
+
+
+def _locate_action(take: ImportAction, standing: CurrentSettings) -> tuple[object, object, object, str]:
+    """Where it goes: a name for the place, what would stand there, what does, and the place in words."""
+    match take:
+        case SetValue(path, value):
+            now = get_value(standing.settings, path)
+            return path, value, now, f"settings.toml: {format_key(path)} = {_shorten(value)}"
+        case AddRule(level, text, root):
+            path = (*(("projects", root) if root else ()), "permissions", level)
+            listed = get_value(standing.settings, path)
+            now = text if isinstance(listed, list) and text in listed else None
+            return (*path, text), text, now, f"settings.toml: {format_key(path)}"
+        case AddFacts(provider, model, facts):
+            now = get_value(standing.prices, (provider, model))
+            return (
+                ("prices", provider, model),
+                dict(facts),
+                now,
+                f"models.toml: [{provider}] {_shorten(dict(facts))}",
+            )
+        case AddServer(name, entry):
+            return (
+                ("mcp", name),
+                dict(entry),
+                standing.servers.get(name),
+                f"mcp.json: {_format_server(entry)}",
+            )
+        case AddAgent(name, text):
+            return ("agent", name), text, _read_or_none(standing.agents / f"{name}.md"), f"agents/{name}.md"
+
+
+def _format_server(entry: Mapping[str, Json]) -> str:
+    """What a server would run, or where it is."""
+    args = entry.get("args")
+    words = [entry.get("command", ""), *(args if isinstance(args, list) else ())]
+    return str(entry["url"]) if entry.get("url") else " ".join(str(one) for one in words)
+
+
+def _read_or_none(path: Path) -> str | None:
+    try:
+        return file_io.read_text(path)
+    except OSError:
+        return None
+
+
+def _shorten(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def _find_agents_folder() -> Path:
+    return paths.config() / "agents"
+
+
+def _find_prices_file() -> Path:
+    return paths.config() / "models.toml"
+
+
+def _write_facts(provider: str, model: str, facts: Mapping[str, Json]) -> None:
+    """Add a model's facts to `models.toml`, keeping its comments and order."""
+    import tomlkit
+
+    text = _read_or_none(_find_prices_file()) or ""
+    document = tomlkit.parse(text)
+    section = document.get(provider)
+    if not isinstance(section, dict):
+        section = document[provider] = tomlkit.table()
+        section = cast("dict[str, object]", document[provider])
+    row = tomlkit.inline_table()
+    row.update(facts)
+    section[model] = row
+    write_atomically(_find_prices_file(), tomlkit.dumps(document).encode())
+
+
+def _write_servers(servers: Mapping[str, Json]) -> None:
+    """Add servers to `mcp.json`. Comments in it would be lost: then nothing is written and that is said."""
+    file = paths.config() / "mcp.json"
+    text = _read_or_none(file) or "{}"
+    try:
+        table = json.loads(text)
+    except ValueError as error:
+        names = ", ".join(servers)
+        hint = f"take them out, or add {names} yourself"
+        raise SettingsInvalid(f"{file} has comments, which would be lost", hint) from error
+    table.setdefault("mcpServers", {}).update(servers)
+    write_atomically(file, json.dumps(table, indent=2, ensure_ascii=False).encode() + b"\n", private=True)
+
+
+def select_loosening(rows: Iterable[ImportRow]) -> list[ImportRow]:
+    """The rows that want a person's yes."""
+    return [row for row in rows if row.state == "new" and row.found.loosens]

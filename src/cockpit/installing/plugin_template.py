@@ -1,0 +1,101 @@
+"""A new plugin in a folder: metadata, one hook, its test and a readme, which pass their tests at once.
+
+The hooks' texts lie in `scaffold/HOOK.txt`: the module, a line `=== tests`, its test.
+"""
+
+import keyword
+import re
+import sys
+from pathlib import Path
+
+from cockpit.errors import CockpitError
+from cockpit.installing.environment import normalize_name
+
+TEMPLATES = Path(__file__).with_name("scaffold")
+DISTRIBUTION_PREFIX = "cockpit-"
+TEST_MARKER = "=== tests\n"
+METADATA = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "{{DISTRIBUTION}}"
+version = "0.1.0"
+description = "A plugin for cockpit"
+readme = "README.md"
+requires-python = ">=3.11"
+license = { text = "MIT" }
+dependencies = ["cockpit-agent"]
+
+# This line makes it a plugin: its name, and the module that holds the hooks.
+[project.entry-points.cockpit]
+{{NAME}} = "{{MODULE}}"
+
+[tool.hatch.build.targets.wheel]
+packages = ["src/{{MODULE}}"]
+"""
+README = """# {{DISTRIBUTION}}
+
+A plugin for cockpit.
+
+```
+python -m pytest                           # its tests
+cockpit plugins install --editable .       # use it while you work on it
+cockpit plugins info {{NAME}}
+cockpit plugins doctor {{NAME}}
+```
+
+Settings of its own stand under `[plugins.{{NAME}}]` and reach it as `scope.settings`.
+"""
+GITIGNORE = "__pycache__/\n*.egg-info/\nbuild/\ndist/\n.pytest_cache/\n"
+
+
+def list_hooks() -> list[str]:
+    """What a plugin can begin with, by the names of the templates."""
+    return sorted(path.stem for path in TEMPLATES.glob("*.txt"))
+
+
+def write_plugin(name: str, hook: str, into: Path) -> list[Path]:
+    """Write the plugin `name` to a new folder below `into`; its files, the first being the folder.
+
+    Raises `CockpitError` for a name that cannot be one, and for a folder that is there.
+    """
+    short = normalize_name(name).removeprefix(DISTRIBUTION_PREFIX)
+    identifier = short.replace("-", "_")
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", short) or keyword.iskeyword(identifier):
+        raise CockpitError(f"{name!r} cannot be a plugin's name", "letters, digits and `-`, a letter first")
+    if identifier in sys.stdlib_module_names and name.startswith(DISTRIBUTION_PREFIX):
+        raise CockpitError(f"{name!r} is a module of Python", "choose another name")
+    distribution, module = f"{DISTRIBUTION_PREFIX}{short}", f"cockpit_{identifier}"
+    folder = into / distribution
+    if folder.exists():
+        raise CockpitError(f"{folder} is there already", "choose another name, or --into another folder")
+    code, test = (TEMPLATES / f"{hook}.txt").read_text(encoding="utf-8").split(TEST_MARKER)
+    words = {
+        "NAME": short,
+        "IDENT": identifier,
+        "MODULE": module,
+        "DISTRIBUTION": distribution,
+        "TITLE": short.replace("-", " ").capitalize(),
+    }
+    files = {
+        "pyproject.toml": METADATA,
+        "README.md": README,
+        ".gitignore": GITIGNORE,
+        f"src/{module}/__init__.py": code,
+        f"src/{module}/py.typed": "",
+        f"tests/test_{identifier}.py": test,
+    }
+    written = [folder]
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_fill_template(text, words), encoding="utf-8", newline="\n")
+        written.append(target)
+    return written
+
+
+def _fill_template(text: str, words: dict[str, str]) -> str:
+    for word, value in words.items():
+        text = text.replace("{{" + word + "}}", value)
+    return text

@@ -1,0 +1,105 @@
+"""A server at an address: streamable HTTP, and the older SSE. Imports the SDK and httpx2.
+
+What it may send is bounded, and the status of its last answer is kept: the SDK tells of a refused login
+and of a broken server in the same words.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from cockpit.errors import CockpitError
+from cockpit.mcp.protocol_compat import ProtocolCompat, wrap_streams
+from cockpit.mcp.values import ConnectionSettings
+from cockpit.plugin.values import McpServer
+
+if TYPE_CHECKING:
+    from cockpit.mcp.oauth.provider import OAuthLogin
+
+# A stream may be silent for so long before it is opened again.
+READ_TIMEOUT = 300.0
+# Packed text grows at most so much: more of it is not taken.
+MAX_COMPRESSION_RATIO = 50
+
+
+@dataclass(slots=True)
+class LastHttpResponse:
+    """What the other side last said: `status`, and how it wants a login. `auth` is what was sent for one."""
+
+    status: int = 0
+    wanted: str = ""
+    auth: "OAuthLogin | None" = None
+
+    def problem(self) -> CockpitError | None:
+        """Why the login was given up, None where it was not."""
+        return self.auth.problem if self.auth is not None else None
+
+
+@asynccontextmanager
+async def open_http(
+    server: McpServer, terms: ConnectionSettings, answers: LastHttpResponse, era: ProtocolCompat
+) -> AsyncIterator[TransportStreams]:
+    """The streams of a server at `server.url`."""
+    timeout = httpx2.Timeout(terms.connect_seconds, read=READ_TIMEOUT)
+    auth = answers.auth = terms.auth(server)
+
+    async def note(response: httpx2.Response) -> None:
+        answers.status = response.status_code
+        if response.status_code in (401, 403):
+            answers.wanted = response.headers.get("www-authenticate", "") or "login"
+        elif response.is_success:
+            answers.wanted = ""
+        _limit_body(response, terms.largest)
+
+    def client(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = timeout,
+        auth: httpx2.Auth | None = auth,
+    ) -> httpx2.AsyncClient:
+        hooks = {"response": [note]}
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
+
+    if server.transport == "sse":
+        old = sse_client(server.url, dict(server.headers), terms.connect_seconds, READ_TIMEOUT, client, auth)
+        async with old as streams:
+            yield wrap_streams(streams, era)
+        return
+    async with client(dict(server.headers)) as made:
+        most = terms.largest
+        async with streamable_http_client(server.url, http_client=made, max_sse_event_size=most) as streams:
+            yield wrap_streams(streams, era)
+
+
+def _limit_body(response: httpx2.Response, largest: int) -> None:
+    """Let no more than `largest` bytes of the body in; the events of a stream are bounded one by one."""
+    if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        return
+    packed = response.headers.get("content-encoding", "identity") not in ("", "identity")
+    stream = response.stream
+    if isinstance(stream, httpx2.AsyncByteStream):
+        response.stream = _LimitedStream(stream, largest // MAX_COMPRESSION_RATIO if packed else largest)
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """A body that ends with an error once it is too large."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
+        self._inner = inner
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > self._most:
+                raise httpx2.StreamError(f"the answer has more than {self._most:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

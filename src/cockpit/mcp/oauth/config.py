@@ -1,0 +1,140 @@
+"""What a server's entry says about logging in (`oauth` in `.mcp.json`), and how a login can fail."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from cockpit.errors import CockpitError
+from cockpit.protocol.messages import Json
+
+Grant = Literal["code", "client_credentials", "jwt_bearer", "enterprise"]
+AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+GRANTS: tuple[Grant, ...] = get_args(Grant)
+METHODS: tuple[AuthMethod, ...] = get_args(AuthMethod)
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+CONFIG_KEYS = {
+    "grant": "grant",
+    "clientId": "client_id",
+    "clientSecret": "client_secret",
+    "clientMetadataUrl": "metadata_url",
+    "tokenEndpointAuthMethod": "method",
+    "issuer": "issuer",
+    "privateKey": "private_key",
+    "algorithm": "algorithm",
+    "assertion": "assertion",
+    "assertionFile": "assertion_file",
+    "idpTokenEndpoint": "idp_endpoint",
+    "idpClientId": "idp_client_id",
+    "idpClientSecret": "idp_client_secret",
+}
+
+
+class LoginFailed(CockpitError):
+    """A login did not come about. The message holds no token."""
+
+
+class OAuthLoginNeeded(CockpitError):
+    """A server wants a login, and nobody is there to give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthConfig:
+    """How to log in to one server.
+
+    `grant`: `code` is a person in a browser; the others need nobody and name the `issuer` that their
+    secret may go to. `port` 0 takes any free port for the browser's way back. `metadata_url` is a client
+    id metadata document. `assertion` is a token that somebody else made (a workload's, an identity
+    provider's), `assertion_file` where a fresh one lies.
+    """
+
+    grant: Grant = "code"
+    client_id: str = ""
+    client_secret: str = ""
+    method: AuthMethod | Literal[""] = ""
+    port: int = 0
+    scopes: tuple[str, ...] = ()
+    metadata_url: str = ""
+    issuer: str = ""
+    private_key: str = ""
+    algorithm: str = "ES256"
+    assertion: str = ""
+    assertion_file: str = ""
+    idp_endpoint: str = ""
+    idp_client_id: str = ""
+    idp_client_secret: str = ""
+
+    def secrets(self) -> tuple[str, ...]:
+        """What redaction must know."""
+        return (self.client_secret, self.private_key, self.assertion, self.idp_client_secret)
+
+
+def is_secure_url(url: str) -> bool:
+    """Whether a secret may be sent to `url`: over https, or to this very machine."""
+    found = urlsplit(url)
+    return found.scheme == "https" or (found.scheme == "http" and found.hostname in LOOPBACK)
+
+
+def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
+    """The `oauth` table of the server `name`. Raises `LoginFailed`, naming the key that is wrong."""
+    texts: dict[str, str] = {}
+    for key, own in CONFIG_KEYS.items():
+        value = table.get(key, table.get(own, ""))
+        if not isinstance(value, str):
+            raise _invalid_value(name, key, "a text in quotes")
+        texts[own] = value
+    given, named = texts.pop("grant") or "code", texts.pop("method")
+    grant = next((one for one in GRANTS if one == given), None)
+    if grant is None:
+        raise _invalid_value(name, "grant", f"one of {', '.join(GRANTS)}")
+    method: AuthMethod | Literal[""] = next((one for one in METHODS if one == named), "")
+    if named and not method:
+        raise _invalid_value(name, "tokenEndpointAuthMethod", f"one of {', '.join(METHODS)}")
+    algorithm = texts.pop("algorithm") or "ES256"
+    port, scopes = _parse_port(name, table), _parse_scopes(name, table)
+    wanted = OAuthConfig(grant, method=method, port=port, scopes=scopes, algorithm=algorithm, **texts)
+    return _check_config(name, wanted)
+
+
+def _check_config(name: str, wanted: OAuthConfig) -> OAuthConfig:
+    if wanted.metadata_url and not wanted.metadata_url.startswith("https://"):
+        raise _invalid_value(name, "clientMetadataUrl", "an address with https and a path")
+    if wanted.grant == "code":
+        return wanted
+    # Without it the server itself would say who gets the secret.
+    needed = {"clientId": wanted.client_id, "issuer": wanted.issuer}
+    match wanted.grant:
+        case "client_credentials":
+            needed["clientSecret` or `privateKey"] = wanted.client_secret or wanted.private_key
+        case "jwt_bearer":
+            needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
+        case "enterprise":
+            needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
+            needed["idpTokenEndpoint"] = wanted.idp_endpoint
+            needed["idpClientId"] = wanted.idp_client_id
+            if wanted.idp_endpoint and not is_secure_url(wanted.idp_endpoint):
+                raise _invalid_value(name, "idpTokenEndpoint", "an address with https")
+    for key, value in needed.items():
+        if not value:
+            raise LoginFailed(f"MCP server {name}: `oauth.{key}` is missing", f"{wanted.grant} needs it")
+    return wanted
+
+
+def _parse_port(name: str, table: Mapping[str, Json]) -> int:
+    port = table.get("callbackPort", table.get("callback_port", 0))
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
+        raise _invalid_value(name, "callbackPort", "a port, 1 to 65535")
+    return port
+
+
+def _parse_scopes(name: str, table: Mapping[str, Json]) -> tuple[str, ...]:
+    scopes = table.get("scopes", table.get("scope", []))
+    if isinstance(scopes, str):
+        return tuple(scopes.split())
+    if not isinstance(scopes, list) or not all(isinstance(one, str) for one in scopes):
+        raise _invalid_value(name, "scopes", "a list of texts")
+    return tuple(str(one) for one in scopes)
+
+
+def _invalid_value(name: str, key: str, words: str) -> LoginFailed:
+    return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {words}", "docs/mcp-login.md")

@@ -1,0 +1,120 @@
+"""Logins on disk: what a server's authorization gave, in the keyring, or in a file only its owner may read.
+
+One login is one file in `mcp-logins` of the config folder; where the keyring keeps it, the file only says
+so. Another name or another address is another login. Nothing here logs a token.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from cockpit import paths
+from cockpit.protocol.messages import Json
+from cockpit.settings import api_keys, file_io
+from cockpit.settings.file_io import write_atomically
+
+KEYRING = "keyring"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLogin:
+    """One login. `expires` is seconds since the epoch, None where nobody said.
+
+    `tokens`, `client`, `metadata` (of the authorization server) and `resource` are documents as they
+    came; without the two last a refresh after a restart would go to the wrong place. `more` are scopes
+    that the server asked for later, for the next login.
+    """
+
+    tokens: dict[str, Json] = field(default_factory=dict)
+    client: dict[str, Json] = field(default_factory=dict)
+    metadata: dict[str, Json] = field(default_factory=dict)
+    resource: dict[str, Json] = field(default_factory=dict)
+    issuer: str = ""
+    more: str = ""
+    expires: float | None = None
+
+
+class TokenStore:
+    """Where the login of one server lies. Every method reads or writes files: call it in a thread."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self._name = name
+        self._id = hashlib.sha256(f"{name}\n{url}".encode("utf-8", "replace")).hexdigest()[:24]
+
+    @property
+    def file(self) -> Path:
+        return paths.config() / "mcp-logins" / f"{self._id}.json"
+
+    def load(self) -> StoredLogin:
+        """What is kept, an empty login where nothing is."""
+        return self._known(_parse_login(self._document()))
+
+    def save(self, kept: StoredLogin) -> str:
+        """Keep it; where it lies now, `keyring` or the file. Raises OSError."""
+        self._known(kept)
+        text = json.dumps({"server": self._name, **asdict(kept)}, sort_keys=True)
+        in_keyring = api_keys.write_keyring(self._keyring, text)
+        shown = json.dumps({"server": self._name, KEYRING: True}) if in_keyring else text
+        write_atomically(self.file, shown.encode(), private=True)
+        return KEYRING if in_keyring else str(self.file)
+
+    def forget(self) -> bool:
+        """Forget it; whether there was one."""
+        document = self._read()
+        if KEYRING in document:
+            api_keys.delete_from_keyring(self._keyring)
+        self.file.unlink(missing_ok=True)
+        return bool(document)
+
+    @property
+    def _keyring(self) -> str:
+        return f"mcp:{self._id}"
+
+    def _document(self) -> dict[str, Json]:
+        document = self._read()
+        if KEYRING not in document:
+            return document
+        return _parse_object(api_keys.read_keyring(self._keyring) or "")
+
+    def _read(self) -> dict[str, Json]:
+        try:
+            return _parse_object(file_io.read_text(self.file))
+        except OSError:
+            return {}
+
+    def _known(self, kept: StoredLogin) -> StoredLogin:
+        secrets = (kept.tokens.get("access_token"), kept.tokens.get("refresh_token"))
+        for secret in (*secrets, kept.client.get("client_secret")):
+            if isinstance(secret, str):
+                api_keys.register_secret(secret, f"{self._name} login")
+        return kept
+
+
+def _parse_object(text: str) -> dict[str, Json]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _parse_login(document: dict[str, Json]) -> StoredLogin:
+    def table(key: str) -> dict[str, Json]:
+        value = document.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def text(key: str) -> str:
+        value = document.get(key)
+        return value if isinstance(value, str) else ""
+
+    expires = document.get("expires")
+    return StoredLogin(
+        table("tokens"),
+        table("client"),
+        table("metadata"),
+        table("resource"),
+        text("issuer"),
+        text("more"),
+        float(expires) if isinstance(expires, int | float) else None,
+    )

@@ -1,0 +1,329 @@
+"""Which words in the arguments of a foreign tool may be paths. Too many rather than too few: nobody but the
+server knows what it does with a word, and each of these is judged as a path. Pure, but for links.
+
+What servers offer as values of ours: tools, and prompts as commands. A tool of theirs is found by search,
+is judged like any other, and its hints about itself can tighten only.
+
+The prompts of servers as commands: their arguments as a person writes them, completed by the server and
+asked for where they are missing.
+"""
+
+import asyncio
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from cockpit.mcp.pins import describe_target
+from cockpit.mcp.supervisor import ServerSupervisor, SupervisorLookup
+from cockpit.mcp.values import McpFailed, McpResult, PromptArgument, PromptDefinition, ToolDefinition
+from cockpit.plugin.context import Context, FormAnswer, UserUnavailable
+from cockpit.plugin.tools import Arguments, Capability, Done, Part, Preview, Tool, ToolFailed
+from cockpit.plugin.values import AsPrompt, Command, CommandAnswer, Invoked, McpServer, Show
+from cockpit.protocol.content import Text
+from cockpit.protocol.events import FormField
+from cockpit.protocol.messages import Json, Kind
+from cockpit.protocol.queries import Completion
+from cockpit.protocol.safe_text import clean, single_line
+
+MAX_PATH_WORDS = 200
+MAX_PATH_LENGTH = 4_096
+PATH_ARGUMENT = re.compile(
+    r"path|file|dir|folder|cwd|root|location|source|destination|target|uri", re.IGNORECASE
+)
+COMMAND_ARGUMENT = re.compile(r"command|cmd|script|shell|^args$|argv", re.IGNORECASE)
+ROOTED_PATH = re.compile(r"^(?:/|~/|~$|\.{1,2}/|\\\\|[A-Za-z]:[\\/])")
+HIDDEN_FILE = re.compile(r"^\.[A-Za-z]")
+COMMAND_WORD = re.compile(r"[^\s'\"`=<>|;&(){}\[\],]+")
+
+
+def find_path_words(arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    """The words of `arguments` that may be paths. Touches no file."""
+    words = dict.fromkeys(
+        word for word in _iter_words(dict(arguments), "") if 0 < len(word) <= MAX_PATH_LENGTH
+    )
+    return tuple(words)[:MAX_PATH_WORDS]
+
+
+def resolve_paths(words: tuple[str, ...], root: str) -> tuple[str, ...]:
+    """The real paths that `words` may name, seen from `root`. Follows links, so it is called in a worker
+    thread."""
+    real = (os.path.realpath(Path(root, _expand_home(word))) for word in words)
+    return tuple(dict.fromkeys(real))
+
+
+def _expand_home(word: str) -> str:
+    return f"{Path.home()}{word[1:]}" if word == "~" or word.startswith("~/") else word
+
+
+def _iter_words(value: Json, name: str) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _iter_path_words(value, name)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _iter_words(one, name)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _iter_words(one, key)
+
+
+def _iter_path_words(text: str, name: str) -> Iterator[str]:
+    """A value by itself, and the words of one that may be a command line."""
+    whole = text.strip()
+    if "\0" in whole:
+        return
+    if whole.startswith("file:"):
+        yield unquote(urlsplit(whole).path)
+        return
+    if (PATH_ARGUMENT.search(name) and "\n" not in whole and "://" not in whole) or _looks_like_path(whole):
+        yield whole
+    elif COMMAND_ARGUMENT.search(name):
+        for word in COMMAND_WORD.findall(whole[: 4 * MAX_PATH_LENGTH]):
+            if _looks_like_path(word) and not word.startswith("//"):
+                yield word
+
+
+def _looks_like_path(word: str) -> bool:
+    if not word or "://" in word or any(character.isspace() for character in word):
+        return False
+    return (
+        bool(ROOTED_PATH.match(word) or HIDDEN_FILE.match(word))
+        or ("/" in word and ".." in word)
+        or "/." in word
+    )
+
+
+MAX_DESCRIPTION = 2_000
+# The connection bounds a call; this only ends one that a person forgot.
+CALL_TIMEOUT = 3_600.0
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+YES, NO = "approve and call", "no"
+
+
+def describe_destination(server: McpServer) -> str:
+    """Where something would be sent: the host, or the program."""
+    return urlsplit(server.url).netloc if server.url else describe_target(server)
+
+
+def choose_kind(definition: ToolDefinition) -> Kind:
+    """By its own word, where that asks for more care. One that says it only reads is never of a kind that
+    rules or modes let run unasked."""
+    if definition.destroys and not definition.reads_only:
+        return "delete"
+    return "fetch" if definition.reads_only else "other"
+
+
+def choose_capabilities(server: McpServer, definition: ToolDefinition) -> frozenset[Capability]:
+    """Other people's code does it. What may change something far away sends, too."""
+    remote = bool(server.url) and urlsplit(server.url).hostname not in LOOPBACK
+    if not definition.reads_only and (remote or definition.is_open):
+        return frozenset({"code.exec", "net.egress"})
+    return frozenset({"code.exec"})
+
+
+def make_tool(lives: SupervisorLookup, server: McpServer, definition: ToolDefinition, name: str) -> Tool:
+    """A server's tool under the name `name`."""
+
+    async def run(arguments: Arguments, context: Context) -> Done:
+        return await _call_tool(lives, server.name, definition.name, arguments, context)
+
+    async def preview(arguments: Arguments, context: Context) -> Preview:
+        # That is where the server runs, whatever worktree its caller works in.
+        words = find_path_words(arguments)
+        paths = await asyncio.to_thread(resolve_paths, words, context.session.root) if words else ()
+        written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
+        part = Part("arguments", f"{definition.name} of {server.name}", written)
+        where = describe_destination(server)
+        title = f"{server.name}: {definition.title or definition.name}"
+        return Preview(title, (part,), paths=paths, destination=where, lift="*")
+
+    about = definition.description or definition.title or definition.name
+    return Tool(
+        name=name,
+        kind=choose_kind(definition),
+        description=f"[MCP server {server.name}] {about}"[:MAX_DESCRIPTION],
+        parameters=definition.parameters,
+        capabilities=choose_capabilities(server, definition),
+        run=run,
+        title=lambda arguments: f"{server.name}: {definition.name} {_format_arguments(arguments)}".rstrip(),
+        preview=preview,
+        deferred=True,
+        keywords=(server.name, definition.name, definition.title, "mcp"),
+        seconds=CALL_TIMEOUT,
+    )
+
+
+def _format_arguments(arguments: Arguments) -> str:
+    shown = (str(value) for value in arguments.values() if isinstance(value, str | int | float))
+    return single_line(" ".join(shown), 80)
+
+
+async def _call_tool(
+    lives: SupervisorLookup, server: str, name: str, arguments: Arguments, context: Context
+) -> Done:
+    life = lives.life(server)
+    try:
+        connection = await life.connected()
+        await _require_approval(life, name, context)
+        report = context.running().progress
+        asking = lives.asking(server, context)
+
+        def heard(done: float, total: float | None, message: str) -> None:
+            report(f"{message or 'working'} {_format_progress(done, total)}".rstrip() + "\n")
+
+        outcome = await connection.call(name, arguments, asking, heard)
+    except McpFailed as error:
+        raise ToolFailed(error.message, error.hint) from error
+    return make_done(outcome)
+
+
+def make_done(outcome: McpResult) -> Done:
+    """A server's answer as a tool's."""
+    return Done(outcome.text, outcome.blocks, outcome.structured, outcome.is_error, "none")
+
+
+def _format_progress(done: float, total: float | None) -> str:
+    return f"{done:g}/{total:g}" if total else f"{done:g}" if done else ""
+
+
+async def _require_approval(life: ServerSupervisor, name: str, context: Context) -> None:
+    """Whether the tool is what was approved; a person is asked where it is not. Raises `ToolFailed`."""
+    if name not in life.changed:
+        return
+    changed, server = life.changed[name], life.server.name
+    text = f"the tool {name} of the MCP server {server} is not what was approved, so it was not called"
+    hint = f"a person looks at it and approves it with /mcp approve {server}"
+    refused = ToolFailed(f"{text}:\n{changed}\n", hint)
+    question = f"The MCP server {server} describes {name} otherwise than when it was approved:\n{changed}"
+    field = FormField("answer", "Call it?", "choice", True, (YES, NO), (), NO)
+    try:
+        answer = await context.session.ask_form(question, (field,), source=f"MCP server {server}")
+    except UserUnavailable as error:
+        raise refused from error
+    if answer.action != "accept" or answer.values.get("answer") != YES:
+        raise refused
+    if life.changed.get(name) != changed:
+        raise ToolFailed(f"{name} changed again while the person looked; call it again")
+    await life.accept(name)
+
+
+# One word, quoted or not; a quote that is still open goes on to the end.
+ARGUMENT_WORD = re.compile(r"""(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+""")
+
+
+def make_command(
+    lives: SupervisorLookup, server: McpServer, definition: PromptDefinition, name: str
+) -> Command:
+    """A server's prompt as the command `name`."""
+
+    async def run(invoked: Invoked, context: Context) -> CommandAnswer:
+        try:
+            values = await _collect_arguments(definition.arguments, invoked, context)
+            connection = await lives.life(server.name).connected()
+            asking = lives.asking(server.name, context)
+            prompt = await connection.prompt(definition.name, values, asking)
+        except McpFailed as error:
+            return Show((Text(str(error)),))
+        return AsPrompt(prompt.text)
+
+    async def complete(text: str, context: Context) -> tuple[Completion, ...]:
+        return await _complete_argument(lives, server.name, definition, text)
+
+    hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in definition.arguments)
+    about = definition.description or f"the prompt {definition.name}"
+    about = f"{single_line(about, 200)} (MCP server {server.name})"
+    return Command(name, about, run, hint, complete=complete if definition.arguments else None)
+
+
+async def _complete_argument(
+    lives: SupervisorLookup, server: str, definition: PromptDefinition, text: str
+) -> tuple[Completion, ...]:
+    """What the server offers for the argument at the end of `text`; nothing where it is not there now, or
+    what stands there is a whole value already: then Enter sends."""
+    life = lives.life(server)
+    start, word = _last_word(text)
+    known = _parse_arguments(definition.arguments, text[:start])
+    argument, typed = _match_argument(definition.arguments, known, word)
+    if argument is None or life.state != "ready" or not (typed or argument.required):
+        return ()
+    try:
+        connection = await life.connected()
+        values = await connection.complete(definition.name, argument.name, typed, known)
+    except McpFailed:
+        return ()
+    if typed in values:
+        return ()
+    named = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
+    about = argument.description or argument.name
+    return tuple(
+        Completion(f"{named}{shlex.quote(one)} ", one, single_line(about, 100), start, len(text))
+        for one in values
+        if one
+    )
+
+
+def _last_word(text: str) -> tuple[int, str]:
+    """Where the word begins that is being written at the end, and that word."""
+    found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
+    return (found[-1].start(), found[-1].group()) if found else (len(text), "")
+
+
+def _match_argument(
+    wanted: tuple[PromptArgument, ...], known: Mapping[str, str], word: str
+) -> tuple[PromptArgument | None, str]:
+    """The argument that `word` is for, and what of its value is written."""
+    name, equals, value = word.partition("=")
+    for one in wanted:
+        if equals and one.name == name:
+            return one, _strip_quotes(value)
+    return next((one for one in wanted if one.name not in known), None), _strip_quotes(word)
+
+
+def _strip_quotes(word: str) -> str:
+    return word.replace('"', "").replace("'", "")
+
+
+async def _collect_arguments(
+    wanted: tuple[PromptArgument, ...], invoked: Invoked, context: Context
+) -> Mapping[str, str]:
+    """The arguments of a prompt: `name=value` or in their order; the rest of the words are the last one's.
+    What is missing is asked for. Raises `McpFailed`."""
+    given = {one.name: invoked.arguments.get(one.name) for one in wanted}
+    # A screen sends the words behind the name as an argument, too.
+    named = {name: str(one) for name, one in given.items() if one is not None and one != invoked.text}
+    values = _parse_arguments(wanted, invoked.text) | named
+    missing = tuple(one for one in wanted if one.required and not values.get(one.name))
+    if not missing:
+        return values
+    fields = tuple(FormField(one.name, one.name, "text", True, note=one.description) for one in missing)
+    try:
+        answer = await context.session.ask_form("What should the prompt be made of?", fields)
+    except UserUnavailable:
+        answer = FormAnswer("decline")
+    if answer.action != "accept":
+        names = ", ".join(one.name for one in missing)
+        raise McpFailed(f"the prompt needs {names}", "write them behind its name: name=value")
+    return values | {name: str(value) for name, value in answer.values.items()}
+
+
+def _parse_arguments(wanted: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    names = [one.name for one in wanted]
+    values: dict[str, str] = {}
+    loose: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            values[name] = value
+        else:
+            loose.append(word)
+    free = [name for name in names if name not in values]
+    if free and len(loose) > len(free):
+        loose = [*loose[: len(free) - 1], " ".join(loose[len(free) - 1 :])]
+    return values | dict(zip(free, loose, strict=False))

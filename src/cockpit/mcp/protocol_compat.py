@@ -1,0 +1,248 @@
+"""Results that do not fit the protocol, made to: one row that is broken, or a kind of content that is newer
+than this program, is no reason to lose all the others. Imports the SDK. Pure.
+
+Which era of the protocol is spoken on a connection, and what the SDK takes too strictly there. Imports the
+SDK.
+
+A result of the later era that names no `resultType` is a complete one: the protocol says so, the SDK refuses
+it. On pipes a server that never answers `server/discover` is taken for one of the old days after `PATIENCE`
+(the SDK would wait ten seconds); what it still answers to that goes nowhere.
+"""
+
+import json
+from types import TracebackType
+from typing import Any, Self
+
+from anyio import EndOfStream
+from mcp import types
+from mcp.client._transport import ReadStream, TransportStreams, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
+from mcp.types.jsonrpc import METHOD_NOT_FOUND, ErrorData, RequestId
+from pydantic import BaseModel, ValidationError
+
+from cockpit.protocol.safe_text import single_line
+
+LIST_METHODS: dict[str, tuple[str, str, type[BaseModel]]] = {
+    "tools/list": ("tools", "tool", types.Tool),
+    "prompts/list": ("prompts", "prompt", types.Prompt),
+    "resources/list": ("resources", "resource", types.Resource),
+    "resources/templates/list": ("resourceTemplates", "template", types.ResourceTemplate),
+}
+CALL_METHOD = "tools/call"
+REPAIRED_METHODS = frozenset({*LIST_METHODS, CALL_METHOD})
+CONTENT_KINDS = frozenset({"text", "image", "audio", "resource_link", "resource"})
+# The SDK matches results with a tool's own schema: one of these in it can take for ever.
+UNBOUNDED_KEYWORDS = frozenset({"pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"})
+MAX_ROW_DEPTH = 60
+
+
+def repair_result(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
+    """The result of `method`, itself where nothing is wrong with it. What is left out of a list is said."""
+    return _repair_call(result) if method == CALL_METHOD else _repair_list(method, result, left_out)
+
+
+def _repair_list(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
+    key, what, kind = LIST_METHODS[method]
+    rows = result.get(key)
+    if not isinstance(rows, list):
+        return result
+    kept = []
+    for row in rows:
+        if problem := _explain_row(row, kind):
+            name = row.get("name") if isinstance(row, dict) else None
+            left_out.append(f"{what} {single_line(str(name or '?'), 80)} is left out: {problem}")
+        else:
+            kept.append(_drop_unbounded_schema(row) if what == "tool" else row)
+    return {**result, key: kept}
+
+
+def _explain_row(row: Any, kind: type[BaseModel]) -> str:
+    if _is_too_deep(row, 0):
+        return "it is nested too deeply"
+    try:
+        kind.model_validate(row, by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return single_line(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}", 200)
+    return ""
+
+
+def _is_too_deep(value: Any, depth: int) -> bool:
+    if depth > MAX_ROW_DEPTH:
+        return True
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_is_too_deep(one, depth + 1) for one in inner)
+
+
+def _drop_unbounded_schema(row: dict[str, Any]) -> dict[str, Any]:
+    if not row.get("outputSchema") or not _has_unbounded_keyword(row["outputSchema"]):
+        return row
+    return {key: value for key, value in row.items() if key != "outputSchema"}
+
+
+def _has_unbounded_keyword(value: Any) -> bool:
+    if isinstance(value, dict):
+        return not UNBOUNDED_KEYWORDS.isdisjoint(value) or any(
+            _has_unbounded_keyword(one) for one in value.values()
+        )
+    return isinstance(value, list) and any(_has_unbounded_keyword(one) for one in value)
+
+
+def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
+    """A call's result: content of kinds that nobody knows as their JSON; none where there is only structured
+    content."""
+    if result.get("resultType", "complete") != "complete":
+        return result
+    out = dict(result)
+    content = result.get("content")
+    if isinstance(content, str):
+        out["content"] = [_text_content(content)]
+    elif not isinstance(content, list):
+        out["content"] = []
+    else:
+        out["content"] = [
+            one if _is_known_content(one) else _text_content(json.dumps(one)) for one in content
+        ]
+    structured = result.get("structuredContent")
+    if structured is not None and not isinstance(structured, dict):
+        out["content"] = [*out["content"], _text_content(json.dumps(structured))]
+        del out["structuredContent"]
+    return out
+
+
+def _is_known_content(one: Any) -> bool:
+    return isinstance(one, dict) and one.get("type") in CONTENT_KINDS
+
+
+def _text_content(said: str) -> dict[str, Any]:
+    return {"type": "text", "text": said}
+
+
+# One of the later era that starts slowly says so when it is greeted in the old way: the SDK asks again.
+DISCOVER_TIMEOUT = 3.0
+DISCOVER_METHOD = "server/discover"
+MAX_REPORTED = 20
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+IncomingMessage = SessionMessage | Exception
+
+
+class ProtocolCompat:
+    """One connection's: `sent` sees each message to the server, `mended` each from it."""
+
+    def __init__(self) -> None:
+        self._is_later = False
+        self._given_up: RequestId | None = None
+        self._asked: dict[RequestId, str] = {}
+        self._left_out: list[str] = []
+        self.probe: RequestId | None = None
+
+    def sent(self, message: JSONRPCMessage) -> None:
+        if isinstance(message, JSONRPCRequest):
+            self._is_later = VERSION_KEY in ((message.params or {}).get("_meta") or {})
+            if message.method in REPAIRED_METHODS:
+                self._asked[message.id] = message.method
+            if message.method == DISCOVER_METHOD:
+                self.probe = message.id
+
+    def mended(self, message: JSONRPCMessage) -> JSONRPCMessage | None:
+        """`message` as the SDK takes it, None for one that nobody waits for any more."""
+        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+            return message
+        if message.id is not None and message.id == self._given_up:
+            return None
+        if message.id == self.probe:
+            self.probe = None
+        method = self._asked.pop(message.id, "") if message.id is not None else ""
+        if not isinstance(message, JSONRPCResponse):
+            return message
+        result = message.result
+        if self._is_later and "resultType" not in result:
+            result = {**result, "resultType": "complete"}
+        if method:
+            result = repair_result(method, result, self._left_out)
+        return message if result is message.result else message.model_copy(update={"result": result})
+
+    def left_out(self) -> list[str]:
+        """What of the lists since the last time was no tool, prompt or resource, and why."""
+        left, self._left_out = self._left_out[:MAX_REPORTED], []
+        return left
+
+    def give_up(self, probe: RequestId) -> JSONRPCError | None:
+        """What the SDK is told in the place of a server that was silent; None where it answered."""
+        if self.probe != probe:
+            return None
+        self.probe, self._given_up = None, probe
+        error = ErrorData(code=METHOD_NOT_FOUND, message=f"it did not answer {DISCOVER_METHOD}")
+        return JSONRPCError(jsonrpc="2.0", id=probe, error=error)
+
+
+def wrap_streams(streams: TransportStreams, era: ProtocolCompat) -> TransportStreams:
+    """The streams of one of the SDK's own transports, with `era` between."""
+    return _CompatReadStream(streams[0], era), _CompatWriteStream(streams[1], era)
+
+
+class _CompatReadStream:
+    """What a server says, as the SDK takes it."""
+
+    def __init__(self, inner: ReadStream[IncomingMessage], era: ProtocolCompat) -> None:
+        self._inner = inner
+        self._era = era
+
+    @property
+    def last_context(self) -> object:
+        """In what context the last message was sent: the SDK asks for it by this name."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> IncomingMessage:
+        while True:
+            got = await self._inner.receive()
+            if isinstance(got, Exception):
+                return got
+            if (message := self._era.mended(got.message)) is not None:
+                return got if message is got.message else SessionMessage(message, got.metadata)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> IncomingMessage:
+        try:
+            return await self.receive()
+        except EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)
+
+
+class _CompatWriteStream:
+    """What is said to a server."""
+
+    def __init__(self, inner: WriteStream[SessionMessage], era: ProtocolCompat) -> None:
+        self._inner = inner
+        self._era = era
+
+    async def send(self, message: SessionMessage, /) -> None:
+        self._era.sent(message.message)
+        await self._inner.send(message)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._inner.__aexit__(kind, error, trace)

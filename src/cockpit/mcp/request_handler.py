@@ -1,0 +1,103 @@
+"""Who answers what a server asks while it works for a session: its person, and a model they let it use."""
+
+from cockpit.errors import CockpitError
+from cockpit.mcp.values import SamplingReply, SamplingRequest
+from cockpit.plugin.context import Context, FormAnswer, UserUnavailable
+from cockpit.plugin.models import ModelRequest
+from cockpit.protocol.content import Block, Image, Text
+from cockpit.protocol.events import FormField, Noticed
+from cockpit.protocol.messages import AssistantMessage, Message, UserMessage
+from cockpit.protocol.safe_text import clean
+
+MOST_TOKENS = 8_192
+MAX_SHOWN = 1_500
+ONCE, SESSION, NO = "this once", "for this session", "no"
+
+
+class SessionRequestHandler:
+    """The session behind a call. `lets` are the sessions whose person lets the server ask models."""
+
+    def __init__(self, server: str, context: Context, lets: set[str]) -> None:
+        self._source = f"MCP server {server}"
+        self._context = context
+        self._lets = lets
+
+    async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
+        """Declined where nobody is there. A page is opened after the yes."""
+        try:
+            answer = await self._context.session.ask_form(question, fields, source=self._source, url=url)
+        except UserUnavailable:
+            return FormAnswer("decline")
+        if url and answer.action == "accept":
+            from cockpit.mcp.oauth.login_prompt import open_page
+
+            await open_page(url)
+        return answer
+
+    async def sample(self, request: SamplingRequest) -> SamplingReply:
+        """Asked for each time, until the person lets the server do it for this session."""
+        if not await self._may(request):
+            return SamplingReply(refused="the person did not allow it")
+        try:
+            answer = await self._context.models.complete(request.tier, _model_request(request))
+        except CockpitError as error:
+            return SamplingReply(refused=f"the model did not answer: {error.message}")
+        self._tell(request, answer.text, answer.model)
+        return SamplingReply(answer.text, answer.model)
+
+    def _tell(self, request: SamplingRequest, answer: str, model: str) -> None:
+        """What goes back to the server stands in the Trace, as what was asked: also where nobody is asked any
+        more."""
+        asked, told = _shorten(_format_request(request)), _shorten(clean(answer))
+        said = f"{self._source} asked {model}:\n\n{asked}\n\nand is told:\n\n{told}"
+        notice = Noticed("mcp", "show", (Text(said),), {"source": self._source, "model": model})
+        self._context.session.emit(notice)
+
+    async def _may(self, request: SamplingRequest) -> bool:
+        session = self._context.session
+        if session.id in self._lets:
+            return True
+        field = FormField("allow", "Let it?", "choice", True, (ONCE, SESSION, NO), (), ONCE)
+        try:
+            answer = await session.ask_form(_sampling_question(request), (field,), source=self._source)
+        except UserUnavailable:
+            return False
+        chosen = answer.values.get("allow") if answer.action == "accept" else NO
+        if chosen == SESSION:
+            self._lets.add(session.id)
+        return chosen in (ONCE, SESSION)
+
+
+def _sampling_question(request: SamplingRequest) -> str:
+    """What a person is shown: all that a model would get, and what it costs at most."""
+    most = min(request.most_tokens, MOST_TOKENS)
+    shown = _shorten(_format_request(request))
+    return f"It wants to ask a model, on your account (at most {most} tokens of answer):\n\n{shown}"
+
+
+def _format_request(request: SamplingRequest) -> str:
+    parts = [f"[{one.role}] {one.text}" for one in request.messages]
+    if request.system:
+        parts.insert(0, f"[system] {request.system}")
+    return clean("\n\n".join(parts))
+
+
+def _shorten(text: str) -> str:
+    return (
+        f"{text[:MAX_SHOWN]}\n... and {len(text) - MAX_SHOWN} characters more"
+        if len(text) > MAX_SHOWN
+        else text
+    )
+
+
+def _model_request(request: SamplingRequest) -> ModelRequest:
+    messages: list[Message] = []
+    for one in request.messages:
+        match one.role:
+            case "user":
+                pictures: tuple[Block, ...] = tuple(block for block in one.blocks if isinstance(block, Image))
+                messages.append(UserMessage((Text(one.text), *pictures)))
+            case "assistant":
+                messages.append(AssistantMessage(one.text))
+    most = max(1, min(request.most_tokens, MOST_TOKENS))
+    return ModelRequest("", request.system, tuple(messages), max_tokens=most)

@@ -1,0 +1,312 @@
+"""Making safe what a server says of itself: a model reads it before anybody looked at it.
+
+Escape sequences and characters that nobody sees are taken out of descriptions, and what is too long is
+cut. Where they stand in a place that has a meaning (a name, an enum's value), the tool is refused.
+
+The SDK's results as our values. Imports the SDK; what comes out is cleaned.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal, assert_never, cast
+
+from mcp import types
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
+from cockpit.mcp.values import (
+    McpResult,
+    PromptArgument,
+    PromptDefinition,
+    PromptText,
+    ResourceDefinition,
+    SamplingMessage,
+    SamplingRequest,
+    ServerWelcome,
+    ToolDefinition,
+)
+from cockpit.protocol.content import Block, Code, Image, Text
+from cockpit.protocol.messages import Json
+from cockpit.protocol.safe_text import clean, clean_output, single_line
+
+MAX_TEXT = 4_000
+MAX_NOTE = 1_000
+MAX_SCHEMA = 60_000
+MAX_SCHEMA_DEPTH = 40
+REFERENCE_KEYS = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+PROSE_KEYS = frozenset({"description", "title", "$comment", "examples", "markdownDescription"})
+
+
+class UnsafeDefinition(ValueError):
+    """A definition that cannot be made safe; the message says where."""
+
+
+def clean_prose(text: str, most: int = MAX_TEXT) -> str:
+    """Text of a definition: no escape sequences, nothing invisible, at most `most` characters."""
+    safe = clean_output(text[: most * 2]).replace("\ufffd", "").strip()
+    return safe if len(safe) <= most else f"{safe[: most - 1].rstrip()}…"
+
+
+def clean_schema(raw: Mapping[str, Json]) -> dict[str, Json]:
+    """A JSON Schema with its prose cleaned. Raises `Unsafe`."""
+    out = _clean_table(raw, 0)
+    if len(json.dumps(out)) > MAX_SCHEMA:
+        raise UnsafeDefinition(f"its schema is larger than {MAX_SCHEMA:,} characters")
+    if out.get("type", "object") != "object":
+        raise UnsafeDefinition("its schema is not one of an object")
+    out["type"] = "object"
+    return out
+
+
+def require_visible(text: str, what: str) -> str:
+    """`text`, which has a meaning as it stands. Raises `Unsafe` for one that hides something."""
+    if clean(text) != text:
+        raise UnsafeDefinition(f"{what} holds characters that are not seen: {clean(text)[:80]!r}")
+    return text
+
+
+def _clean_table(raw: Mapping[str, Json], depth: int, properties: bool = False) -> dict[str, Json]:
+    if depth > MAX_SCHEMA_DEPTH:
+        raise UnsafeDefinition("its schema is nested too deeply")
+    out: dict[str, Json] = {}
+    for key, value in raw.items():
+        require_visible(key, "a name in its schema")
+        if key in PROSE_KEYS and not properties:
+            out[key] = _clean_prose_value(value)
+        elif key in REFERENCE_KEYS and not properties and not str(value).startswith("#"):
+            raise UnsafeDefinition(f"its schema points to another place: {clean(str(value))[:80]!r}")
+        elif isinstance(value, Mapping):
+            out[key] = _clean_table(value, depth + 1, key in ("properties", "$defs", "definitions"))
+        elif isinstance(value, list):
+            out[key] = [_clean_value(one, depth + 1) for one in value]
+        else:
+            out[key] = _clean_value(value, depth)
+    return out
+
+
+def _clean_value(value: Json, depth: int) -> Json:
+    if isinstance(value, Mapping):
+        return _clean_table(value, depth + 1)
+    if isinstance(value, list):
+        return [_clean_value(one, depth + 1) for one in value] if depth < MAX_SCHEMA_DEPTH else []
+    return require_visible(value, "a value in its schema") if isinstance(value, str) else value
+
+
+def _clean_prose_value(value: Json) -> Json:
+    if isinstance(value, str):
+        return clean_prose(value, MAX_NOTE)
+    return (
+        clean_prose(json.dumps(value, ensure_ascii=False), MAX_NOTE)
+        if isinstance(value, list | dict)
+        else value
+    )
+
+
+SdkContent = (
+    types.TextContent | types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
+)
+
+
+def convert_welcome(
+    protocol: str, info: types.Implementation | None, can: types.ServerCapabilities, instructions: str | None
+) -> ServerWelcome:
+    names = ("tools", "prompts", "resources", "completions", "logging")
+    had = frozenset(name for name in names if getattr(can, name) is not None)
+    said = clean_prose(instructions or "")
+    later = protocol in MODERN_PROTOCOL_VERSIONS
+    if info is None:
+        return ServerWelcome(protocol, instructions=said, can=had, is_later=later)
+    return ServerWelcome(
+        protocol, single_line(info.name, 100), single_line(info.version, 40), said, had, later
+    )
+
+
+def convert_tool(one: types.Tool) -> ToolDefinition:
+    """A tool, cleaned. Raises `Unsafe`."""
+    hints = one.annotations
+    name = require_visible(one.name, "its name")
+    if not name.strip() or len(name) > 256:
+        raise UnsafeDefinition("it has no name that can be used")
+    title = one.title or (hints.title if hints is not None else None)
+    return ToolDefinition(
+        name=name,
+        description=clean_prose(one.description or ""),
+        parameters=clean_schema(cast("dict[str, Json]", one.input_schema)),
+        title=single_line(title or "", 200),
+        reads_only=hints.read_only_hint if hints is not None else None,
+        destroys=hints.destructive_hint if hints is not None else None,
+        repeatable=hints.idempotent_hint if hints is not None else None,
+        is_open=hints.open_world_hint if hints is not None else None,
+    )
+
+
+def convert_prompt(one: types.Prompt) -> PromptDefinition:
+    """A prompt, cleaned. Raises `Unsafe`."""
+    arguments = tuple(
+        PromptArgument(
+            require_visible(a.name, "an argument"), clean_prose(a.description or "", 200), bool(a.required)
+        )
+        for a in one.arguments or ()
+    )
+    return PromptDefinition(
+        require_visible(one.name, "its name"), clean_prose(one.description or one.title or "", 400), arguments
+    )
+
+
+def convert_resource(one: types.Resource) -> ResourceDefinition:
+    """A resource, cleaned. Raises `Unsafe`."""
+    return ResourceDefinition(
+        uri=require_visible(str(one.uri), "its address"),
+        name=single_line(one.title or one.name, 200),
+        description=clean_prose(one.description or "", 400),
+        media_type=single_line(one.mime_type or "", 100),
+        size=one.size or 0,
+    )
+
+
+def convert_template(one: types.ResourceTemplate) -> ResourceDefinition:
+    """A template of addresses, cleaned. Raises `Unsafe`."""
+    return ResourceDefinition(
+        uri=require_visible(one.uri_template, "its address"),
+        name=single_line(one.title or one.name, 200),
+        description=clean_prose(one.description or "", 400),
+        media_type=single_line(one.mime_type or "", 100),
+        is_template=True,
+    )
+
+
+def convert_result(result: types.CallToolResult) -> McpResult:
+    """A call's result. Structured content that the text says already is not said twice."""
+    text, blocks = convert_contents(result.content)
+    structured = cast("Json", result.structured_content)
+    if structured is not None and not _repeats_structured(result.content, structured):
+        as_text = clean_output(json.dumps(structured, ensure_ascii=False, indent=1))
+        text = "\n\n".join(part for part in (text, as_text) if part)
+        blocks = (*blocks, Code(as_text, "json"))
+    return McpResult(text or "(nothing came back)", blocks, structured, bool(result.is_error))
+
+
+def _repeats_structured(content: Sequence[SdkContent], structured: Json) -> bool:
+    for one in content:
+        if not isinstance(one, types.TextContent):
+            continue
+        try:
+            said = json.loads(one.text)
+        except ValueError:
+            said = one.text
+        if said == structured or structured == {"result": said}:
+            return True
+    return False
+
+
+def convert_contents(content: Sequence[SdkContent]) -> tuple[str, tuple[Block, ...]]:
+    """Blocks of the protocol as text for a model and as blocks for people."""
+    texts: list[str] = []
+    blocks: list[Block] = []
+    for one in content:
+        text, block = _convert_content(one)
+        texts.append(text)
+        blocks.append(block)
+    return "\n\n".join(text for text in texts if text), tuple(blocks)
+
+
+def _convert_content(one: SdkContent) -> tuple[str, Block]:
+    match one:
+        case types.TextContent(text=clean_message):
+            text = clean_output(clean_message)
+            return text, Text(text)
+        case types.ImageContent(data=data, mime_type=kind):
+            alt = f"{single_line(kind, 60)}, {_format_size(data)}"
+            return f"[image: {alt}]", Image(single_line(kind, 60), data, alt)
+        case types.AudioContent(data=data, mime_type=kind):
+            text = f"[audio: {single_line(kind, 60)}, {_format_size(data)}]"
+            return text, Text(text)
+        case types.ResourceLink():
+            about = clean_prose(one.description or "", 300)
+            text = f"[resource {single_line(one.title or one.name, 200)}: {single_line(str(one.uri))}] {about}".strip()
+            return text, Text(text)
+        case types.EmbeddedResource(resource=inner):
+            return _convert_embedded(inner)
+        case _:
+            assert_never(one)
+
+
+def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceContents) -> tuple[str, Block]:
+    uri, kind = single_line(str(inner.uri)), single_line(inner.mime_type or "", 100)
+    match inner:
+        case types.TextResourceContents(text=clean_message):
+            text = clean_output(clean_message)
+            return f"[resource {uri}]\n{text}", Code(text, _code_language(kind), uri)
+        case types.BlobResourceContents(blob=blob):
+            alt = f"{uri} {kind}, {_format_size(blob)}".strip()
+            if kind.startswith("image/"):
+                return f"[image: {alt}]", Image(kind, blob, alt)
+            return f"[binary resource {alt}]", Text(f"[binary resource {alt}]")
+        case _:
+            assert_never(inner)
+
+
+def convert_resource_text(result: types.ReadResourceResult) -> McpResult:
+    """What was read."""
+    pairs = [_convert_embedded(one) for one in result.contents]
+    text = "\n\n".join(text for text, _ in pairs)
+    return McpResult(text or "(it is empty)", tuple(block for _, block in pairs))
+
+
+def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
+    """A prompt's messages as one text; what the assistant is to have said is marked."""
+    texts: list[str] = []
+    blocks: list[Block] = []
+    for message in result.messages:
+        text, block = _convert_content(message.content)
+        texts.append(text if message.role == "user" else f"[assistant]\n{text}")
+        blocks.append(block)
+    return PromptText("\n\n".join(texts), tuple(blocks))
+
+
+def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingRequest:
+    """What a server wants a model to answer."""
+    wants = params.model_preferences
+    tier: Literal["fast", "default", "strong"] = "default"
+    if wants is not None:
+        clever = wants.intelligence_priority or 0.0
+        quick = max(wants.speed_priority or 0.0, wants.cost_priority or 0.0)
+        tier = "strong" if clever > max(quick, 0.5) else "fast" if quick > max(clever, 0.5) else "default"
+    hints = tuple(
+        single_line(hint.name or "", 60) for hint in (wants.hints or () if wants is not None else ())
+    )
+    messages = tuple(_convert_message(one) for one in params.messages)
+    system = clean_output(params.system_prompt or "")
+    return SamplingRequest(messages, system, params.max_tokens, tier, hints)
+
+
+def _convert_message(one: types.SamplingMessage) -> SamplingMessage:
+    parts = one.content if isinstance(one.content, list) else [one.content]
+    texts: list[str] = []
+    blocks: list[Block] = []
+    for part in parts:
+        match part:
+            case types.TextContent() | types.ImageContent() | types.AudioContent():
+                text, block = _convert_content(part)
+                texts.append(text)
+                blocks.append(block)
+            case types.ToolUseContent(name=name):
+                texts.append(f"[tool call {single_line(name, 100)}]")
+            case types.ToolResultContent(content=inner):
+                texts.append(convert_contents(inner)[0])
+            case _:
+                assert_never(part)
+    return SamplingMessage("user" if one.role == "user" else "assistant", "\n\n".join(texts), tuple(blocks))
+
+
+def _format_size(data: str) -> str:
+    size = len(data) * 3 // 4
+    return f"{size / 1024:.0f} KB" if size >= 1024 else f"{size} bytes"
+
+
+def _code_language(media_type: str) -> str:
+    return media_type.rpartition("/")[2].removeprefix("x-").partition(";")[0]
+
+
+def clean_message(text: str) -> str:
+    """A server's words to a person."""
+    return clean_output(text[:4_000]).strip()

@@ -1,0 +1,331 @@
+"""How a server is greeted: one that knew nothing of the later era of the protocol is not asked for it at each
+start. An empty file per server in the state folder, by the digest of its command line or address; after a
+week it is asked again, as it may be a newer one by then. Called in worker threads.
+
+One server over all its starts: begun when it is wanted, begun again when it dies, ended. Decides nothing
+of what may be called; what a person did not agree to it does not start.
+
+The servers, as what they offer finds them again when it is used.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.pins import PinStore, describe_target, is_project_server
+from cockpit.mcp.request_handler import SessionRequestHandler
+from cockpit.mcp.tool_names import DISALLOWED_CHARACTERS
+from cockpit.mcp.values import (
+    AuthProvider,
+    ChangedList,
+    ConnectionSettings,
+    GreetingTimeout,
+    LoginNeeded,
+    McpFailed,
+    ServerNotStarted,
+    ServerOffer,
+)
+from cockpit.plugin.context import ConnectionRow, ConnectionState, Context
+from cockpit.plugin.values import McpServer
+from cockpit.workspace.processes.server_process import ServerLog
+
+LEGACY_SECONDS = 7 * 24 * 3600.0
+GreetingMode = Literal["auto", "legacy"]
+
+
+def load_greeting_mode(state: Path, server: McpServer) -> GreetingMode:
+    """What to greet `server` with."""
+    try:
+        age = time.time() - _legacy_marker(state, server).stat().st_mtime
+    except OSError:
+        return "auto"
+    return "legacy" if 0 <= age < LEGACY_SECONDS else "auto"
+
+
+def other_mode(mode: GreetingMode) -> GreetingMode:
+    """The way that is not `mode`."""
+    return "legacy" if mode == "auto" else "auto"
+
+
+def store_greeting_mode(state: Path, server: McpServer, mode: GreetingMode) -> None:
+    """Remember what `server` understood. Without a place to write it is asked again the next time."""
+    file = _legacy_marker(state, server)
+    with contextlib.suppress(OSError):
+        if mode == "auto":
+            file.unlink(missing_ok=True)
+        elif load_greeting_mode(state, server) == "auto":
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+            os.utime(file)
+
+
+def _legacy_marker(state: Path, server: McpServer) -> Path:
+    said = json.dumps([server.command, server.url, server.transport, server.cwd])
+    return state / "mcp" / "legacy" / hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+FIRST_BACKOFF = 1.0
+MAX_BACKOFF = 30.0
+MAX_STARTS = 5
+STEADY_SECONDS = 60.0
+REFRESH_DELAY = 0.3
+REFRESH_INTERVAL = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorContext:
+    """What the servers of a root stand on. `told` is called when one is different: its argument says
+    whether what it offers is, too."""
+
+    root: str
+    state: Path
+    pins: PinStore
+    auth: AuthProvider
+    told: Callable[[bool], None]
+    connect_seconds: float = 15.0
+    call_seconds: float = 30.0
+
+
+def find_server_log(state: Path, server: McpServer) -> Path:
+    """The file of what a server writes; `state` is cockpit's state folder. Those of two projects may have one
+    name."""
+    own = server.origin.file if server.origin is not None and is_project_server(server) else ""
+    mark = f"-{hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()[:8]}" if own else ""
+    return state / "mcp" / "logs" / f"{DISALLOWED_CHARACTERS.sub('_', server.name)}{mark}.log"
+
+
+class ServerSupervisor:
+    """One server. `offer` is what it offers with the definitions that were approved; `changed` are the tools
+    that are others now."""
+
+    def __init__(self, server: McpServer, ground: SupervisorContext, disabled: bool) -> None:
+        self.server = server
+        self.offer = ServerOffer()
+        self.changed: Mapping[str, str] = {}
+        self._ground = ground
+        self._state: ConnectionState = "disabled" if disabled else "waiting"
+        self._reason = "switched off" if disabled else ""
+        self._connection: McpConnection | None = None
+        self._seen = ServerOffer()
+        self._task: asyncio.Task[None] | None = None
+        self._refresh: asyncio.Task[None] | None = None
+        self._is_stale = False
+        self._settled = asyncio.Event()
+        if disabled:
+            self._settled.set()
+
+    @property
+    def state(self) -> ConnectionState:
+        return self._state
+
+    @property
+    def log(self) -> Path:
+        """The file of what it writes."""
+        return find_server_log(self._ground.state, self.server)
+
+    def row(self) -> ConnectionRow:
+        welcome = self._connection.welcome if self._connection is not None else None
+        origin = self.server.origin
+        return ConnectionRow(
+            name=self.server.name,
+            state=self._state,
+            target=describe_target(self.server),
+            reason=self._reason,
+            layer=origin.layer if origin is not None else "",
+            file=origin.file if origin is not None else "",
+            protocol=welcome.protocol if welcome is not None else "",
+            instructions=welcome.instructions if welcome is not None else "",
+            tools=tuple(tool.name for tool in self.offer.tools),
+            prompts=tuple(prompt.name for prompt in self.offer.prompts),
+            resources=len(self.offer.resources),
+            changed=self.changed,
+            refused=self._connection.refused if self._connection is not None else (),
+            log=str(self.log),
+        )
+
+    def begin(self) -> None:
+        """Start it, unless it is switched off or runs already. Returns at once."""
+        if self._state == "disabled" or (self._task is not None and not self._task.done()):
+            return
+        self._say("starting")
+        self._settled.clear()
+        self._task = asyncio.create_task(self._live(), name=f"mcp life {self.server.name}")
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until it is ready or cannot be, at most so long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._settled.wait(), seconds)
+
+    async def connected(self) -> McpConnection:
+        """The connection, started again if it ended. Raises `McpFailed`."""
+        if self._state in ("failed", "stopped", "waiting"):
+            self.begin()
+        if self._state == "ready" and self._connection is not None and self._connection.is_over:
+            # It ended just now, and is started again as soon as it is put away.
+            self._settled.clear()
+            self._state = "starting"
+        if self._state == "starting":
+            await self.settle(self._ground.connect_seconds + REFRESH_DELAY)
+        if self._state != "ready" or self._connection is None:
+            raise McpFailed(f"the MCP server {self.server.name} is not there: {self._why()}")
+        return self._connection
+
+    async def stop(self, state: ConnectionState = "stopped", reason: str = "") -> None:
+        """End it, within a few seconds."""
+        tasks = [task for task in (self._task, self._refresh) if task is not None]
+        self._task = self._refresh = None
+        for task in tasks:
+            task.cancel()
+        if self._connection is not None:
+            await self._connection.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._connection, self.offer, self.changed = None, ServerOffer(), {}
+        self._say(state, reason)
+        self._settled.set()
+
+    async def accept(self, *names: str) -> None:
+        """A person agreed to the tools `names` (none: to all) as they are now."""
+        tools = tuple(tool for tool in self._seen.tools if not names or tool.name in names)
+        await asyncio.to_thread(self._ground.pins.accept, self.server, tools)
+        agreed = {tool.name: tool for tool in tools}
+        mine = tuple(agreed.get(tool.name, tool) for tool in self.offer.tools)
+        self.offer = replace(self.offer, tools=mine)
+        self.changed = {name: what for name, what in self.changed.items() if name not in agreed}
+        self._ground.told(True)
+
+    async def _live(self) -> None:
+        """From start to start, until it is not worth another one."""
+        wait, starts = FIRST_BACKOFF, 0
+        while True:
+            began = time.monotonic()
+            try:
+                connection = await self._connect()
+            except LoginNeeded as error:
+                return self._end("needs login", error)
+            except (McpFailed, OSError) as error:
+                return self._end("failed", error)
+            if connection is None:
+                return None
+            fault = await connection.ended()
+            await connection.close()
+            self._connection = None
+            if time.monotonic() - began > STEADY_SECONDS:
+                wait, starts = FIRST_BACKOFF, 0
+            starts += 1
+            if starts >= MAX_STARTS:
+                return self._end("failed", McpFailed(f"it ended {starts} times in a row: {fault}"))
+            self._settled.clear()
+            self._say("starting", f"it is started again: {fault}")
+            ServerLog(self.log).say("cockpit", f"it ended and is started again in {wait:g} s: {fault}")
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, MAX_BACKOFF)
+
+    async def _connect(self) -> McpConnection | None:
+        """Start and greet it, and look at what it offers; None where a person must agree first."""
+        standing = await asyncio.to_thread(self._ground.pins.standing, self.server)
+        if not standing.allowed:
+            self._say("disabled" if standing.is_refused else "needs approval", standing.reason)
+            self._settled.set()
+            return None
+        connection = await self._open()
+        self._connection = connection
+        try:
+            await self._look(connection)
+        except McpFailed:
+            await connection.close()
+            self._connection = None
+            raise
+        self._say("ready")
+        # Who waits for it is to find its tools.
+        self._ground.told(True)
+        self._settled.set()
+        return connection
+
+    async def _open(self) -> McpConnection:
+        """An open connection, greeted as the server understood it before. One of the old days may end at the
+        first word of the new protocol, and one that was of the old days may be newer now: then it is started
+        once more and greeted in the other way."""
+        state, server = self._ground.state, self.server
+        mode = await asyncio.to_thread(load_greeting_mode, state, server)
+        try:
+            connection = await self._greeted(mode)
+        except GreetingTimeout:
+            # It had its time. What it made nothing of is not tried again first.
+            await asyncio.to_thread(store_greeting_mode, state, server, other_mode(mode))
+            raise
+        except (LoginNeeded, ServerNotStarted):
+            raise
+        except McpFailed as error:
+            if mode == "auto" and not server.command:
+                raise
+            ServerLog(self.log).say(
+                "cockpit", f"it did not understand how it was greeted ({error}); the other way"
+            )
+            connection = await self._greeted(other_mode(mode))
+        if (welcome := connection.welcome) is not None:
+            await asyncio.to_thread(
+                store_greeting_mode, state, server, "auto" if welcome.is_later else "legacy"
+            )
+        return connection
+
+    async def _greeted(self, mode: GreetingMode) -> McpConnection:
+        ground = self._ground
+        seconds = self.server.seconds or ground.call_seconds
+        terms = ConnectionSettings(
+            ground.root, self.log, ground.connect_seconds, seconds, auth=ground.auth, heard=self._heard
+        )
+        connection = McpConnection(self.server, terms, mode)
+        await connection.open()
+        return connection
+
+    async def _look(self, connection: McpConnection) -> None:
+        offer = await connection.offer()
+        checked = await asyncio.to_thread(self._ground.pins.checked, self.server, offer.tools)
+        self._seen = offer
+        self.offer, self.changed = replace(offer, tools=checked.tools), checked.changed
+
+    def _heard(self, what: ChangedList) -> None:
+        """The server says that it offers something else; a flood of that is a look now and then."""
+        self._is_stale = True
+        if self._refresh is None or self._refresh.done():
+            self._refresh = asyncio.create_task(self._look_again())
+
+    async def _look_again(self) -> None:
+        await asyncio.sleep(REFRESH_DELAY)
+        while self._is_stale and (connection := self._connection) is not None:
+            self._is_stale = False
+            before = self.offer, self.changed
+            try:
+                await self._look(connection)
+            except (McpFailed, OSError) as error:
+                ServerLog(self.log).say("cockpit", f"what it offers now cannot be read: {error}")
+            if (self.offer, self.changed) != before:
+                self._ground.told(True)
+            await asyncio.sleep(REFRESH_INTERVAL)
+
+    def _end(self, state: ConnectionState, error: Exception) -> None:
+        ServerLog(self.log).say("cockpit", f"{state}: {error}")
+        self._say(state, str(error))
+        self._settled.set()
+
+    def _why(self) -> str:
+        return self._reason or self._state
+
+    def _say(self, state: ConnectionState, reason: str = "") -> None:
+        self._state, self._reason = state, reason
+        self._ground.told(False)
+
+
+class SupervisorLookup(Protocol):
+    """Raises `McpFailed` for a server that is gone."""
+
+    def life(self, server: str) -> ServerSupervisor: ...
+    def asking(self, server: str, context: Context) -> SessionRequestHandler: ...

@@ -1,0 +1,243 @@
+"""One session and the calls that clients make in it: each goes in as an op and comes back as events.
+
+A call may wait for a person at the client. Where the protocol has no way back to ask (2026-07-28) the call
+is parked under a token while its client asks, and taken up when the client comes again.
+"""
+
+import asyncio
+import secrets
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cockpit.errors import CockpitError
+from cockpit.protocol.channel import Channel, Deck
+from cockpit.protocol.events import (
+    ApprovalRequested,
+    Envelope,
+    QuestionAsked,
+    SessionClosed,
+    ToolCallFinished,
+    ToolCallProgressed,
+    Warned,
+)
+from cockpit.protocol.messages import Decision, Json
+from cockpit.protocol.ops import Answer, CallTool, Decide, Interrupt
+from cockpit.protocol.queries import (
+    Expand,
+    Expanded,
+    PromptRows,
+    Prompts,
+    Query,
+    Refused,
+    Reply,
+    ToolRow,
+    ToolRows,
+    Tools,
+)
+
+ORIGIN = "mcp_serve"
+# How long a client has to come back to a call that waits for its person.
+PARKED_SECONDS = 300.0
+MAX_PARKED = 64
+MAX_CONCURRENT = 8
+NO_USER_TEXT = "the client that called can ask no person"
+NO_ANSWER_TEXT = "the client did not come back with an answer"
+
+ClientQuestion: TypeAlias = ApprovalRequested | QuestionAsked
+CallEvent: TypeAlias = ToolCallProgressed | ClientQuestion | ToolCallFinished | Warned | SessionClosed
+CALL_EVENTS = (ToolCallProgressed, ApprovalRequested, QuestionAsked, ToolCallFinished, Warned)
+
+
+@dataclass(slots=True)
+class ActiveCall:
+    """A call that is under way. `asked` is what waits for a person, None where nothing does."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Json]
+    said: "asyncio.Queue[CallEvent]" = field(default_factory=asyncio.Queue)
+    asked: ClientQuestion | None = None
+    pieces: int = 0
+
+    async def events(self) -> AsyncIterator[CallEvent]:
+        """What becomes of it, up to its result."""
+        while True:
+            event = await self.said.get()
+            yield event
+            if isinstance(event, ToolCallFinished | SessionClosed):
+                return
+
+
+class ParkedCalls:
+    """Calls that wait for a person at their client. `late` is told of one whose client does not come back."""
+
+    def __init__(self, late: Callable[[ActiveCall], None]) -> None:
+        self._late = late
+        self._calls: dict[str, tuple[ActiveCall, asyncio.TimerHandle]] = {}
+
+    def put(self, going: ActiveCall) -> str:
+        """Keep a call; the token to take it up with, which nobody can guess."""
+        if len(self._calls) >= MAX_PARKED:
+            raise CockpitError("too many calls wait for a person already", "answer one of them first")
+        token = secrets.token_urlsafe(32)
+        timer = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, token)
+        self._calls[token] = going, timer
+        return token
+
+    def take(self, token: str, name: str, arguments: Mapping[str, Json]) -> ActiveCall | None:
+        """The call under `token`, if it is this very one: what a person saw is what goes on."""
+        found = self._calls.get(token)
+        if found is None or (found[0].name, dict(found[0].arguments)) != (name, dict(arguments)):
+            return None
+        del self._calls[token]
+        found[1].cancel()
+        return found[0]
+
+    def empty(self) -> list[ActiveCall]:
+        """All of them, which are kept no longer."""
+        found = list(self._calls.values())
+        self._calls.clear()
+        for _, timer in found:
+            timer.cancel()
+        return [going for going, _ in found]
+
+    def _expire(self, token: str) -> None:
+        going, _ = self._calls.pop(token)
+        self._late(going)
+
+
+class SharedSession:
+    """The session that clients share."""
+
+    def __init__(self, deck: Deck, root: str) -> None:
+        self._deck = deck
+        self._root = root
+        self._opening: asyncio.Task[Channel] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._going: dict[str, ActiveCall] = {}
+        self.parked = ParkedCalls(self._late)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(MAX_CONCURRENT)
+        self._closed = False
+
+    async def channel(self) -> Channel:
+        """The session; opened by the first who wants it, so that a handshake waits for nothing."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Channel:
+        channel = await self._deck.open(self._root)
+        self._reading = asyncio.create_task(self._read(channel))
+        # The reader is there before the first call, so that it misses nothing.
+        await asyncio.sleep(0)
+        return channel
+
+    async def close(self) -> None:
+        """End every call; the deck is the caller's to close."""
+        for going in self.parked.empty():
+            self.end_later(going)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def ask(self, query: Query) -> Reply:
+        """A query's reply. Raises `CockpitError` where it is refused."""
+        reply = await (await self.channel()).ask(query)
+        if isinstance(reply, Refused):
+            raise CockpitError(reply.reason)
+        return reply
+
+    async def tools(self) -> tuple[ToolRow, ...]:
+        reply = await self.ask(Tools())
+        return reply.rows if isinstance(reply, ToolRows) else ()
+
+    async def prompts(self) -> PromptRows:
+        reply = await self.ask(Prompts())
+        return reply if isinstance(reply, PromptRows) else PromptRows(())
+
+    async def expand(self, name: str, text: str) -> str:
+        """The text of a prompt. Raises `CockpitError`."""
+        reply = await self.ask(Expand(name, text))
+        return reply.text if isinstance(reply, Expanded) else ""
+
+    async def begin(self, name: str, arguments: Mapping[str, Json]) -> ActiveCall:
+        """Start a call; at most eight run beside each other, the others wait here."""
+        channel = await self.channel()
+        if self._closed:
+            raise CockpitError("the session is closed", "start cockpit mcp-serve again")
+        await self._room.acquire()
+        going = ActiveCall(_new_id(), name, arguments)
+        self._going[going.id] = going
+        try:
+            await channel.submit(CallTool(going.id, ORIGIN, name, arguments))
+        except BaseException:
+            self._forget(going)
+            raise
+        return going
+
+    async def end(self, going: ActiveCall) -> None:
+        """Stop a call whose client has gone, or does not want it any more."""
+        if going.id in self._going:
+            await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=going.id))
+
+    def end_later(self, going: ActiveCall) -> None:
+        """The same from a task that is being cancelled."""
+        self._later(self.end(going))
+
+    async def decide(self, asked: ApprovalRequested, allows: bool, note: str = "") -> None:
+        """A person at the client answered. Never more than this one call is allowed."""
+        decision: Decision = "allow_once" if allows else "reject_once"
+        await (await self.channel()).submit(Decide(_new_id(), ORIGIN, asked.id, decision, note))
+
+    async def answer(self, asked: QuestionAsked, answer: Answer) -> None:
+        """A person at the client answered a question."""
+        await (await self.channel()).submit(answer)
+
+    async def nobody(self, asked: ClientQuestion, why: str = NO_USER_TEXT) -> None:
+        """Nobody could be asked: an approval is rejected, a question cancelled."""
+        channel = await self.channel()
+        if isinstance(asked, ApprovalRequested):
+            await channel.submit(Decide(_new_id(), ORIGIN, asked.id, "reject_once", why, by="nobody"))
+        else:
+            await channel.submit(Answer(_new_id(), ORIGIN, asked.id, "", "cancel"))
+
+    def _late(self, going: ActiveCall) -> None:
+        if going.asked is not None:
+            self._later(self.nobody(going.asked, NO_ANSWER_TEXT))
+
+    def _later(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _read(self, channel: Channel) -> None:
+        async for envelope in channel.events():
+            self._take(envelope)
+        self._closed = True
+        for going in tuple(self._going.values()):
+            going.said.put_nowait(SessionClosed("the session was closed"))
+            self._forget(going)
+
+    def _take(self, envelope: Envelope) -> None:
+        event, going = envelope.event, self._going.get(envelope.call)
+        if not isinstance(event, CALL_EVENTS):
+            return
+        if going is not None:
+            going.said.put_nowait(event)
+            if isinstance(event, ToolCallFinished):
+                self._forget(going)
+        elif isinstance(event, ApprovalRequested | QuestionAsked):
+            # Of no call of a client: what wants it must not wait for ever.
+            self._later(self.nobody(event))
+
+    def _forget(self, going: ActiveCall) -> None:
+        if self._going.pop(going.id, None) is not None:
+            self._room.release()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex

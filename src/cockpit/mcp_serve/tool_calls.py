@@ -1,0 +1,366 @@
+"""What of the log each client wants to hear (`logging/setLevel`), and telling it. Words on a call go with
+that call; the era of 2026-07-28 asks for them per request, which the SDK looks after.
+
+What a client's person is asked, as a form of the protocol; and their answer, as ours.
+
+A client cannot remember an answer for later calls: only this once, or no.
+
+`tools/call`: a client's call from its request to its result, with progress, questions and cancellation.
+"""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias, assert_never
+
+from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    CallToolRequestParams,
+    CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    FormElicitationCapability,
+    ImageContent,
+    InputRequiredResult,
+    InputResponseRequestParams,
+    LoggingLevel,
+    MissingRequiredClientCapabilityErrorData,
+    TextContent,
+    UrlElicitationCapability,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from cockpit.errors import CockpitError
+from cockpit.mcp_serve.exposure import ExposedTools
+from cockpit.mcp_serve.session import ActiveCall, ClientQuestion, SharedSession
+from cockpit.protocol.content import Diff, Image, plain_text
+from cockpit.protocol.events import (
+    ApprovalRequested,
+    FormField,
+    QuestionAsked,
+    SessionClosed,
+    ToolCallFinished,
+    ToolCallProgressed,
+    Warned,
+)
+from cockpit.protocol.messages import Json, ToolResult
+from cockpit.protocol.ops import Answer
+from cockpit.protocol.rows import ApprovalPart
+from cockpit.protocol.safe_text import clean
+
+RequestContext: TypeAlias = ServerRequestContext[Any, Any]
+LEVELS: tuple[LoggingLevel, ...] = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+MAX_CLIENTS = 1_000
+
+
+class ClientLogLevels:
+    """The lowest level that each client hears; all of them where it said nothing."""
+
+    def __init__(self) -> None:
+        self._levels: OrderedDict[str, int] = OrderedDict()
+
+    def set(self, ctx: RequestContext, level: LoggingLevel) -> None:
+        self._levels[_client_key(ctx)] = LEVELS.index(level)
+        if len(self._levels) > MAX_CLIENTS:
+            self._levels.popitem(last=False)
+
+    async def tell(self, ctx: RequestContext, event: Warned) -> None:
+        """A warning on this request's call."""
+        if self._levels.get(_client_key(ctx), 0) > LEVELS.index("warning"):
+            return
+        text = f"{event.text} ({event.hint})" if event.hint else event.text
+        await ctx.session.send_log_message("warning", text, event.source or "cockpit", ctx.request_id)
+
+
+def _client_key(ctx: RequestContext) -> str:
+    """Which client it is: its HTTP session, or the one at the pipe."""
+    headers = getattr(ctx.request, "headers", None)
+    return headers.get("mcp-session-id", "") if headers is not None else ""
+
+
+DECISION, ALLOW, REJECT, ANSWER = "decision", "allow this once", "reject", "answer"
+# What is longer than this nobody reads in a form; the whole is in the audit and the transcript.
+MAX_FORM_TEXT = 8_000
+
+
+def make_elicitation(asked: ApprovalRequested | QuestionAsked) -> ElicitRequest:
+    """The request that puts `asked` to a person."""
+    if isinstance(asked, ApprovalRequested):
+        choice: dict[str, Json] = {
+            "type": "string",
+            "title": "Decision",
+            "enum": [ALLOW, REJECT],
+            "default": REJECT,
+        }
+        return _make_form("\n".join(_approval_lines(asked)), {DECISION: choice}, [DECISION])
+    if asked.url:
+        params = ElicitRequestURLParams(
+            message=_shorten(asked.question), url=asked.url, elicitation_id=asked.id
+        )
+        return ElicitRequest(params=params)
+    if asked.fields:
+        wanted = [field.name for field in asked.fields if field.required]
+        return _make_form(asked.question, {field.name: field_schema(field) for field in asked.fields}, wanted)
+    answer: dict[str, Json] = {"type": "string", "title": "Answer"}
+    if asked.options:
+        answer["enum"] = list(asked.options)
+    return _make_form(asked.question, {ANSWER: answer}, [ANSWER])
+
+
+def fits_in_form(asked: ApprovalRequested) -> bool:
+    """Whether the form holds all that would happen: nobody agrees to what they were not shown."""
+    return len("\n".join(_approval_lines(asked))) <= MAX_FORM_TEXT
+
+
+def is_allowed(result: ElicitResult) -> bool:
+    """Whether a person said yes: by accepting, and by the word."""
+    content = result.content or {}
+    return result.action == "accept" and content.get(DECISION) == ALLOW
+
+
+def read_values(result: ElicitResult) -> Mapping[str, Json]:
+    """What was entered into a form."""
+    values: dict[str, Json] = {}
+    for name, value in (result.content or {}).items():
+        values[name] = list(value) if isinstance(value, list) else value
+    return values if result.action == "accept" else {}
+
+
+def field_schema(field: FormField) -> dict[str, Json]:
+    """A field as the restricted JSON Schema of the protocol."""
+    out: dict[str, Json] = {"title": clean(field.label or field.name)}
+    if field.note:
+        out["description"] = clean(field.note)
+    match field.kind:
+        case "text":
+            out["type"] = "string"
+        case "number":
+            out["type"] = "number"
+        case "integer":
+            out["type"] = "integer"
+        case "yes_no":
+            out["type"] = "boolean"
+        case "choice":
+            out |= {"type": "string", **_option_schema(field, "oneOf")}
+        case "choices":
+            options = _option_schema(field, "anyOf")
+            items: dict[str, Json] = {"type": "string", **options} if "enum" in options else options
+            out |= {"type": "array", "items": items}
+        case _:
+            assert_never(field.kind)
+    if field.default is not None:
+        out["default"] = field.default
+    return out
+
+
+def _option_schema(field: FormField, labelled: str) -> dict[str, Json]:
+    if not field.labels or field.labels == field.options:
+        return {"enum": list(field.options)}
+    pairs = zip(field.options, field.labels, strict=False)
+    return {labelled: [{"const": option, "title": clean(label)} for option, label in pairs]}
+
+
+def _make_form(text: str, properties: Mapping[str, Mapping[str, Json]], required: list[str]) -> ElicitRequest:
+    schema = {"type": "object", "properties": dict(properties), "required": required}
+    return ElicitRequest(params=ElicitRequestFormParams(message=_shorten(text), requested_schema=schema))
+
+
+def _shorten(text: str) -> str:
+    text = clean(text)
+    return (
+        text
+        if len(text) <= MAX_FORM_TEXT
+        else f"{text[:MAX_FORM_TEXT]}\n[cut: {len(text) - MAX_FORM_TEXT} more characters]"
+    )
+
+
+def _approval_lines(asked: ApprovalRequested) -> Iterator[str]:
+    yield f"{asked.title}: {asked.reason} (risk {asked.risk})"
+    if asked.destination:
+        yield f"goes to {asked.destination}"
+    if asked.held:
+        yield asked.held
+    if asked.alternative:
+        yield f"instead: {asked.alternative}"
+    for part in asked.parts:
+        yield from _part_lines(part)
+    if asked.note:
+        yield asked.note
+
+
+def _part_lines(part: ApprovalPart) -> Iterator[str]:
+    yield f"- {part.title}{f' ({part.detail})' if part.detail else ''}"
+    if part.reason:
+        yield f"  {part.level}: {part.reason}"
+    if isinstance(part.diff, Diff):
+        yield plain_text((part.diff,))
+
+
+DEFAULT_KEY = "person"
+OUTCOME_KEY = "cockpit/outcome"
+TOO_LONG_TEXT = "what it would do is too long to be shown in a form; make it smaller, or do it in the cockpit"
+
+
+async def call_tool(
+    served: SharedSession,
+    exposed: ExposedTools,
+    levels: ClientLogLevels,
+    ctx: RequestContext,
+    params: CallToolRequestParams,
+) -> CallToolResult | InputRequiredResult:
+    """Answer `tools/call`. Raises `MCPError` for a tool that is not there for this client."""
+    arguments: Mapping[str, Json] = params.arguments or {}
+    row = next((one for one in await served.tools() if one.name == params.name), None)
+    if row is None or not exposed.takes(row):
+        raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
+    try:
+        going = await _find_or_start_call(served, params, params.name, arguments)
+        finished = await follow_call(served, levels, ctx, going)
+    except CockpitError as error:
+        return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+    return finished if isinstance(finished, InputRequiredResult) else convert_result(finished)
+
+
+async def _find_or_start_call(
+    served: SharedSession, params: InputResponseRequestParams, name: str, arguments: Mapping[str, Json]
+) -> ActiveCall:
+    """A new call, or the one that waits for the answer which this request brings."""
+    if params.request_state is None:
+        return await served.begin(name, arguments)
+    going = served.parked.take(params.request_state, name, arguments)
+    if going is None:
+        raise MCPError(INVALID_PARAMS, "requestState is unknown, used, or of another call")
+    response = (params.input_responses or {}).get(question_key(going.asked))
+    if isinstance(response, ElicitResult):
+        await _apply_answer(served, going, response)
+        return going
+    # The answer is missing: it is asked for again.
+    if going.asked is not None:
+        going.said.put_nowait(going.asked)
+    return going
+
+
+async def follow_call(
+    served: SharedSession, levels: ClientLogLevels, ctx: RequestContext, going: ActiveCall
+) -> ToolResult | InputRequiredResult:
+    """Go along with a call to its result, or to where its client must ask a person."""
+    try:
+        async for event in going.events():
+            match event:
+                case ToolCallProgressed(text=text):
+                    going.pieces += 1
+                    await ctx.session.report_progress(going.pieces, None, text)
+                case Warned():
+                    await levels.tell(ctx, event)
+                case ApprovalRequested() | QuestionAsked():
+                    if (parked := await _ask_client(served, ctx, going, event)) is not None:
+                        return parked
+                case ToolCallFinished(result=result):
+                    return result
+                case SessionClosed(reason=reason):
+                    raise CockpitError(reason, "start cockpit mcp-serve again")
+    except asyncio.CancelledError:
+        served.end_later(going)
+        raise
+    raise CockpitError("the call ended without a result")
+
+
+async def _ask_client(
+    served: SharedSession, ctx: RequestContext, going: ActiveCall, asked: ClientQuestion
+) -> InputRequiredResult | None:
+    """Put a question to the client's person; None where it is answered already."""
+    going.asked = asked
+    if isinstance(asked, ApprovalRequested) and not fits_in_form(asked):
+        await served.nobody(asked, TOO_LONG_TEXT)
+        return None
+    request = make_elicitation(asked)
+    is_page = request.params.mode == "url"
+    if not _can_elicit(ctx, is_page):
+        await served.nobody(asked)
+        if isinstance(asked, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            served.end_later(going)
+            raise _missing_capability(is_page)
+        return None
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return InputRequiredResult(
+            input_requests={question_key(asked): request}, request_state=served.parked.put(going)
+        )
+    params = request.params
+    try:
+        if params.mode == "url":
+            id = params.elicitation_id or ""
+            result = await ctx.session.elicit_url(params.message, params.url, id, ctx.request_id)
+        else:
+            result = await ctx.session.elicit_form(params.message, params.requested_schema, ctx.request_id)
+    except MCPError:
+        # The client said that it can, and could not.
+        await served.nobody(asked)
+        return None
+    await _apply_answer(served, going, result)
+    return None
+
+
+def question_key(asked: ClientQuestion | None) -> str:
+    """Under which name a question stands among a request's: who asks it, where somebody is named."""
+    source = asked.source if isinstance(asked, QuestionAsked) else ""
+    return re.sub(r"\W+", "_", source).strip("_") or DEFAULT_KEY
+
+
+def _can_elicit(ctx: RequestContext, is_page: bool) -> bool:
+    capabilities = ctx.session.client_capabilities
+    can = capabilities.elicitation if capabilities is not None else None
+    if can is None:
+        return False
+    # Until 2025-06-18 the capability had no parts: it meant forms.
+    return can.url is not None if is_page else can.form is not None or can.url is None
+
+
+def _missing_capability(is_page: bool) -> MCPError:
+    """A tool's question is the call; an approval that nobody can give is a denied call, and says so."""
+    kind = {"url": UrlElicitationCapability()} if is_page else {"form": FormElicitationCapability()}
+    wanted = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
+    found = MissingRequiredClientCapabilityErrorData(required_capabilities=wanted)
+    data = found.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool asks a person, by elicitation", data)
+
+
+async def _apply_answer(served: SharedSession, going: ActiveCall, result: ElicitResult) -> None:
+    asked, going.asked = going.asked, None
+    if isinstance(asked, ApprovalRequested):
+        note = "" if result.action == "accept" else "the person at the client said no"
+        await served.decide(asked, is_allowed(result), note)
+    elif isinstance(asked, QuestionAsked):
+        values = read_values(result)
+        text = str(values.get("answer", "")) if not asked.fields else ""
+        answer = Answer(f"{going.id}-{asked.id}", "mcp_serve", asked.id, text, result.action, values)
+        await served.answer(asked, answer)
+
+
+def convert_result(result: ToolResult) -> CallToolResult:
+    """A result as the protocol has it: the text the model would read, pictures, and how it came out."""
+    content: list[TextContent | ImageContent] = [TextContent(text=result.text)]
+    content += [
+        ImageContent(data=block.base64, mime_type=block.media_type)
+        for block in result.blocks
+        if isinstance(block, Image)
+    ]
+    return CallToolResult(
+        content=list(content), is_error=result.is_error, _meta={OUTCOME_KEY: result.outcome}
+    )

@@ -1,0 +1,227 @@
+"""This process's stdin as the server's own: read by a thread that nobody waits for, so that a signal ends the
+server while its client says nothing. The SDK's own reading cannot be ended.
+
+Running the server: on this process's pipes, or on a port. Until it ends nothing but the protocol is
+written to stdout.
+"""
+
+import asyncio
+import hmac
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import anyio
+
+from cockpit.errors import CockpitError
+from cockpit.mcp_serve.exposure import ExposedTools
+from cockpit.mcp_serve.session import SharedSession
+from cockpit.protocol.channel import Deck
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+READ_AHEAD_LINES = 64
+
+
+class StdinLines(anyio.AsyncFile[str]):
+    """The lines of `pipe`, as the SDK's transport takes them."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        super().__init__(pipe)
+        self._lines: asyncio.Queue[str] = asyncio.Queue(READ_AHEAD_LINES)
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, args=(pipe,), daemon=True).start()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._lines.get():
+            yield line
+
+    def _read(self, pipe: IO[str]) -> None:
+        line = " "
+        while line:
+            line = pipe.readline()
+            try:
+                asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
+            except (RuntimeError, asyncio.CancelledError):
+                # The loop is over: nobody reads any more.
+                return
+
+
+@contextmanager
+def private_stdin() -> Iterator[IO[str]]:
+    """stdin for the protocol alone: whatever this process starts finds it empty."""
+    try:
+        fd = sys.stdin.fileno()
+    except (OSError, ValueError):
+        # No file (a test's own): nothing that is started could read it.
+        yield sys.stdin
+        return
+    private, nothing = os.dup(fd), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, fd)
+    os.close(nothing)
+    whole = io.BufferedReader(io.FileIO(private, closefd=False))
+    try:
+        yield io.TextIOWrapper(whole, encoding="utf-8", errors="replace")
+    finally:
+        os.dup2(private, fd)
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ENDPOINT_PATH = "/mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    """Where to listen. `port` 0 takes any that is free. An empty `token` asks for none: only on the
+    loopback."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    token: str = ""
+
+
+async def serve_stdio(deck: Deck, root: str, exposed: ExposedTools) -> None:
+    """Serve the one client at stdin and stdout until it closes them, or until a signal."""
+    from mcp.server.stdio import stdio_server
+
+    from cockpit.mcp_serve.server import make_server
+
+    served = SharedSession(deck, root)
+    server = make_server(served, exposed)
+
+    async def run() -> None:
+        with private_stdin() as pipe:
+            async with stdio_server(StdinLines(pipe)) as (reading, writing):
+                # Opened beside the handshake, which does not wait for it.
+                opening = asyncio.create_task(served.channel())
+                opening.add_done_callback(_consume_exception)
+                await server.run(reading, writing, server.create_initialization_options())
+
+    await _run_until_signal(run, served)
+
+
+async def serve_http(
+    deck: Deck, root: str, exposed: ExposedTools, address: ListenAddress, listening: Callable[[str], None]
+) -> None:
+    """Serve clients at `address` until a signal; `listening` is told the URL once it answers."""
+    import uvicorn
+
+    from cockpit.mcp_serve.server import make_server
+
+    if address.host not in LOOPBACK and not address.token:
+        raise CockpitError(f"{address.host} is open to others", "it needs a token; leave --no-token out")
+    served = SharedSession(deck, root)
+    app = _require_token(
+        make_server(served, exposed).streamable_http_app(**_security_options(address)), address.token
+    )
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=2
+    )
+    running = uvicorn.Server(config)
+
+    async def run() -> None:
+        sockets = [_bind_socket(address)]
+        host, port = sockets[0].getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        serving = asyncio.create_task(running.serve(sockets))
+        try:
+            # The socket listens already: who connects now waits for the first answer.
+            listening(f"http://{shown}:{port}{ENDPOINT_PATH}")
+            await serving
+        finally:
+            running.should_exit = True
+            await asyncio.gather(serving, return_exceptions=True)
+
+    await _run_until_signal(run, served)
+
+
+def _security_options(address: ListenAddress) -> dict[str, Any]:
+    """Which names a request may call us by: a page of the web that reaches the loopback under a name of
+    its own (DNS rebinding) is turned away, and so is a page of another origin."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    names = [address.host, *(("127.0.0.1", "localhost", "[::1]") if address.host in LOOPBACK else ())]
+    settings = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[one for name in names for one in (name, f"{name}:*")],
+        allowed_origins=[
+            f"{scheme}://{name}{port}"
+            for name in names
+            for scheme in ("http", "https")
+            for port in ("", ":*")
+        ],
+    )
+    return {"transport_security": settings, "streamable_http_path": ENDPOINT_PATH}
+
+
+def _require_token(app: "ASGIApp", token: str) -> "ASGIApp":
+    """`app` behind its token."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] == "http":
+            # Blanks around a value are no part of it (RFC 9110, 5.5); not every parser takes them off.
+            headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+            scope = {**scope, "headers": headers}
+        if scope["type"] != "http" or not token:
+            await app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        if hmac.compare_digest(given, expected):
+            await app(scope, receive, send)
+            return
+        refusal = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 401, "headers": refusal})
+        await send({"type": "http.response.body", "body": b""})
+
+    return guarded
+
+
+def _bind_socket(address: ListenAddress) -> Any:
+    import socket
+
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((address.host, address.port))
+    except OSError as error:
+        sock.close()
+        raise CockpitError(
+            f"{address.host}:{address.port} cannot be listened on: {error.strerror or error}",
+            "choose another --http port",
+        ) from error
+    sock.listen(128)
+    sock.setblocking(False)
+    return sock
+
+
+async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSession) -> None:
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(run())
+    for one in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(one, task.cancel)
+        except (NotImplementedError, RuntimeError):
+            # Windows, or not the main thread: Ctrl+C ends the process by itself there.
+            break
+    try:
+        await asyncio.wait((task,))
+        if not task.cancelled():
+            task.result()
+    finally:
+        await served.close()
+
+
+def _consume_exception(task: "asyncio.Task[Any]") -> None:
+    """What went wrong is told to the client by its first request; here it only must not be lost."""
+    if not task.cancelled():
+        task.exception()

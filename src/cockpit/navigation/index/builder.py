@@ -1,0 +1,246 @@
+"""Which files of a root are sources: the walk that reads names, sizes and times, and nothing else.
+
+Building the index and bringing it up to date: what is new is parsed by niced workers, in batches.
+"""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cockpit.navigation.index import file_facts
+from cockpit.navigation.index.file_facts import FileCatalog, FileFacts, digest_of, extract_facts, read_file
+from cockpit.navigation.index.grammars import LanguageParsers
+from cockpit.navigation.index.parse_workers import WorkerProcess, count_workers, parse_batch, start_worker
+from cockpit.workspace.files.ignore_rules import RuleStack, is_ignored, list_folder, rules_above
+
+MAX_FILES = 100_000
+
+
+def walk_sources(root: str, readers: LanguageParsers, start: str = "") -> Iterator[tuple[str, int, int]]:
+    """Path (relative, with `/`), mtime in ns and size of every file that has a language and no rule
+    against it. The first 100,000. Follows no link."""
+    folder = f"{root}/{start}" if start else root
+    prefix = f"{start}/" if start else ""
+    for count, found in enumerate(_walk_folder(folder, prefix, rules_above(root, folder), readers)):
+        if count >= MAX_FILES:
+            return
+        yield found
+
+
+def _walk_folder(
+    folder: str, prefix: str, above: RuleStack, readers: LanguageParsers
+) -> Iterator[tuple[str, int, int]]:
+    entries, levels = list_folder(folder, above, False)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk_folder(entry.path, f"{prefix}{entry.name}/", levels, readers)
+        elif readers.candidates(entry.name) and entry.is_file(follow_symlinks=False):
+            try:
+                stat = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            yield prefix + entry.name, stat.st_mtime_ns, stat.st_size
+
+
+def relative_path(root: str, path: str) -> str:
+    """`path` relative to the root with `/`; empty for the root and for what lies outside."""
+    real = os.path.normpath(Path(root, path))
+    if not real.startswith(root.rstrip(os.sep) + os.sep):
+        return ""
+    return real[len(root.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+
+
+def is_indexed(root: str, path: str, readers: LanguageParsers) -> bool:
+    """Whether a file of this path belongs in the index."""
+    is_hidden = any(step.startswith(".") for step in path.split("/"))
+    return not is_hidden and bool(readers.candidates(path)) and not is_ignored(root, path)
+
+
+BATCH_BYTES = 120_000
+BATCH_FILES = 60
+SMALL_BUILD_BYTES = 200_000
+MAX_RESTARTS = 5
+# A file as young as its kept facts may have changed within one tick of the clock.
+CLOCK_DOUBT_NS = 2_000_000_000
+
+
+@dataclass(slots=True)
+class ParseQueue:
+    """Batches to parse. A path that ends a worker twice is left out."""
+
+    batches: deque[list[str]]
+    restarts: int = 0
+    suspects: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self) -> list[str] | None:
+        with self.lock:
+            return self.batches.popleft() if self.batches else None
+
+    def give_back(self, batch: list[str]) -> list[str]:
+        """After a death: each file of a batch alone. One that was alone at its second is returned as lost."""
+        with self.lock:
+            self.restarts += 1
+            if len(batch) == 1 and batch[0] in self.suspects:
+                return batch
+            self.suspects.update(batch)
+            self.batches.extendleft([path] for path in batch)
+            return []
+
+
+class IndexBuilder:
+    """One pass over the root. Its thread ends with the pass, its workers with its thread."""
+
+    def __init__(
+        self,
+        root: str,
+        readers: LanguageParsers,
+        catalog: FileCatalog,
+        file: Path | None,
+        heard: Callable[[], None],
+        early: Sequence[WorkerProcess] = (),
+    ) -> None:
+        self.root = root
+        self.readers = readers
+        self.catalog = catalog
+        self.version = file_facts.cache_version(readers.languages)
+        self.file = file
+        self._heard = heard
+        self._looked = 0
+        self._processes: list[WorkerProcess] = list(early)
+        self._early = list(early)
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Load what is kept, find what differs, parse it, keep it."""
+        kept, saved = self._known()
+        self._looked = time.time_ns()
+        found = list(walk_sources(self.root, self.readers))
+        todo: list[tuple[str, int]] = []
+        same: list[FileFacts] = []
+        for path, modified, size in found:
+            fresh = self._unchanged(kept.get(path), modified, size, saved)
+            if fresh is None:
+                todo.append((path, size))
+            else:
+                same.append(fresh)
+        self.catalog.begin(same, [path for path, _ in todo])
+        self._heard()
+        self._parse(todo)
+        self.catalog.end()
+        self._heard()
+        if todo or len(kept) != len(found):
+            self.save()
+
+    def save(self) -> None:
+        """A cache that cannot be written costs the next start its warmth, nothing more."""
+        if self.file is None:
+            return
+        try:
+            file_facts.save_facts(self.file, self.version, self.catalog.all(), time.time_ns())
+        except OSError:
+            return
+        self.catalog.dirty = False
+
+    def close(self) -> None:
+        with self._lock:
+            processes, self._processes = self._processes, []
+        for process in processes:
+            process.kill()
+            process.wait()
+
+    def _known(self) -> tuple[dict[str, FileFacts], int]:
+        """What is known before looking, and when (ns) it was true: from memory, else from disk."""
+        if self.catalog.begun:
+            return dict(self.catalog.files), self._looked
+        return file_facts.load_facts(self.file, self.version) if self.file else ({}, 0)
+
+    def _unchanged(self, kept: FileFacts | None, modified: int, size: int, saved: int) -> FileFacts | None:
+        if kept is None or kept.size != size:
+            return None
+        if kept.modified == modified and modified < saved - CLOCK_DOUBT_NS:
+            return kept
+        try:
+            text, _ = read_file(f"{self.root}/{kept.path}")
+        except OSError:
+            return None
+        same = bool(kept.digest) and digest_of(text) == kept.digest
+        return kept._replace(modified=modified) if same else None
+
+    def _parse(self, todo: list[tuple[str, int]]) -> None:
+        early, self._early = self._early, []
+        work = ParseQueue(deque(_make_batches(todo)))
+        small = sum(size for _, size in todo) < SMALL_BUILD_BYTES
+        if small and not early:
+            self._here(work)
+            return
+        hands: list[WorkerProcess | None] = [*early] or [None] * count_workers(os.cpu_count() or 1)
+        threads = [threading.Thread(target=self._feed, args=(work, one), daemon=True) for one in hands]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        # Whatever no worker could be had for.
+        self._here(work)
+        self.close()
+
+    def _here(self, work: ParseQueue) -> None:
+        while batch := work.take():
+            self._merge(extract_facts(self.root, path, self.readers) for path in batch)
+
+    def _merge(self, facts: Iterable[FileFacts | None]) -> None:
+        self.catalog.put([one for one in facts if one is not None])
+        self._heard()
+
+    def _feed(self, work: ParseQueue, process: WorkerProcess | None) -> None:
+        """Give one worker batch after batch; replace it when it dies."""
+        while work.restarts <= MAX_RESTARTS and (batch := work.take()):
+            process = process or self._worker()
+            if process is None:
+                work.batches.appendleft(batch)
+                return
+            rows = parse_batch(process, batch)
+            if rows is None:
+                self._drop(process)
+                process = None
+                self.catalog.leave_out(work.give_back(batch))
+                continue
+            self._merge(rows)
+            self.catalog.gone(set(batch) - {one.path for one in rows})
+        if process is not None:
+            self._drop(process)
+
+    def _drop(self, process: WorkerProcess) -> None:
+        with self._lock:
+            if process in self._processes:
+                self._processes.remove(process)
+        process.kill()
+        process.wait()
+
+    def _worker(self) -> WorkerProcess | None:
+        """A worker that is ended with us; None when no process can be started."""
+        process = start_worker(self.root, self.readers.languages)
+        if process is not None:
+            with self._lock:
+                self._processes.append(process)
+        return process
+
+
+def _make_batches(todo: list[tuple[str, int]]) -> list[list[str]]:
+    """Of about 120 kB each, the largest files first, so that no worker ends long after the others."""
+    batches: list[list[str]] = []
+    batch: list[str] = []
+    total = 0
+    for path, size in sorted(todo, key=lambda one: -one[1]):
+        batch.append(path)
+        total += size
+        if total >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+            batches.append(batch)
+            batch, total = [], 0
+    if batch:
+        batches.append(batch)
+    return batches

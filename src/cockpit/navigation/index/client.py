@@ -1,0 +1,278 @@
+"""The line to an index's process: started, asked, restarted when it dies, ended.
+
+The index as the cockpit holds it: a client of the process that parses.
+"""
+
+import asyncio
+import contextlib
+import os
+import pickle
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from cockpit.navigation.index.grammars import GrammarSpec, grammar_specs
+from cockpit.navigation.index.pipe_messages import LENGTH_HEADER, pack, python_command
+from cockpit.plugin.languages import Language
+from cockpit.plugin.navigation import Position
+from cockpit.protocol.code import Relation, SymbolRow
+
+MAX_RESTARTS = 3
+CLOSE_SECONDS = 2.0
+
+
+class IndexProcess:
+    """One process at a time. `first` is what it is told before all else: root, languages, cache folder."""
+
+    def __init__(self, first: tuple[str, tuple[GrammarSpec, ...], str], answer_seconds: float) -> None:
+        # Not whole before anything is known.
+        self.progress = (0, 1)
+        self.counts: dict[str, int] = {}
+        self.failure = ""
+        self.is_closed = False
+        self._first = first
+        self._seconds = answer_seconds
+        self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._asked: dict[int, asyncio.Future[object]] = {}
+        self._last = 0
+        self._deaths = 0
+        self._is_whole = asyncio.Event()
+        self._changed: list[str] = []
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None and self._process.returncode is None else 0
+
+    def start(self) -> None:
+        if not self.is_closed and self._starting is None and self._deaths <= MAX_RESTARTS:
+            self._starting = asyncio.get_running_loop().create_task(self._start())
+
+    async def whole(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._is_whole.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def ask(self, name: str, *arguments: object) -> object:
+        if self.is_closed or self._deaths > MAX_RESTARTS:
+            return None
+        self.start()
+        if self._starting is not None:
+            await asyncio.shield(self._starting)
+        self._last += 1
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        number = self._last
+        self._asked[number] = answer
+        try:
+            if not self._send(("ask", number, name, arguments)):
+                return None
+            return await asyncio.wait_for(answer, self._seconds)
+        except TimeoutError:
+            return None
+        finally:
+            self._asked.pop(number, None)
+
+    def changed(self, paths: Sequence[str]) -> None:
+        if not self._send(("changed", list(paths))):
+            self._changed.extend(paths)
+
+    async def close(self) -> None:
+        """The processes are gone when this returns."""
+        self.is_closed = True
+        if self._starting is not None:
+            with contextlib.suppress(OSError):
+                await self._starting
+        process, self._process = self._process, None
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            try:
+                await asyncio.wait_for(process.wait(), CLOSE_SECONDS)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+        if self._reading is not None:
+            await self._reading
+        self._forget()
+
+    async def _start(self) -> None:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *python_command("cockpit.navigation.index.host_main"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                # Ctrl+C in a terminal is meant for us, not for it. (Windows has no sessions.)
+                start_new_session=sys.platform != "win32",
+            )
+        except OSError as error:
+            self.failure = f"the index cannot start: {error}"
+            return
+        self._process = process
+        self._send(self._first)
+        self._send(("build",))
+        changed, self._changed = self._changed, []
+        if changed:
+            self._send(("changed", changed))
+        self._reading = asyncio.get_running_loop().create_task(self._read(process))
+
+    def _send(self, value: object) -> bool:
+        """Whether there is a process to hear it."""
+        process = self._process
+        if process is None or process.returncode is not None or process.stdin is None:
+            return False
+        with contextlib.suppress(OSError, RuntimeError):
+            process.stdin.write(pack(value))
+        return True
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        """Hear one process until it ends."""
+        if process.stdout is None:
+            return
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            while True:
+                (size,) = LENGTH_HEADER.unpack(await process.stdout.readexactly(LENGTH_HEADER.size))
+                self._hear(pickle.loads(await process.stdout.readexactly(size)))
+        await process.wait()
+        if self._process is process:
+            self._died()
+
+    def _hear(self, message: object) -> None:
+        match message:
+            case ("progress", (int() as done, int() as known), dict() as counts, bool() as is_whole):
+                self.progress = (done, known)
+                self.counts = counts
+                if is_whole:
+                    self._is_whole.set()
+                else:
+                    self._is_whole.clear()
+            case ("answer", int() as number, answer):
+                self._settle(number, answer)
+            case ("failed", int() as number, str() as trace):
+                self.failure = trace
+                self._settle(number, None)
+            case _:
+                return
+
+    def _settle(self, number: int, answer: object) -> None:
+        asked = self._asked.get(number)
+        if asked is not None and not asked.done():
+            asked.set_result(answer)
+
+    def _died(self) -> None:
+        """It ended by itself: whoever waits gets nothing, the next question starts another."""
+        self._deaths += 1
+        self.failure = f"the index process ended ({self._process.returncode if self._process else '?'})"
+        self._process = None
+        self._starting = None
+        self._is_whole.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        for asked in self._asked.values():
+            if not asked.done():
+                asked.set_result(None)
+        self._asked.clear()
+
+
+class TreeIndex:
+    """The index of one root. Nothing it is asked raises because its process is slow, dead or broken:
+    the answer is empty then, and the next question starts it again (three times)."""
+
+    def __init__(
+        self,
+        root: str,
+        languages: Sequence[Language],
+        cache_folder: str = "",
+        *,
+        answer_seconds: float = 20.0,
+        watching: bool = True,
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self._line = IndexProcess((self.root, grammar_specs(languages), cache_folder), answer_seconds)
+        self._watching = watching
+        self.is_cut = False
+        self._unwatch: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Begin to build, or to bring up to date. Returns at once; needs a running loop."""
+        self._line.start()
+        if self._watching and self._unwatch is None and not self._line.is_closed:
+            from cockpit.navigation.file_watcher import watch_root
+
+            self._unwatch = watch_root(self.root, self.changed)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        return self._line.progress
+
+    @property
+    def pid(self) -> int:
+        """The process that holds it, 0 when none runs."""
+        return self._line.pid
+
+    @property
+    def failure(self) -> str:
+        """What went wrong last, empty when nothing did."""
+        return self._line.failure
+
+    async def whole(self, seconds: float) -> bool:
+        self.start()
+        return await self._line.whole(seconds)
+
+    async def outline(self, path: str) -> tuple[SymbolRow, ...]:
+        return await self._rows("outline", path)
+
+    async def symbols(self, query: str, limit: int = 200) -> tuple[SymbolRow, ...]:
+        return await self._rows("symbols", query, limit)
+
+    async def named(self, path: str) -> tuple[SymbolRow, ...]:
+        return await self._rows("named", path)
+
+    async def related(self, relation: Relation, at: Position) -> tuple[SymbolRow, ...]:
+        match await self._ask("related", relation, at):
+            case (bool() as cut, tuple() as rows):
+                self.is_cut = cut
+                return rows
+            case _:
+                return ()
+
+    async def extent(self, at: Position) -> tuple[int, int] | None:
+        match await self._ask("extent", at):
+            case (int() as first, int() as end):
+                return first, end
+            case _:
+                return None
+
+    async def hover(self, at: Position) -> str:
+        answer = await self._ask("hover", at)
+        return answer if isinstance(answer, str) else ""
+
+    def changed(self, paths: Sequence[str]) -> None:
+        """Files that may differ on disk now. Returns at once; what is asked after it sees them."""
+        self._line.changed(paths)
+
+    def languages(self) -> Mapping[str, int]:
+        return {name: count for name, count in self._line.counts.items() if name}
+
+    @property
+    def left_out(self) -> int:
+        """Files too large, minified or binary."""
+        return self._line.counts.get("", 0)
+
+    async def close(self) -> None:
+        """The processes are gone when this returns."""
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
+        await self._line.close()
+
+    async def _ask(self, name: str, *arguments: object) -> object:
+        self.start()
+        return await self._line.ask(name, *arguments)
+
+    async def _rows(self, name: str, *arguments: object) -> tuple[SymbolRow, ...]:
+        answer = await self._ask(name, *arguments)
+        return answer if isinstance(answer, tuple) else ()

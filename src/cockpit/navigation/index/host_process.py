@@ -1,0 +1,165 @@
+"""The index in its process: it builds, hears what changed, and answers one question after another."""
+
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cockpit.navigation.index.builder import IndexBuilder, is_indexed, relative_path, walk_sources
+from cockpit.navigation.index.file_facts import FileCatalog, extract_facts
+from cockpit.navigation.index.grammars import GrammarSpec, LanguageParsers
+from cockpit.navigation.index.parse_workers import WorkerProcess
+from cockpit.navigation.index.pipe_messages import receive, send
+
+if TYPE_CHECKING:
+    from cockpit.navigation.index.query_engine import QueryEngine
+
+MAX_SINGLE_CHANGES = 200
+IDLE_SECONDS = 2.0
+LAST_SECONDS = 1.0
+IGNORE_FILES = frozenset({".gitignore", ".ignore", ".cockpitignore"})
+
+
+class IndexHost:
+    """The index of one root, behind two pipes."""
+
+    def __init__(
+        self, root: str, languages: Sequence[GrammarSpec], file: Path | None, early: Sequence[WorkerProcess]
+    ) -> None:
+        self.root = root
+        self.readers = LanguageParsers(languages)
+        self.catalog = FileCatalog()
+        self._languages = languages
+        self.build = IndexBuilder(root, self.readers, self.catalog, file, self.tell, early)
+        self._inbox: queue.Queue[object] = queue.Queue()
+        self._building: threading.Thread | None = None
+        self._again = False
+        self._write = threading.Lock()
+
+    @cached_property
+    def answers(self) -> "QueryEngine":
+        """Imported with the first question: a start from the cache is done before."""
+        from cockpit.navigation.index.query_engine import QueryEngine
+
+        return QueryEngine(self.root, LanguageParsers(self._languages), self.catalog)
+
+    def run(self) -> None:
+        threading.Thread(target=self._listen, daemon=True).start()
+        while True:
+            try:
+                message = self._inbox.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                self._idle()
+                continue
+            match message:
+                case ("build",):
+                    self.begin()
+                case ("changed", [*paths]):
+                    self.changed([path for path in paths if isinstance(path, str)])
+                case ("ask", int() as id, str() as name, tuple() as arguments):
+                    self._answer(id, name, arguments)
+                case _:
+                    break
+        self._end()
+
+    def _end(self) -> None:
+        """Keep what is whole: a pass that has parsed everything may be about to."""
+        if self._building is not None and not self._pending():
+            self._building.join(LAST_SECONDS / 2)
+        if self.catalog.dirty and not self._is_building():
+            self.build.save()
+        self.build.close()
+
+    def begin(self) -> None:
+        """Build, or look at everything again; once more afterwards when it is asked for meanwhile."""
+        if self._is_building():
+            self._again = True
+            return
+        self._building = threading.Thread(target=self._build, daemon=True)
+        self._building.start()
+
+    def changed(self, paths: Sequence[str]) -> None:
+        """Parse anew what is written, forget what is gone."""
+        inside = sorted({path for path in (relative_path(self.root, one) for one in paths) if path})
+        rules = any(path.rpartition("/")[2] in IGNORE_FILES for path in inside)
+        if len(inside) > MAX_SINGLE_CHANGES or rules:
+            self.begin()
+            return
+        if self._is_building():
+            # The pass may have looked at them already: look again when it is over.
+            self._again = True
+        for path in inside:
+            self._one_changed(path)
+        self.tell()
+
+    def _one_changed(self, path: str) -> None:
+        place = Path(self.root, path)
+        if place.is_dir() and not place.is_symlink():
+            found = [one for one, _, _ in walk_sources(self.root, self.readers, path)]
+            self.catalog.gone(set(self.catalog.below(path)) - set(found))
+            if len(found) > MAX_SINGLE_CHANGES:
+                self.begin()
+                return
+            self.catalog.put(filter(None, (extract_facts(self.root, one, self.readers) for one in found)))
+            return
+        if not os.path.lexists(place):
+            self.catalog.gone([path, *self.catalog.below(path)])
+            return
+        if place.is_symlink() or not (self.catalog.get(path) or is_indexed(self.root, path, self.readers)):
+            return
+        fresh = extract_facts(self.root, path, self.readers)
+        if fresh is not None:
+            self.catalog.put([fresh])
+
+    def tell(self) -> None:
+        """Say how far it is."""
+        self._send(("progress", self.catalog.progress(), self.catalog.languages(), not self._pending()))
+
+    def _pending(self) -> bool:
+        return not self.catalog.begun or bool(self.catalog.pending)
+
+    def _is_building(self) -> bool:
+        return self._building is not None and self._building.is_alive()
+
+    def _build(self) -> None:
+        while True:
+            self._again = False
+            self.build.run()
+            if not self._again:
+                return
+
+    def _idle(self) -> None:
+        if self.catalog.dirty and not self._is_building():
+            self.build.save()
+
+    def _answer(self, id: int, name: str, arguments: tuple[object, ...]) -> None:
+        try:
+            answer = self.answers.answer(name, arguments)
+        except Exception as error:  # One question that fails must not end the index for all others.
+            self._send(("failed", id, "".join(traceback.format_exception(error))))
+            return
+        self._send(("answer", id, answer))
+
+    def _send(self, value: object) -> None:
+        with self._write:
+            try:
+                send(sys.stdout.buffer, value)
+            except OSError:
+                return
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                self._inbox.put(receive(sys.stdin.buffer))
+        except (EOFError, OSError):
+            self._inbox.put(None)
+        # A long answer nobody waits for any more does not keep us.
+        time.sleep(LAST_SECONDS)
+        self.build.close()
+        os._exit(0)

@@ -1,0 +1,191 @@
+"""From what an import says to the files it means."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from cockpit.navigation.index.file_facts import FileCatalog
+from cockpit.navigation.index.parsed_file import ParsedFile
+from cockpit.settings import file_io
+
+SCRIPT_SUFFIXES = ("ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json")
+MAX_FILES = 3
+# A file that stands for its folder.
+FOLDER_FILES = ("mod.rs", "lib.rs", "init.lua", "index.js")
+SOURCE_ROOTS = ("", "src", "lib", "python")
+
+
+class ImportResolver:
+    """Modules of one root. Files are looked for on disk: the index may still be growing."""
+
+    def __init__(self, root: str, catalog: FileCatalog) -> None:
+        self.root = root
+        self.catalog = catalog
+        self._tails: tuple[int, dict[str, list[str]]] = (-1, {})
+
+    def files(self, parsed: ParsedFile, module: str) -> list[str]:
+        """The files `module` means in an import of `parsed`, best first; none for what lies outside."""
+        if parsed.language == "python":
+            found = self._python(parsed.path, module)
+            return [found] if found else []
+        if (module.startswith((".", "/")) and "/" in module) or module in (".", ".."):
+            return self._script(posixpath.dirname(parsed.path), module)
+        if parsed.language in ("javascript", "typescript", "tsx"):
+            return self._bare(parsed.path, module)
+        if parsed.language == "go":
+            return self._go(parsed.path, module)
+        return self._by_tail(parsed.path, module)
+
+    def _go(self, path: str, module: str) -> list[str]:
+        """The files of a package, by the nearest `go.mod` above that names the beginning of its path."""
+        folder = posixpath.dirname(path)
+        while True:
+            name = self._go_module(folder)
+            if name and (module == name or module.startswith(name + "/")):
+                wanted = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
+                wanted = "" if wanted == "." else wanted
+                files = [one for one in list(self.catalog.files) if posixpath.dirname(one) == wanted]
+                return sorted(one for one in files if one.endswith(".go") and not one.endswith("_test.go"))
+            if not folder:
+                return []
+            folder = posixpath.dirname(folder)
+
+    def _go_module(self, folder: str) -> str:
+        try:
+            text = file_io.read_text(Path(self.root, folder, "go.mod"))
+        except OSError:
+            return ""
+        found = re.search(r"(?m)^module\s+(\S+)", text)
+        return found[1] if found else ""
+
+    def submodule(self, path: str, name: str) -> str:
+        """The Python module `name` in the package whose `__init__` is at `path`; empty for none."""
+        folder, _, file = path.rpartition("/")
+        return self._module(f"{folder}/{name}" if folder else name) if file.startswith("__init__.") else ""
+
+    def package_of(self, path: str) -> str:
+        """The Python module of a file, dotted."""
+        parts = path.rsplit(".", 1)[0].split("/")
+        if parts[-1] == "__init__":
+            parts.pop()
+        return ".".join(parts)
+
+    def _python(self, path: str, module: str) -> str:
+        dots = len(module) - len(module.lstrip("."))
+        steps = [step.strip() for step in module.lstrip(".").split(".") if step.strip()]
+        if dots:
+            folder = path.split("/")[:-dots] if dots else []
+            if dots > len(path.split("/")):
+                return ""
+            return self._module("/".join([*folder, *steps]))
+        for start in self._starts(path):
+            if found := self._module("/".join(filter(None, [start, *steps]))):
+                return found
+        # The root may be the package itself.
+        if steps and steps[0] == posixpath.basename(self.root) and self._is_file("__init__.py"):
+            return self._module("/".join(steps[1:]))
+        return ""
+
+    def _starts(self, path: str) -> Iterator[str]:
+        """Where absolute imports of a file begin: above its package, then where projects keep sources."""
+        folder = posixpath.dirname(path)
+        while folder and self._is_file(f"{folder}/__init__.py"):
+            folder = posixpath.dirname(folder)
+        yield folder
+        while folder:
+            folder = posixpath.dirname(folder)
+            yield folder
+        yield from SOURCE_ROOTS
+
+    def _module(self, base: str) -> str:
+        if not base:
+            return "__init__.py" if self._is_file("__init__.py") else ""
+        for candidate in (f"{base}/__init__.py", f"{base}.py", f"{base}/__init__.pyi", f"{base}.pyi"):
+            if self._is_file(candidate):
+                return candidate
+        # A folder without `__init__` is a namespace package: it has submodules and no file.
+        return f"{base}/__init__.py" if self._is_folder(base) else ""
+
+    def _is_file(self, path: str) -> bool:
+        return Path(self.root, path).is_file()
+
+    def _is_folder(self, path: str) -> bool:
+        return Path(self.root, path).is_dir()
+
+    def _script(self, folder: str, module: str) -> list[str]:
+        base = posixpath.normpath(posixpath.join(folder, module))
+        if base.startswith(".."):
+            return []
+        base = "" if base == "." else base
+        if base and self._is_file(base):
+            return [base]
+        stem = re.sub(r"\.[cm]?js$", "", base)
+        for name in (stem, f"{base}/index", "index" if not base else ""):
+            for suffix in SCRIPT_SUFFIXES:
+                if name and self._is_file(f"{name}.{suffix}"):
+                    return [f"{name}.{suffix}"]
+        return []
+
+    def _bare(self, path: str, module: str) -> list[str]:
+        """`@/a/b`, `~/a/b` and `src/a/b` mean files of the project; a package's name does not."""
+        rest = re.sub(r"^[@~]/", "", module)
+        if "/" not in module and rest == module:
+            return []
+        for start in ("", "src"):
+            if found := self._script(start, f"./{rest}"):
+                return found
+        return []
+
+    def _by_tail(self, path: str, module: str) -> list[str]:
+        """The files whose path ends in the steps of `a.b.C`, `crate::a::b`, `dir/x.h`; of a Go folder."""
+        plain = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+        if self._is_file(plain):
+            return [plain]
+        stem = re.sub(r"\.\w{1,3}$", "", module) if "/" in module or "::" not in module else module
+        candidates = [stem, module] if stem != module else [module]
+        for one in candidates:
+            steps = [
+                step for step in re.split(r"[./:\\]+", one) if step and step not in ("crate", "self", "super")
+            ]
+            while steps:
+                found = self._ending(steps, path)
+                if found:
+                    return found[:MAX_FILES]
+                if len(steps) < 3:
+                    break
+                steps = steps[1:]
+        return []
+
+    def _ending(self, steps: list[str], path: str) -> list[str]:
+        tail = "/" + "/".join(steps)
+        found = []
+        for one in self._by_last().get(steps[-1], ()):
+            stem = "/" + one.rsplit(".", 1)[0]
+            folder = "/" + posixpath.dirname(one)
+            in_folder = folder.endswith(tail) and posixpath.basename(one) in FOLDER_FILES
+            if stem.endswith(tail) or in_folder:
+                found.append(one)
+        return sorted(found, key=lambda one: (-_count_common_folders(one, path), len(one), one))
+
+    def _by_last(self) -> dict[str, list[str]]:
+        """Known files by the last step of their name and of their folder."""
+        version, tails = self._tails
+        if version != self.catalog.version:
+            tails = {}
+            for path in list(self.catalog.files):
+                folder, _, name = path.rpartition("/")
+                for step in {name.rsplit(".", 1)[0], posixpath.basename(folder)}:
+                    tails.setdefault(step, []).append(path)
+            self._tails = (self.catalog.version, tails)
+        return tails
+
+
+def _count_common_folders(one: str, other: str) -> int:
+    """How many folders two paths have in common from the root on."""
+    count = 0
+    for a, b in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

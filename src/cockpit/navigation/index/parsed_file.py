@@ -1,0 +1,469 @@
+"""The shape of a parsed file: its scopes, what each binds, its imports, classes and member accesses.
+
+All of it comes from a language's `imports` and `scopes` queries; nothing here knows a language.
+
+The shape of a file out of what a language's `imports` and `scopes` queries matched in it.
+
+A file as a question needs it: text, tree, definitions and shape, each made when first asked for.
+"""
+
+import re
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cockpit.navigation.index.definitions import IndexedDefinition, SourceLines, find_definition_nodes
+from cockpit.navigation.index.file_facts import MAX_FILE_BYTES, is_generated
+from cockpit.navigation.index.grammars import LanguageParser, LanguageParsers
+from cockpit.settings import file_io
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+
+BindingKind = Literal["def", "parameter", "instance", "variable", "import", "attribute"]
+ScopeKind = Literal["plain", "class", "members", "unordered"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedName:
+    """What an import names: `name` of `module`; the module itself when `name` is empty."""
+
+    module: str
+    name: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class NameBinding:
+    """A name that gets a meaning at `node`. It holds from `effective` (a byte offset) on.
+
+    `whole` is a definition's node. `value`, `type` and `entered` are evidence of what it is bound to:
+    an expression, an annotation, the expression of a `with`.
+    """
+
+    name: str
+    kind: BindingKind
+    node: "Node"
+    parsed: "ParsedFile"
+    scope: "NameScope"
+    effective: int
+    whole: "Node | None" = None
+    value: "Node | None" = None
+    type: "Node | None" = None
+    entered: "Node | None" = None
+    imported: ImportedName | None = None
+
+
+@dataclass(slots=True, eq=False)
+class NameScope:
+    kind: ScopeKind
+    node: "Node"
+    start: int
+    end: int
+    parent: "NameScope | None" = None
+    names: dict[str, list[NameBinding]] = field(default_factory=dict)
+    # What is set on an instance of this class: `self.x = ...`.
+    attributes: dict[str, list[NameBinding]] = field(default_factory=dict)
+    bases: "list[Node]" = field(default_factory=list)
+    owner: NameBinding | None = None
+
+
+@dataclass(slots=True, eq=False)
+class FileScopes:
+    """Nodes are found by their first byte, expressions by their id."""
+
+    top: NameScope
+    scopes: list[NameScope]
+    starts: list[int]
+    bound: dict[int, NameBinding] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    modules: "dict[int, tuple[Node, str]]" = field(default_factory=dict)
+    members: "dict[int, Node]" = field(default_factory=dict)
+    accesses: "dict[int, tuple[Node, Node]]" = field(default_factory=dict)
+    calls: "dict[int, Node]" = field(default_factory=dict)
+    callees: "dict[int, Node]" = field(default_factory=dict)
+    keywords: "dict[int, Node]" = field(default_factory=dict)
+    returns: "dict[int, Node]" = field(default_factory=dict)
+    returned: "list[Node]" = field(default_factory=list)
+    references: set[int] = field(default_factory=set)
+    this: set[int] = field(default_factory=set)
+    # Rust's `impl Trait for Type`: the type, the trait.
+    implements: "list[tuple[Node, Node]]" = field(default_factory=list)
+    outside: list[tuple[int, int, NameScope]] = field(default_factory=list)
+    default: NameBinding | None = None
+
+    def scope_at(self, byte: int) -> NameScope:
+        """The innermost scope around a byte."""
+        scope: NameScope | None = self.scopes[max(0, bisect_right(self.starts, byte) - 1)]
+        while scope is not None and not scope.start <= byte < scope.end:
+            scope = scope.parent
+        return scope or self.top
+
+    def class_at(self, byte: int) -> NameScope | None:
+        """The innermost class around a byte."""
+        scope: NameScope | None = self.scope_at(byte)
+        while scope is not None and scope.kind not in ("class", "members"):
+            scope = scope.parent
+        return scope
+
+    def visible(self, name: str, byte: int) -> tuple[NameScope, list[NameBinding]] | None:
+        """The bindings of `name` in the innermost scope that has any and is seen from `byte`."""
+        scope: NameScope | None = self.scope_at(byte)
+        skipped = {id(owner) for start, end, owner in self.outside if start <= byte < end}
+        is_first = True
+        while scope is not None:
+            seen = id(scope) not in skipped and (scope.kind != "class" or is_first)
+            if seen and name in scope.names:
+                return scope, scope.names[name]
+            is_first = is_first and (scope.kind == "unordered" or id(scope) in skipped)
+            scope = scope.parent
+        return None
+
+
+def node_text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+Captures = Mapping[str, "list[Node]"]
+SCOPE_KINDS: dict[str, ScopeKind] = {
+    "scope": "plain",
+    "scope.class": "class",
+    "scope.members": "members",
+    "scope.unordered": "unordered",
+}
+BINDING_KINDS: dict[str, BindingKind] = {
+    "binding.instance": "instance",
+    "binding.def": "def",
+    "binding.parameter": "parameter",
+    "binding.outer": "variable",
+    "binding": "variable",
+}
+KIND_ORDER: tuple[BindingKind, ...] = ("instance", "def", "import", "parameter", "variable", "attribute")
+
+
+def build_scopes(
+    parsed: "ParsedFile", root: "Node", scopes: Sequence[Captures], imports: Sequence[Captures]
+) -> FileScopes:
+    """The shape of a file out of what its queries matched."""
+    shape = _build_scope_tree(root, scopes)
+    globals_: list[tuple[NameScope, str]] = []
+    later: list[Captures] = []
+    for captures in scopes:
+        _record_facts(shape, captures)
+        for node in captures.get("global", ()):
+            globals_.append((shape.scope_at(node.start_byte), node_text(node)))
+        if "attribute" in captures:
+            later.append(captures)
+            continue
+        for capture, kind in BINDING_KINDS.items():
+            for node in captures.get(capture, ()):
+                _add_binding(shape, parsed, capture, kind, node, captures)
+    for captures in imports:
+        _add_import(shape, parsed, captures)
+    _assign_owners(shape, scopes)
+    for captures in later:
+        _add_attribute(shape, parsed, captures)
+    for scope, name in globals_:
+        shape.top.names.setdefault(name, []).extend(scope.names.pop(name, ()))
+    return shape
+
+
+def _build_scope_tree(root: "Node", matches: Sequence[Captures]) -> FileScopes:
+    top = NameScope("plain", root, 0, max(root.end_byte, 1) + 1)
+    found = [top]
+    seen = {root.id}
+    for captures in matches:
+        for capture, kind in SCOPE_KINDS.items():
+            for node in captures.get(capture, ()):
+                if node.id not in seen and node.parent is not None:
+                    seen.add(node.id)
+                    found.append(NameScope(kind, node, node.start_byte, node.end_byte))
+    # A body of one statement has its span: the outer of the two has more below it.
+    found.sort(key=lambda scope: (scope.start, -scope.end, -scope.node.descendant_count))
+    stack = [top]
+    for scope in found:
+        if scope is top:
+            continue
+        while len(stack) > 1 and stack[-1].end < scope.end:
+            stack.pop()
+        scope.parent = stack[-1]
+        stack.append(scope)
+    return FileScopes(top, found, [scope.start for scope in found])
+
+
+def _record_facts(shape: FileScopes, captures: Captures) -> None:
+    for capture, nodes in captures.items():
+        match capture:
+            case "member":
+                shape.members[nodes[0].start_byte] = captures["of"][0]
+                if nodes[0].parent is not None:
+                    shape.accesses[nodes[0].parent.id] = (captures["of"][0], nodes[0])
+            case "call":
+                shape.calls[nodes[0].id] = captures["callee"][0]
+            case "keyword":
+                for node in nodes:
+                    shape.keywords[node.start_byte] = captures["callee"][0]
+            case "returns":
+                shape.returns[captures["function"][0].id] = nodes[0]
+            case "return":
+                shape.returned += nodes
+            case "reference":
+                shape.references |= {node.start_byte for node in nodes}
+            case "this":
+                shape.this |= {node.id for node in nodes}
+            case "outside":
+                node = nodes[0]
+                shape.outside.append((node.start_byte, node.end_byte, shape.scope_at(node.start_byte)))
+
+
+def _add_binding(
+    shape: FileScopes, parsed: "ParsedFile", capture: str, kind: BindingKind, node: "Node", captures: Captures
+) -> None:
+    known = shape.bound.get(node.start_byte)
+    whole = captures["def"][0] if kind == "def" and "def" in captures else None
+    scope = shape.scope_at(node.start_byte)
+    if whole is not None:
+        while scope.parent is not None and _contains_scope(whole, scope):
+            scope = scope.parent
+    elif capture == "binding.outer":
+        scope = scope.parent if scope.kind == "class" and scope.parent is not None else scope
+    after = captures["after"][0].end_byte if "after" in captures else node.end_byte
+    if known is not None:
+        known.effective = max(known.effective, after)
+        known.value = known.value or _first_node(captures, "value")
+        known.type = known.type or _first_node(captures, "type")
+        if KIND_ORDER.index(kind) < KIND_ORDER.index(known.kind):
+            known.kind = kind
+        return
+    value, type_ = _first_node(captures, "value"), _first_node(captures, "type")
+    entered = _first_node(captures, "entered")
+    fresh = NameBinding(node_text(node), kind, node, parsed, scope, after, whole, value, type_, entered)
+    shape.bound[node.start_byte] = fresh
+    scope.names.setdefault(fresh.name, []).append(fresh)
+    if "default" in captures and captures["default"][0].start_byte == node.start_byte:
+        shape.default = fresh
+
+
+def _contains_scope(whole: "Node", scope: NameScope) -> bool:
+    """Whether a scope is a definition's own."""
+    inside = whole.start_byte <= scope.start and scope.end <= whole.end_byte
+    return inside and scope.node.descendant_count <= whole.descendant_count
+
+
+def _add_import(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> None:
+    node = captures["module"][0]
+    module = node_text(node).strip("\"'<>")
+    shape.modules[node.start_byte] = (node, module)
+    if "star" in captures:
+        shape.stars.append(module)
+        return
+    names = captures.get("name")
+    named = names[0] if names else None
+    name = "default" if "default" in captures else node_text(named) if named is not None else ""
+    alias = captures["alias"][0] if "alias" in captures else None
+    at = alias or named or node
+    label = node_text(alias) if alias is not None else name or parsed.bound_by_import(module)
+    imported = ImportedName(module, name)
+    if alias is None and not name:
+        # `import a.b` binds `a`, and that is what `a` means.
+        imported = ImportedName(parsed.first_of_module(module))
+    scope = shape.scope_at(at.start_byte)
+    bound = NameBinding(label, "import", at, parsed, scope, at.end_byte, imported=imported)
+    known = shape.bound.get(at.start_byte)
+    if known is not None and known in known.scope.names.get(known.name, ()):
+        known.scope.names[known.name].remove(known)
+    if alias is not None or name:
+        shape.bound[at.start_byte] = bound
+        if alias is not None and named is not None:
+            shape.bound[named.start_byte] = bound
+    scope.names.setdefault(label, []).append(bound)
+
+
+def _assign_owners(shape: FileScopes, matches: Sequence[Captures]) -> None:
+    """Give every class scope its owner and its bases."""
+    owners = {one.whole.id: one for one in shape.bound.values() if one.whole is not None}
+    by_class: dict[int, NameScope] = {}
+    for scope in shape.scopes:
+        if scope.kind not in ("class", "members"):
+            continue
+        node = scope.node
+        while node.parent is not None and node.id not in owners and node.parent.id != shape.top.node.id:
+            node = node.parent
+        scope.owner = owners.get(node.id)
+        by_class.setdefault(node.id, scope)
+    for captures in matches:
+        if "base" in captures and "class" in captures:
+            scope_ = by_class.get(captures["class"][0].id)
+            if scope_ is not None:
+                scope_.bases += captures["base"]
+        if "implements" in captures:
+            shape.implements.append((captures["implements"][0], captures["base"][0]))
+        if "default" in captures:
+            for node in captures["default"]:
+                named = shape.top.names.get(node_text(node))
+                shape.default = named[-1] if named else shape.default
+        for node in captures.get("promoted", ()):
+            around = shape.class_at(node.start_byte)
+            if around is not None and node.start_byte in shape.bound:
+                around.attributes.setdefault(node_text(node), []).append(shape.bound[node.start_byte])
+
+
+def _add_attribute(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> None:
+    """`self.x = value` sets `x` on the class around it, where the receiver is its instance."""
+    node, receiver = captures["attribute"][0], captures["receiver"][0]
+    scope = shape.class_at(node.start_byte)
+    if scope is None:
+        return
+    if receiver.id not in shape.this:
+        seen = shape.visible(node_text(receiver), receiver.start_byte)
+        if seen is None or all(one.kind != "instance" for one in seen[1]):
+            return
+        holder = seen[0].parent
+        scope = holder if holder is not None and holder.kind in ("class", "members") else scope
+    known = shape.bound.get(node.start_byte)
+    if known is not None:
+        known.type = known.type or _first_node(captures, "type")
+        return
+    value, type_ = _first_node(captures, "value"), _first_node(captures, "type")
+    fresh = NameBinding(
+        node_text(node), "attribute", node, parsed, scope, node.end_byte, value=value, type=type_
+    )
+    shape.bound[node.start_byte] = fresh
+    scope.attributes.setdefault(fresh.name, []).append(fresh)
+
+
+def _first_node(captures: Captures, name: str) -> "Node | None":
+    nodes = captures.get(name)
+    return nodes[0] if nodes else None
+
+
+MAX_CACHED_FILES = 96
+NAME_NODE = re.compile(r"identifier|^constant$|^type_identifier$")
+
+
+class ParsedFile:
+    """One version of one file. `path` is relative to the root."""
+
+    def __init__(self, path: str, text: bytes, reader: LanguageParser, tree: "Tree") -> None:
+        self.path = path
+        self.text = text
+        self.reader = reader
+        self.tree = tree
+
+    @cached_property
+    def lines(self) -> SourceLines:
+        return SourceLines(self.text)
+
+    @cached_property
+    def defined(self) -> "list[tuple[IndexedDefinition, Node]]":
+        return find_definition_nodes(self.reader, self.tree, self.text)
+
+    @cached_property
+    def definitions(self) -> list[IndexedDefinition]:
+        return [row for row, _ in self.defined]
+
+    @cached_property
+    def by_place(self) -> dict[tuple[int, int], IndexedDefinition]:
+        return {(one.line, one.column): one for one in self.definitions}
+
+    @cached_property
+    def shape(self) -> FileScopes:
+        return build_scopes(self, self.tree.root_node, self._matches("scopes"), self._matches("imports"))
+
+    @property
+    def language(self) -> str:
+        return self.reader.name
+
+    def _matches(self, name: str) -> "list[dict[str, list[Node]]]":
+        from tree_sitter import QueryCursor
+
+        query = self.reader.query(name)
+        if query is None:
+            return []
+        return [captures for _, captures in QueryCursor(query).matches(self.tree.root_node)]
+
+    def bound_by_import(self, module: str) -> str:
+        """The name that importing a whole module binds: `a` of Python's `a.b`, `sub` of Go's `x.y/sub`."""
+        if self.language == "python":
+            return module.split(".")[0]
+        return re.split(r"[./:]+", module)[-1]
+
+    def first_of_module(self, module: str) -> str:
+        return module.split(".")[0] if self.language == "python" else module
+
+    def node_at(self, line: int, column: int) -> "Node | None":
+        """The name at a place; the one that ends there when none begins. Both count from 1."""
+        if not 1 <= line <= len(self.lines.lines):
+            return None
+        row, byte = line - 1, self.lines.byte(line, column)
+        for at in (byte, byte - 1):
+            if at < 0:
+                continue
+            node = self.tree.root_node.descendant_for_point_range((row, at), (row, at + 1))
+            if node is not None and self.is_name(node):
+                return node
+        return None
+
+    def is_name(self, node: "Node") -> bool:
+        if node.child_count:
+            return False
+        return bool(NAME_NODE.search(node.type)) or node.start_byte in self.shape.references
+
+    def names_of(self, word: str) -> "Iterator[Node]":
+        """Every identifier that is this word; never what stands in a string or a comment."""
+        root = self.tree.root_node
+        for found in re.finditer(rb"(?<![\w$])" + re.escape(word.encode()) + rb"(?![\w$])", self.text):
+            node = root.descendant_for_byte_range(found.start(), found.end())
+            if node is not None and node.start_byte == found.start() and self.is_name(node):
+                yield node
+
+    def definition_around(self, line: int) -> IndexedDefinition | None:
+        """The innermost definition whose lines hold `line`."""
+        best: IndexedDefinition | None = None
+        for one in self.definitions:
+            if one.first <= line <= one.last and one.kind not in ("variable", "constant", "field"):
+                best = one if best is None or one.first >= best.first else best
+        return best
+
+
+class ParsedFiles:
+    """Parsed files, the last used kept; each is looked at anew on disk before it is believed."""
+
+    def __init__(self, root: str, readers: LanguageParsers) -> None:
+        self.root = root
+        self.readers = readers
+        self._kept: OrderedDict[str, tuple[tuple[int, int], ParsedFile | None]] = OrderedDict()
+
+    def get(self, path: str) -> ParsedFile | None:
+        """None for a file that is not there, is left out, or that no language reads."""
+        place = Path(self.root, path)
+        try:
+            stat = place.stat()
+        except OSError:
+            return None
+        state = (stat.st_mtime_ns, stat.st_size)
+        known = self._kept.get(path)
+        if known is not None and known[0] == state:
+            self._kept.move_to_end(path)
+            return known[1]
+        fresh = self._parse(path, place, stat.st_size)
+        self._kept[path] = (state, fresh)
+        while len(self._kept) > MAX_CACHED_FILES:
+            self._kept.popitem(last=False)
+        return fresh
+
+    def _parse(self, path: str, place: Path, size: int) -> ParsedFile | None:
+        if size > MAX_FILE_BYTES or not self.readers.candidates(path):
+            return None
+        try:
+            text = file_io.read_bytes(place, MAX_FILE_BYTES)
+        except OSError:
+            return None
+        if is_generated(text):
+            return None
+        found = self.readers.parse(path, text)
+        return ParsedFile(path, text, *found) if found is not None else None

@@ -1,0 +1,206 @@
+"""From a name in a file to what it means: scopes, imports, members, and only then namesakes."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cockpit.navigation.index.file_facts import FileCatalog
+from cockpit.navigation.index.import_resolver import ImportResolver
+from cockpit.navigation.index.name_search import NameLookup
+from cockpit.navigation.index.parsed_file import (
+    ImportedName,
+    NameBinding,
+    NameScope,
+    ParsedFile,
+    ParsedFiles,
+    node_text,
+)
+from cockpit.navigation.index.reaching_definitions import find_at_scope_end, find_reaching
+from cockpit.navigation.index.targets import InferredType, ModuleTarget, Target
+from cockpit.navigation.index.type_inference import ClassMembers, TypeInference
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_DEPTH = 30
+MAX_TARGETS = 3
+
+
+class SymbolResolver:
+    """Made anew for each question: files may have changed in between.
+
+    After `until` (monotonic) no more classes of expressions are found out.
+    """
+
+    def __init__(self, files: ParsedFiles, catalog: FileCatalog, until: float = math.inf) -> None:
+        self.until = until
+        self.files = files
+        self.catalog = catalog
+        self.modules = ImportResolver(files.root, catalog)
+        self.types = TypeInference(self)
+        self.classes = ClassMembers(self)
+        self.namesakes = NameLookup(files, catalog)
+
+    def targets(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]:
+        """What the name at `node` means, the likeliest first; nothing when that is not known."""
+        if depth > MAX_DEPTH:
+            return []
+        shape = parsed.shape
+        start = node.start_byte
+        bound = shape.bound.get(start)
+        if bound is not None and start not in shape.keywords:
+            return self._bound(bound, depth)
+        if (module := self._module_part(parsed, node)) is not None:
+            return module
+        if start in shape.members or _object_before_dot(node) is not None:
+            return self._member(parsed, node, depth)
+        if start in shape.keywords:
+            return self._keyword(parsed, node, depth)
+        return self.named(parsed, node, depth)
+
+    def named(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]:
+        """A bare name, by the scopes around it."""
+        name = node_text(node)
+        seen = parsed.shape.visible(name, node.start_byte)
+        if seen is None:
+            starred = self.starred(parsed, name, depth)
+            return starred or self.classes.inherited(parsed, node, depth) or self._namesakes(parsed, node)
+        scope, bindings = seen
+        here = parsed.shape.scope_at(node.start_byte)
+        is_order_kept = scope.kind != "unordered" and (here is scope or _runs_in_order(here, scope))
+        held = find_reaching(bindings, node) if is_order_kept else find_at_scope_end(bindings)
+        return self.all(held, depth)
+
+    def exported(self, path: str, name: str, depth: int = 0) -> list[Target]:
+        """What `name` is in the module at `path`."""
+        parsed = self.files.get(path)
+        if parsed is not None and depth <= MAX_DEPTH:
+            if name == "default" and parsed.shape.default is not None:
+                return [parsed.shape.default]
+            if bindings := parsed.shape.top.names.get(name):
+                return self.all(find_at_scope_end(bindings), depth + 1)
+            if starred := self.starred(parsed, name, depth + 1):
+                return starred
+        submodule = self.modules.submodule(path, name)
+        return [ModuleTarget(submodule)] if submodule else []
+
+    def starred(self, parsed: ParsedFile, name: str, depth: int) -> list[Target]:
+        """`name` as `from x import *` and `#include` bring it in."""
+        for module in parsed.shape.stars if depth <= MAX_DEPTH else ():
+            for path in self.modules.files(parsed, module):
+                if path != parsed.path and (found := self.exported(path, name, depth + 1)):
+                    return found
+        return []
+
+    def imported(self, parsed: ParsedFile, imported: ImportedName, depth: int = 0) -> list[Target]:
+        """What an import brings in; nothing when it comes from outside of the root."""
+        paths = self.modules.files(parsed, imported.module)
+        if not imported.name:
+            return [ModuleTarget(path) for path in paths]
+        for path in paths:
+            if found := self.exported(path, imported.name, depth + 1):
+                return found
+        # Java's `import a.b.C`: the file is the name.
+        if parsed.language != "python":
+            for path in self.modules.files(parsed, f"{imported.module}.{imported.name}"):
+                if found := self.exported(path, imported.name, depth + 1):
+                    return found
+        return self._anywhere_in(parsed, imported.name) if paths else []
+
+    def follow(self, binding: NameBinding, depth: int = 0) -> list[Target]:
+        """`binding`, or what it imports."""
+        if binding.imported is None:
+            return [binding]
+        return self.imported(binding.parsed, binding.imported, depth + 1) if depth <= MAX_DEPTH else []
+
+    def all(self, bindings: Iterable[NameBinding], depth: int) -> list[Target]:
+        found: dict[int | str, Target] = {}
+        for binding in bindings:
+            for one in self.follow(binding, depth):
+                found.setdefault(one.path if isinstance(one, ModuleTarget) else id(one), one)
+        return list(found.values())
+
+    def _bound(self, bound: NameBinding, depth: int) -> list[Target]:
+        if bound.imported is not None:
+            return self.follow(bound, depth)
+        if bound.kind == "attribute":
+            return self.classes.declared(bound, depth) or [bound]
+        return [bound]
+
+    def _module_part(self, parsed: ParsedFile, node: "Node") -> list[Target] | None:
+        """A step in the module of an import: `django` and `db` in `from django.db import x`."""
+        above = node.parent
+        for _ in range(3):
+            if above is None:
+                return None
+            known = parsed.shape.modules.get(above.start_byte)
+            if known is not None and known[0].start_byte <= node.start_byte < known[0].end_byte:
+                whole, _ = known
+                prefix = parsed.text[whole.start_byte : node.end_byte].decode("utf-8", "replace")
+                return [
+                    ModuleTarget(path)
+                    for path in self.modules.files(parsed, prefix.strip("\"'"))[:MAX_TARGETS]
+                ]
+            above = above.parent
+        return None
+
+    def _member(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
+        name = node_text(node)
+        of = parsed.shape.members.get(node.start_byte) or _object_before_dot(node)
+        types = self.types.of(parsed, of, depth + 1) if of is not None else []
+        found = self.members(types, name, depth)
+        return found or ([] if types else self.namesakes.sole(parsed, name))
+
+    def members(self, types: Iterable[InferredType], name: str, depth: int = 0) -> list[Target]:
+        """`name` in any of `types`."""
+        found: dict[int | str, Target] = {}
+        for type_ in types:
+            members = (
+                self.exported(type_.path, name, depth + 1)
+                if isinstance(type_, ModuleTarget)
+                else self.classes.members(type_.binding, name, depth + 1)
+            )
+            for one in members:
+                found.setdefault(one.path if isinstance(one, ModuleTarget) else id(one), one)
+        return list(found.values())
+
+    def _keyword(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
+        """The parameter that a keyword argument names."""
+        name = node_text(node)
+        callee = parsed.shape.keywords[node.start_byte]
+        return self.types.parameters(parsed, callee, name, depth + 1)
+
+    def _namesakes(self, parsed: ParsedFile, node: "Node") -> list[Target]:
+        """Definitions at the top of other files, in languages where no import need say so."""
+        if requires_imports(parsed):
+            return []
+        return self._anywhere_in(parsed, node_text(node))
+
+    def _anywhere_in(self, parsed: ParsedFile, name: str) -> list[Target]:
+        if requires_imports(parsed):
+            return []
+        return self.namesakes.tops(parsed, name)[:MAX_TARGETS]
+
+
+def requires_imports(parsed: ParsedFile) -> bool:
+    """Whether a name must be bound or imported in the file that uses it."""
+    return parsed.language in ("python", "javascript", "typescript", "tsx")
+
+
+def _runs_in_order(here: NameScope | None, scope: NameScope) -> bool:
+    """Whether only blocks and comprehensions lie between a use's scope and the one that binds: they run
+    where they stand, a function runs later."""
+    while here is not None and here is not scope:
+        runs = here.kind == "unordered" or "block" in here.node.type or "statement" in here.node.type
+        if not runs and here.kind != "class":
+            return False
+        here = here.parent
+    return True
+
+
+def _object_before_dot(node: "Node") -> "Node | None":
+    """What stands before the dot in a macro's tokens, which no grammar reads (Rust)."""
+    if node.parent is None or node.parent.type != "token_tree":
+        return None
+    dot = node.prev_sibling
+    return dot.prev_sibling if dot is not None and dot.type == "." else None

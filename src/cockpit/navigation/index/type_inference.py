@@ -1,0 +1,352 @@
+"""Classes: their bodies, their bases, what they and those they inherit from define.
+
+The class of an expression, where it is evident: constructors, annotations, `self`, what is returned.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from cockpit.navigation.index.name_search import TYPE_KINDS
+from cockpit.navigation.index.parsed_file import NameBinding, NameScope, ParsedFile, node_text
+from cockpit.navigation.index.reaching_definitions import find_at_scope_end
+from cockpit.navigation.index.targets import InferredType, ModuleTarget, Target, TypedValue, find_definition
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from cockpit.navigation.index.resolver import SymbolResolver
+
+
+MAX_BASES = 60
+# Where a class declares what is defined elsewhere.
+HEADER_LANGUAGES = ("c", "cpp")
+CONSTRUCTORS = ("__init__", "constructor")
+
+
+class ClassMembers:
+    def __init__(self, resolver: "SymbolResolver") -> None:
+        self.resolver = resolver
+        self._bases: dict[tuple[str, int], list[NameBinding]] = {}
+
+    def members(self, owner: NameBinding, name: str, depth: int = 0) -> list[Target]:
+        """`name` in a class or what it inherits from: what its body says before what is set on `self`."""
+        for one in self.lineage(owner, depth):
+            if one.parsed.language in HEADER_LANGUAGES and (
+                found := self.resolver.namesakes.members(one, name)
+            ):
+                return found
+            for scope in self._bodies(one):
+                if bindings := scope.names.get(name):
+                    return self.resolver.all(find_at_scope_end(bindings), depth + 1)
+            for scope in self._bodies(one):
+                if attributes := scope.attributes.get(name):
+                    return constructor_assignments(attributes)
+            if found := self.resolver.namesakes.members(one, name):
+                return found
+        return []
+
+    def declared(self, attribute: NameBinding, depth: int) -> list[Target]:
+        """Where the class says what `self.x = ...` sets."""
+        owner = attribute.scope.owner
+        if owner is None:
+            return []
+        return self.members(owner, attribute.name, depth + 1)
+
+    def lineage(self, owner: NameBinding, depth: int = 0) -> Iterator[NameBinding]:
+        """A class and its bases, each once, the nearest first."""
+        seen: set[int] = set()
+        waiting = [owner]
+        while waiting and len(seen) < MAX_BASES:
+            one = waiting.pop(0)
+            if id(one) in seen:
+                continue
+            seen.add(id(one))
+            yield one
+            waiting = self.bases(one, depth + 1) + waiting
+
+    def bases(self, owner: NameBinding, depth: int = 0) -> list[NameBinding]:
+        key = (owner.parsed.path, owner.node.start_byte)
+        if key not in self._bases:
+            self._bases[key] = []
+            self._bases[key] = self._found_bases(owner, depth)
+        return self._bases[key]
+
+    def _found_bases(self, owner: NameBinding, depth: int) -> list[NameBinding]:
+        found: list[NameBinding] = []
+        for scope in self._bodies(owner):
+            for base in scope.bases:
+                for type_ in self.resolver.types.of(owner.parsed, base, depth + 1):
+                    if isinstance(type_, TypedValue) and type_.what != "function":
+                        found.append(type_.binding)
+        for heir, base in owner.parsed.shape.implements:
+            if node_text(heir) == owner.name:
+                types = self.resolver.types.of(owner.parsed, base, depth + 1)
+                found += [one.binding for one in types if isinstance(one, TypedValue)]
+        return found
+
+    def inherited(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
+        """A bare name as a member of the class around it, where a language lets one say it so."""
+        if "@scope.members" not in parsed.reader.language.queries.get("scopes", ""):
+            return []
+        owner = self.around(parsed, node)
+        return self.members(owner, node_text(node), depth + 1) if owner is not None else []
+
+    def around(self, parsed: ParsedFile, node: "Node") -> NameBinding | None:
+        """The class around a node: its definition, or the one an `impl` or a receiver names."""
+        scope = parsed.shape.class_at(node.start_byte)
+        if scope is not None and scope.owner is not None:
+            return scope.owner
+        enclosing = parsed.definition_around(node.start_point[0] + 1)
+        if enclosing is None or not enclosing.container:
+            return None
+        for one in self.resolver.namesakes.tops(parsed, enclosing.container.rpartition(".")[2]):
+            if isinstance(one, NameBinding):
+                return one
+        return None
+
+    def _bodies(self, owner: NameBinding) -> list[NameScope]:
+        if owner.whole is None:
+            return []
+        shape = owner.parsed.shape
+        return [one for one in shape.scopes if one.kind in ("class", "members") and one.owner is owner]
+
+
+def constructor_assignments(attributes: list[NameBinding]) -> list[Target]:
+    """Where `self.x` is set in a constructor; everywhere it is set, when none does."""
+    made = [one for one in attributes if _is_in_constructor(one)]
+    return list(made or attributes)
+
+
+def _is_in_constructor(attribute: NameBinding) -> bool:
+    around = attribute.parsed.definition_around(attribute.node.start_point[0] + 1)
+    return around is not None and around.name in CONSTRUCTORS
+
+
+MAX_DEPTH = 30
+MAX_TYPES = 4
+UNION_TYPES = frozenset({"boolean_operator", "conditional_expression", "binary_operator", "union_type"})
+WRAPPER_NAMES = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Type", "type"})
+
+
+class TypeInference:
+    """The half of the resolver that knows classes."""
+
+    def __init__(self, resolver: "SymbolResolver") -> None:
+        self.resolver = resolver
+        self._known: dict[tuple[str, int], list[InferredType]] = {}
+
+    def of(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
+        """What `node` may evaluate to; nothing when that is not evident."""
+        if depth > MAX_DEPTH or time.monotonic() > self.resolver.until:
+            return []
+        key = (parsed.path, node.id)
+        if key not in self._known:
+            # What is asked for again while it is being found out depends on itself.
+            self._known[key] = []
+            self._known[key] = self._found(parsed, node, depth)
+        return self._known[key]
+
+    def _found(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
+        shape = parsed.shape
+        if node.id in shape.this:
+            owner = self.resolver.classes.around(parsed, node)
+            return [TypedValue("instance", owner)] if owner else []
+        if node.id in shape.calls:
+            return self._called(parsed, shape.calls[node.id], node, depth + 1)
+        if node.id in shape.accesses:
+            of, member = shape.accesses[node.id]
+            return self._member_types(parsed, of, member, depth + 1)
+        if parsed.is_name(node):
+            return self._targets(self.resolver.targets(parsed, node, depth + 1), depth + 1)
+        if node_text(node) == "super":
+            return self._above(parsed, node, depth)
+        inner = node.named_children
+        if node.type in UNION_TYPES:
+            return merge_types(self.of(parsed, one, depth + 1) for one in inner)
+        return self.of(parsed, inner[0], depth + 1) if len(inner) == 1 else []
+
+    def parameters(self, parsed: ParsedFile, callee: "Node", name: str, depth: int) -> list[Target]:
+        """The parameter `name` of what is called; for a class of its constructor, or the field."""
+        found: list[Target] = []
+        for type_ in self.of(parsed, callee, depth + 1):
+            if isinstance(type_, ModuleTarget):
+                continue
+            if type_.what == "function":
+                found += self._parameter(type_.binding, name)
+                continue
+            for one in self.resolver.classes.members(type_.binding, "__init__", depth + 1):
+                if isinstance(one, NameBinding):
+                    found += self._parameter(one, name)
+            found = found or self.resolver.classes.members(type_.binding, name, depth + 1)
+        return found
+
+    def _above(
+        self, parsed: ParsedFile, node: "Node", depth: int, arguments: "Node | None" = None
+    ) -> list[InferredType]:
+        """`super()` is what the class around inherits from, `super(C, self)` what `C` does."""
+        owner = self.resolver.classes.around(parsed, node)
+        if arguments is not None and arguments.named_child_count == 2:
+            named = self.of(parsed, arguments.named_children[0], depth + 1)
+            owner = next((one.binding for one in named if isinstance(one, TypedValue)), owner)
+        return (
+            [TypedValue("instance", one) for one in self.resolver.classes.bases(owner, depth + 1)]
+            if owner
+            else []
+        )
+
+    def _called(self, parsed: ParsedFile, callee: "Node", call: "Node", depth: int) -> list[InferredType]:
+        name = node_text(callee)
+        if name == "super":
+            return self._above(parsed, callee, depth, call.named_children[-1])
+        if name in ("cls", "self.__class__", "type(self)"):
+            return self.of(parsed, callee, depth + 1)
+        if name in ("type", "copy", "copy.copy", "copy.deepcopy", "deepcopy"):
+            arguments = call.named_children[-1].named_children
+            return self.of(parsed, arguments[0], depth + 1) if len(arguments) == 1 else []
+        found: list[InferredType] = []
+        for type_ in self.of(parsed, callee, depth + 1):
+            if isinstance(type_, ModuleTarget):
+                continue
+            if type_.what == "class":
+                found.append(TypedValue("instance", type_.binding))
+            elif type_.what == "function":
+                found += self._returned(type_.binding, depth + 1)
+        return found
+
+    def _returned(self, function: NameBinding, depth: int) -> list[InferredType]:
+        if function.whole is None or depth > MAX_DEPTH:
+            return []
+        shape = function.parsed.shape
+        annotation = shape.returns.get(function.whole.id)
+        if annotation is not None:
+            return self.annotated(function.parsed, annotation, depth + 1)
+        start, end = function.whole.start_byte, function.whole.end_byte
+        own = [
+            one
+            for one in shape.returned
+            if start <= one.start_byte < end and self._function_at(function.parsed, one) == start
+        ]
+        return merge_types(self.of(function.parsed, one, depth + 1) for one in own[:MAX_TYPES])
+
+    def _function_at(self, parsed: ParsedFile, node: "Node") -> int:
+        scope: NameScope | None = parsed.shape.scope_at(node.start_byte)
+        while scope is not None and ("block" in scope.node.type or scope.kind == "unordered"):
+            scope = scope.parent
+        return scope.start if scope is not None else -1
+
+    def annotated(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
+        """The instances an annotation allows. In `Optional[X]` and `X | None` that is `X`."""
+        if depth > MAX_DEPTH:
+            return []
+        found: list[InferredType] = []
+        for type_ in self._annotation(parsed, node, depth):
+            if isinstance(type_, TypedValue) and type_.what == "class":
+                found.append(TypedValue("instance", type_.binding))
+        return found
+
+    def _annotation(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
+        if parsed.is_name(node) or node.id in parsed.shape.accesses:
+            return self.of(parsed, node, depth + 1)
+        inner = node.named_children
+        if node.type in UNION_TYPES:
+            return merge_types(self._annotation(parsed, one, depth + 1) for one in inner)
+        if not inner:
+            return []
+        if node_text(inner[0]) in WRAPPER_NAMES and len(inner) > 1:
+            return merge_types(self._annotation(parsed, one, depth + 1) for one in inner[1:])
+        return self._annotation(parsed, inner[0], depth + 1)
+
+    def _parameter(self, function: NameBinding, name: str) -> list[Target]:
+        if function.whole is None:
+            return []
+        for scope in function.parsed.shape.scopes:
+            if scope.start == function.whole.start_byte and scope.kind == "plain":
+                found = [one for one in scope.names.get(name, ()) if one.kind in ("parameter", "instance")]
+                if found:
+                    return [found[0]]
+        return []
+
+    def _member_types(self, parsed: ParsedFile, of: "Node", member: "Node", depth: int) -> list[InferredType]:
+        name = node_text(member)
+        owners = self.of(parsed, of, depth + 1)
+        if name == "__class__":
+            return owners
+        targets = self.resolver.members(owners, name, depth + 1)
+        found: list[InferredType] = []
+        for one in targets:
+            types = self._targets([one], depth + 1)
+            if isinstance(one, NameBinding) and is_property(one):
+                types = self._returned(one, depth + 1)
+            found += types
+        return found
+
+    def _targets(self, targets: Iterable[Target], depth: int) -> list[InferredType]:
+        return merge_types(self._target(one, depth) for one in targets)
+
+    def _target(self, target: Target, depth: int) -> list[InferredType]:
+        """What a binding is bound to."""
+        if isinstance(target, ModuleTarget) or depth > MAX_DEPTH:
+            return [target] if isinstance(target, ModuleTarget) else []
+        parsed = target.parsed
+        match target.kind:
+            case "def":
+                return [TypedValue("class" if is_class_binding(target) else "function", target)]
+            case "instance":
+                around = parsed.shape.class_at(target.node.start_byte)
+                owner = around.owner if around is not None else None
+                return [TypedValue("instance", owner)] if owner is not None else []
+            case "import":
+                return self._targets(self.resolver.follow(target, depth + 1), depth + 1)
+            case _:
+                pass
+        if target.type is not None and (found := self.annotated(parsed, target.type, depth + 1)):
+            return found
+        if target.entered is not None:
+            return self._entered(parsed, target.entered, depth + 1)
+        return self.of(parsed, target.value, depth + 1) if target.value is not None else []
+
+    def _entered(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
+        """What `with X() as y` binds: what `__enter__` returns, `X` itself as a rule; a caught exception."""
+        found: list[InferredType] = []
+        for type_ in self.of(parsed, node, depth + 1):
+            if isinstance(type_, TypedValue) and type_.what == "instance":
+                enters = self.resolver.classes.members(type_.binding, "__enter__", depth + 1)
+                entered = [
+                    one
+                    for enter in enters
+                    if isinstance(enter, NameBinding)
+                    for one in self._returned(enter, depth)
+                ]
+                found += entered or [type_]
+            elif isinstance(type_, TypedValue) and type_.what == "class":
+                found.append(TypedValue("instance", type_.binding))
+        return found
+
+
+def is_property(binding: NameBinding) -> bool:
+    """Whether reading a member calls it."""
+    whole = binding.whole
+    if whole is None:
+        return False
+    above = whole.parent
+    if above is not None and above.type == "decorated_definition":
+        return any("property" in node_text(one) for one in above.children if one.type == "decorator")
+    return any(child.type == "get" for child in whole.children)
+
+
+def is_class_binding(binding: NameBinding) -> bool:
+    known = find_definition(binding)
+    if known is not None:
+        return known.kind in TYPE_KINDS
+    return binding.whole is not None and "class" in binding.whole.type
+
+
+def merge_types(found: Iterable[list[InferredType]]) -> list[InferredType]:
+    """All of them, each once."""
+    kept: dict[tuple[str, int | str], InferredType] = {}
+    for types in found:
+        for one in types:
+            key = ("", one.path) if isinstance(one, ModuleTarget) else (one.what, id(one.binding))
+            kept.setdefault(key, one)
+    return list(kept.values())[:MAX_TYPES]

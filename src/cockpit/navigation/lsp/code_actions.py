@@ -1,0 +1,112 @@
+"""What servers offer to do, and the edits of what was chosen. Keeps the offers by id; writes nothing."""
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cockpit.navigation.lsp import requests
+from cockpit.navigation.lsp.protocol import LspNotSupported, as_list, as_text, column_to_offset, get_nested
+from cockpit.navigation.lsp.server_process import LspServer
+from cockpit.plugin.changes import Edit
+from cockpit.plugin.navigation import CodeAction
+
+MAX_OFFERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedAction:
+    """An action as the server sent it, for a file whose text had `digest` then."""
+
+    server: LspServer
+    raw: Mapping[str, object]
+    path: str
+    digest: str
+
+
+class CodeActionOffers:
+    """The actions offered last, by id."""
+
+    def __init__(self) -> None:
+        self._offers: OrderedDict[str, OfferedAction] = OrderedDict()
+        self._count = itertools.count(1)
+
+    async def of(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
+        """What `server` offers for lines `first` to `last` of the file at absolute `path`."""
+        server.must("codeActionProvider", "offer actions")
+        await requests.request_problems(server, path)
+        async with server.lease.shared():
+            document = await requests.open_document(server, path)
+            body = document.text.line(last)
+            end = {"line": last - 1, "character": column_to_offset(body, len(body) + 1, server.encoding)}
+            asked = {
+                "textDocument": {"uri": document.uri},
+                "range": {"start": {"line": first - 1, "character": 0}, "end": end},
+                "context": {"diagnostics": server.problems.raw_within(path, first, last), "triggerKind": 1},
+            }
+            answer = await server.ask("textDocument/codeAction", asked)
+        found = []
+        for raw in requests.enabled_actions(answer):
+            kind = raw.get("kind")
+            action = CodeAction(
+                id=f"{server.spec.name}-{next(self._count)}",
+                title=as_text(raw.get("title")),
+                kind=kind if isinstance(kind, str) else "",
+                preferred=raw.get("isPreferred") is True,
+                server=server.spec.name,
+            )
+            found.append(action)
+            self._offers[action.id] = OfferedAction(server, raw, path, document.text.digest)
+        while len(self._offers) > MAX_OFFERS:
+            self._offers.popitem(last=False)
+        return tuple(found)
+
+    def server_of(self, id: str) -> LspServer | None:
+        offer = self._offers.get(id)
+        return offer.server if offer is not None else None
+
+    async def edits(self, id: str) -> tuple[Edit, ...]:
+        """The edits of an offer. Raises `Unable` when it holds no longer."""
+        offer = self._offers.get(id)
+        if offer is None or offer.server.lost.is_set():
+            raise LspNotSupported(f"there is no action {id}; list the actions again")
+        server = offer.server
+        # Alone: edits that the server sends while a command runs must be that command's.
+        async with server.lease.alone():
+            document = await requests.open_document(server, offer.path)
+            if document.text.digest != offer.digest:
+                raise LspNotSupported("the file changed since the actions were listed; list them again")
+            raw = offer.raw
+            if raw.get("edit") is None and not isinstance(raw.get("command"), str) and _can_resolve(server):
+                answer = await server.ask("codeAction/resolve", raw)
+                raw = answer if isinstance(answer, dict) else raw
+            if raw.get("edit") is not None:
+                return await requests.convert_edit(server, raw["edit"])
+            return await _run_command(server, raw)
+
+
+def _can_resolve(server: LspServer) -> bool:
+    return get_nested(server.offer("codeActionProvider"), "resolveProvider") is True
+
+
+async def _run_command(server: LspServer, raw: Mapping[str, object]) -> tuple[Edit, ...]:
+    """Run an action's command; what it asks us to edit is the action's edits."""
+    command = raw.get("command")
+    named = raw if isinstance(command, str) else command
+    if get_nested(named, "command") is None:
+        raise LspNotSupported(f"{server.spec.name} offers it without saying what it does")
+    known = as_list(get_nested(server.offer("executeCommandProvider"), "commands"))
+    name = as_text(get_nested(named, "command"))
+    if name not in known:
+        raise LspNotSupported(f"{server.spec.name} leaves {name} to an editor; it cannot be run here")
+    captured = server.incoming.capture()
+    try:
+        arguments = get_nested(named, "arguments")
+        await server.ask("workspace/executeCommand", {"command": name, "arguments": arguments or []})
+        # An edit asked for while the command ran was taken before its answer: one thread reads both.
+        edits: tuple[Edit, ...] = ()
+        for one in tuple(captured):
+            edits += await requests.convert_edit(server, one)
+    finally:
+        server.incoming.release()
+    return edits

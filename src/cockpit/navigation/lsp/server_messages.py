@@ -1,0 +1,336 @@
+"""What a server says of itself, asked or not: progress, problems, logs, registrations, questions to us.
+
+Runs in the reader's thread and only notes; `stirred` wakes the loop. All of it is bounded: a server that
+floods overwrites its own notes.
+
+Whether a server has seen the whole project: several answer references before, silently incomplete
+(FACTS.md, 5 and 11). Pure bookkeeping; time comes as an argument.
+
+Diagnostics of one server as rows, by file. Asks nothing: it is told. Called from the loop and from a
+thread.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cockpit.navigation.lsp.documents import DocumentText, DocumentTextCache
+from cockpit.navigation.lsp.limits import LspLimits
+from cockpit.navigation.lsp.protocol import (
+    Encoding,
+    JsonObject,
+    MalformedMessage,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    display_path,
+    get_nested,
+    offset_to_column,
+    uri_to_path,
+)
+from cockpit.protocol.code import ProblemRow, Severity
+from cockpit.protocol.messages import Json
+from cockpit.workspace.processes.server_process import ServerLog
+
+MAX_PROBLEM_FILES = 5000
+MAX_PROGRESS = 200
+EDIT_REFUSED = {"applied": False, "failureReason": "edits are only taken from an action that was asked for"}
+LOG_LEVELS = {1: "error", 2: "warning", 3: "info", 4: "log"}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedProblems:
+    """Problems as the server sent them; `version` of the document, None where it did not say; `at` when."""
+
+    raw: object
+    version: int | None
+    at: float
+
+
+class ServerMessages:
+    """The notes of one server's life."""
+
+    def __init__(
+        self, settings: Mapping[str, Json], folder: JsonObject, log: ServerLog, stirred: Callable[[], None]
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._log = log
+        self._stirred = stirred
+        self._lock = threading.Lock()
+        self._progress: dict[str, tuple[str, str]] = {}
+        self._published: dict[str, PublishedProblems] = {}
+        self._fresh: set[str] = set()
+        self._captured: list[object] | None = None
+        self.registered: dict[str, tuple[str, object]] = {}
+        self.finished = 0
+        self.stirred_at = time.monotonic()
+        self.refreshed = 0
+
+    def __getitem__(self, method: str) -> Callable[[object], object]:
+        """What answers `method`. Raises KeyError: the endpoint then answers that there is no such method."""
+        return {
+            "$/progress": self._on_progress,
+            "window/logMessage": self._on_log,
+            "window/showMessage": self._on_log,
+            "window/showMessageRequest": self._on_log,
+            "textDocument/publishDiagnostics": self._on_problems,
+            "workspace/configuration": self._on_configuration,
+            "workspace/workspaceFolders": lambda _: [self._folder],
+            "workspace/applyEdit": self._on_edit,
+            "workspace/diagnostic/refresh": self._on_refresh,
+            "window/workDoneProgress/create": lambda _: None,
+            "client/registerCapability": self._on_register,
+            "client/unregisterCapability": self._on_unregister,
+        }[method]
+
+    @property
+    def working(self) -> str:
+        """The progress to show; empty when the server is at rest."""
+        with self._lock:
+            shown = next(iter(self._progress.values()), ("", ""))
+        return " ".join(filter(None, shown))
+
+    def capture(self) -> list[object]:
+        """Take the edits the server asks for from now on, until `release`."""
+        self._captured = []
+        return self._captured
+
+    def release(self) -> None:
+        self._captured = None
+
+    def take(self) -> dict[str, PublishedProblems]:
+        """The problems that came since the last time, by absolute path."""
+        with self._lock:
+            fresh = {path: self._published[path] for path in self._fresh if path in self._published}
+            self._fresh.clear()
+        return fresh
+
+    def published(self, path: str) -> PublishedProblems | None:
+        """The problems the server sent last for the file at absolute `path`."""
+        with self._lock:
+            return self._published.get(path)
+
+    def _on_progress(self, params: object) -> None:
+        token, value = str(get_nested(params, "token")), get_nested(params, "value")
+        kind = get_nested(value, "kind")
+        self.stirred_at = time.monotonic()
+        with self._lock:
+            if kind == "end":
+                self.finished += self._progress.pop(token, None) is not None
+            elif kind == "begin" or token in self._progress:
+                title = str(get_nested(value, "title") or self._progress.get(token, ("", ""))[0])
+                percent = get_nested(value, "percentage")
+                words = str(get_nested(value, "message") or "")
+                done = f"{percent:.0f}%" if isinstance(percent, int | float) else ""
+                if len(self._progress) < MAX_PROGRESS or token in self._progress:
+                    self._progress[token] = (title[:80], " ".join(filter(None, (words[:80], done))))
+        self._stirred()
+
+    def _on_problems(self, params: object) -> None:
+        uri, version = get_nested(params, "uri"), get_nested(params, "version")
+        try:
+            path = uri_to_path(as_text(uri))
+        except MalformedMessage:
+            return
+        now = time.monotonic()
+        known = PublishedProblems(
+            get_nested(params, "diagnostics"), version if isinstance(version, int) else None, now
+        )
+        with self._lock:
+            if len(self._published) >= MAX_PROBLEM_FILES and path not in self._published:
+                self._published.pop(next(iter(self._published)))
+            self._published[path] = known
+            self._fresh.add(path)
+        self._stirred()
+
+    def _on_log(self, params: object) -> None:
+        kind = get_nested(params, "type")
+        level = LOG_LEVELS.get(kind, "log") if isinstance(kind, int) else "log"
+        self._log.say(level, str(get_nested(params, "message"))[:2000])
+
+    def _on_configuration(self, params: object) -> list[object]:
+        asked = get_nested(params, "items")
+        return [self._setting(one) for one in asked[:100]] if isinstance(asked, list) else []
+
+    def _setting(self, one: object) -> object:
+        section = get_nested(one, "section")
+        if not isinstance(section, str) or not section:
+            return dict(self._settings)
+        if section in self._settings:
+            return self._settings[section]
+        return get_nested(dict(self._settings), *section.split("."))
+
+    def _on_edit(self, params: object) -> object:
+        if self._captured is None:
+            return EDIT_REFUSED
+        self._captured.append(get_nested(params, "edit"))
+        # Said to be done, as the command would else report a failure: it is done once a person agrees.
+        return {"applied": True}
+
+    def _on_refresh(self, _: object) -> None:
+        self.refreshed += 1
+        self._stirred()
+
+    def _on_register(self, params: object) -> None:
+        asked = get_nested(params, "registrations")
+        for one in asked[:200] if isinstance(asked, list) else []:
+            key, method = get_nested(one, "id"), get_nested(one, "method")
+            if isinstance(key, str) and isinstance(method, str):
+                self.registered = {**self.registered, key: (method, get_nested(one, "registerOptions"))}
+        self._stirred()
+
+    def _on_unregister(self, params: object) -> None:
+        asked = get_nested(params, "unregisterations")
+        gone = [get_nested(one, "id") for one in asked] if isinstance(asked, list) else []
+        self.registered = {key: one for key, one in self.registered.items() if key not in gone}
+
+
+class ProjectReadiness:
+    """Settled when no progress is open and either one has ended, or two equal answers came far enough apart,
+    or the server was quiet for long enough after its first answer. Once settled it stays so."""
+
+    def __init__(self, limits: LspLimits, ready: float) -> None:
+        self._limits = limits
+        self._quiet_since = ready
+        self._answers: dict[object, tuple[int, float]] = {}
+        self._answered = False
+        self._equal = False
+        self._settled = False
+
+    def answered(self, key: object, answer: int, now: float) -> None:
+        """A references answer for `key`: `answer` is its digest."""
+        self._answered = True
+        known = self._answers.get(key)
+        if known is None or known[0] != answer:
+            self._answers[key] = (answer, now)
+        elif now - known[1] >= self._limits.apart:
+            self._equal = True
+        if len(self._answers) > 200:
+            self._answers.pop(next(iter(self._answers)))
+
+    def is_settled(self, incoming: ServerMessages, now: float) -> bool:
+        if incoming.working:
+            # A server that answers whole and then reports progress again works on a change, not from nothing.
+            return self._settled
+        quiet = now - max(self._quiet_since, incoming.stirred_at) >= self._limits.quiet
+        self._settled = self._settled or incoming.finished > 0 or self._equal or (quiet and self._answered)
+        return self._settled
+
+
+SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "info", 4: "hint"}
+MAX_PROBLEMS = 2000
+
+
+class ProblemStore:
+    """The rows known now. `held` files keep theirs while an overlay is staged."""
+
+    def __init__(self, root: str, texts: DocumentTextCache) -> None:
+        self.encoding: Encoding = "utf-16"
+        self._root = root
+        self._texts = texts
+        self._lock = threading.Lock()
+        self._rows: dict[str, tuple[ProblemRow, ...]] = {}
+        self._raw: dict[str, object] = {}
+        self._held: frozenset[str] = frozenset()
+
+    def published(
+        self, fresh: Mapping[str, PublishedProblems], server: str, version_of: Callable[[str], int | None]
+    ) -> bool:
+        """Take what the server published; whether any row is another now. What belongs to another version
+        than the document's is left out: the problems of this one are on their way."""
+        changed = False
+        for path, one in fresh.items():
+            if one.version is not None and version_of(path) not in (None, one.version):
+                continue
+            body = self._texts.get(path)
+            # Of a file that is not there: an overlay's, told after it was withdrawn, or one that is gone.
+            raw = one.raw if body is not None else []
+            try:
+                rows = self.rows_of(path, raw, server, body)
+            except MalformedMessage:
+                continue
+            changed |= self.keep(path, rows, raw)
+        return changed
+
+    def rows_of(
+        self, path: str, raw: object, server: str, body: DocumentText | None
+    ) -> tuple[ProblemRow, ...]:
+        """Rows of a list of diagnostics for the file with text `body`. Raises `Misshapen`."""
+        name = display_path(self._root, path)
+        return tuple(
+            _problem_row(name, one, server, body, self.encoding) for one in as_list(raw)[:MAX_PROBLEMS]
+        )
+
+    def keep(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
+        """Know `rows` of the file at absolute `path`; whether that is news."""
+        with self._lock:
+            name = display_path(self._root, path)
+            if path in self._held:
+                return False
+            self._raw[name] = raw
+            if rows == self._rows.get(name, ()):
+                return False
+            if rows:
+                self._rows[name] = rows
+            else:
+                self._rows.pop(name, None)
+            return True
+
+    def hold(self, paths: Iterable[str]) -> None:
+        """Keep what is known of `paths` (absolute): the server is being shown something else."""
+        with self._lock:
+            self._held = frozenset(paths)
+
+    def forget(self, path: str) -> bool:
+        """The file at absolute `path` is gone; whether anything was known of it."""
+        with self._lock:
+            name = display_path(self._root, path)
+            self._raw.pop(name, None)
+            return self._rows.pop(name, None) is not None
+
+    def all(self) -> Mapping[str, tuple[ProblemRow, ...]]:
+        with self._lock:
+            return dict(self._rows)
+
+    def troubled(self) -> tuple[str, ...]:
+        """The absolute paths of the files with problems."""
+        with self._lock:
+            return tuple(str(Path(self._root, name)) for name in self._rows)
+
+    def raw_within(self, path: str, first: int, last: int) -> list[object]:
+        """The server's own diagnostics of lines `first` to `last` of the file at absolute `path`."""
+        with self._lock:
+            raw = self._raw.get(display_path(self._root, path))
+        rows = raw if isinstance(raw, list) else []
+        return [one for one in rows if _overlaps(get_nested(one, "range"), first, last)]
+
+
+def _overlaps(span: object, first: int, last: int) -> bool:
+    start, end = get_nested(span, "start", "line"), get_nested(span, "end", "line")
+    return isinstance(start, int) and isinstance(end, int) and start < last and end >= first - 1
+
+
+def _problem_row(
+    name: str, one: object, server: str, body: DocumentText | None, encoding: Encoding
+) -> ProblemRow:
+    found = as_object(one)
+    start, end = get_nested(found, "range", "start"), get_nested(found, "range", "end")
+    line, column_at = _problem_position(start, body, encoding)
+    end_line, end_column = _problem_position(end, body, encoding)
+    level = found.get("severity")
+    severity = SEVERITIES.get(level, "warning") if isinstance(level, int) else "warning"
+    code = found.get("code")
+    named = str(code) if isinstance(code, str | int) else ""
+    message = as_text(found.get("message", ""))
+    return ProblemRow(name, line, column_at, end_line, end_column, severity, message, named, server)
+
+
+def _problem_position(position: object, body: DocumentText | None, encoding: Encoding) -> tuple[int, int]:
+    line, offset = as_count(get_nested(position, "line")) + 1, as_count(get_nested(position, "character"))
+    if body is None:
+        return line, offset + 1
+    return line, offset_to_column(body.line(line), offset, encoding)

@@ -1,0 +1,207 @@
+"""How much memory processes take with what they started, and whether one lives. Asks the platform only.
+
+What other processes may see of our servers and ask of them, in files of the state folder: `PID.json` with
+the rows, `PID.ask` with a verb, `PID.answer` with what came of it. Blocking: for threads and the CLI.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cockpit.errors import DecodeFailed
+from cockpit.navigation.lsp.server_programs import root_digest
+from cockpit.protocol import wire
+from cockpit.protocol.code import ServerRow, ServerRows
+from cockpit.settings.file_io import write_atomically
+
+MIB = 1 << 20
+
+
+def measure_megabytes(pids: Iterable[int], platform: str = sys.platform) -> Mapping[int, int]:
+    """Resident MiB of each process and its descendants, 0 where the platform does not say. Blocking."""
+    wanted = tuple(pids)
+    if not wanted:
+        return {}
+    rows = _read_proc() if platform == "linux" else _run_process_list(platform)
+    return {pid: _sum_tree(rows, pid) // MIB for pid in wanted}
+
+
+def _sum_tree(rows: Mapping[int, tuple[int, int]], first: int) -> int:
+    found, grown = {first}, True
+    while grown:
+        more = {pid for pid, (parent, _) in rows.items() if parent in found and pid not in found}
+        grown = bool(more)
+        found |= more
+    return sum(rows[pid][1] for pid in found if pid in rows)
+
+
+def _read_proc() -> dict[int, tuple[int, int]]:
+    """Parent and resident bytes by process (proc(5))."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    rows: dict[int, tuple[int, int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                fields = (entry / "stat").read_bytes().rsplit(b")", 1)[1].split()
+                rows[int(entry.name)] = (int(fields[1]), int(fields[21]) * page)
+    return rows
+
+
+def _run_process_list(platform: str) -> dict[int, tuple[int, int]]:
+    argv = ["tasklist", "/FO", "CSV", "/NH"] if platform == "win32" else ["ps", "-axo", "pid=,ppid=,rss="]
+    try:
+        ended = subprocess.run(argv, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    return parse_tasklist(ended.stdout) if platform == "win32" else parse_ps(ended.stdout)
+
+
+def parse_ps(output: str) -> dict[int, tuple[int, int]]:
+    """Rows of `ps -axo pid=,ppid=,rss=`, whose memory is in KiB."""
+    rows = (line.split() for line in output.splitlines())
+    return {int(one[0]): (int(one[1]), int(one[2]) * 1024) for one in rows if len(one) == 3}
+
+
+def parse_tasklist(output: str) -> dict[int, tuple[int, int]]:
+    """Rows of `tasklist /FO CSV /NH`: it knows no parents, and writes KiB with marks between thousands."""
+    rows: dict[int, tuple[int, int]] = {}
+    for line in output.splitlines():
+        fields = line.strip().strip('"').split('","')
+        if len(fields) == 5 and fields[1].isdigit():
+            digits = "".join(one for one in fields[4] if one.isdigit())
+            rows[int(fields[1])] = (0, int(digits or 0) * 1024)
+    return rows
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is a process `pid`."""
+    if sys.platform == "win32":
+        import ctypes
+
+        # SYNCHRONIZE (winnt.h): os.kill would end it there.
+        opened = ctypes.windll.kernel32.OpenProcess(0x00100000, False, pid)
+        if opened:
+            ctypes.windll.kernel32.CloseHandle(opened)
+        return bool(opened)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+ServerVerb = Literal["restart", "stop", "allow"]
+POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCockpit:
+    """Another live cockpit on the same root, and its servers."""
+
+    pid: int
+    rows: tuple[ServerRow, ...]
+
+
+def status_folder(state: Path, root: str) -> Path:
+    """Where the processes on a root (its real path) keep these files, their servers' logs and the yeses."""
+    return state / "lsp" / root_digest(root)
+
+
+def find_running(state: Path, root: str) -> tuple[RunningCockpit, ...]:
+    """The other live processes on `root`. What dead ones left behind is removed."""
+    found = []
+    for pid, file in _row_files(status_folder(state, os.path.realpath(root))):
+        if pid == os.getpid():
+            continue
+        if not is_alive(pid):
+            remove_files(file.parent, pid)
+            continue
+        with contextlib.suppress(OSError, DecodeFailed):
+            shown = wire.loads(file.read_bytes())
+            if isinstance(shown, ServerRows):
+                found.append(RunningCockpit(pid, shown.rows))
+    return tuple(found)
+
+
+def request_command(state: Path, root: str, verb: ServerVerb, name: str, seconds: float) -> str:
+    """Have every other live process on `root` do `verb` to its servers called `name` (empty: all). What each
+    did, a line each; empty when there is none."""
+    folder = status_folder(state, os.path.realpath(root))
+    answers = []
+    for one in find_running(state, root):
+        token = secrets.token_hex(8)
+        (folder / f"{one.pid}.answer").unlink(missing_ok=True)
+        asked = json.dumps({"verb": verb, "name": name, "token": token})
+        write_atomically(folder / f"{one.pid}.ask", asked.encode(), private=True)
+        answers.append(_await_answer(folder / f"{one.pid}.answer", one.pid, token, seconds))
+    return "\n".join(answers)
+
+
+def _await_answer(file: Path, pid: int, token: str, seconds: float) -> str:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and is_alive(pid):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            answer = json.loads(file.read_bytes())
+            if answer["token"] == token:
+                file.unlink(missing_ok=True)
+                return str(answer["words"])
+        time.sleep(POLL_SECONDS)
+    return f"the cockpit with process {pid} did not answer within {seconds:g} s"
+
+
+def write_rows(folder: Path, rows: Sequence[ServerRow]) -> None:
+    """Write our rows. A folder that cannot be written costs the others the sight of them, no more."""
+    with contextlib.suppress(OSError):
+        shown = wire.dumps(ServerRows(tuple(rows))).encode()
+        write_atomically(folder / f"{os.getpid()}.json", shown, private=True)
+
+
+def take_request(folder: Path) -> tuple[ServerVerb, str, str] | None:
+    """What another process asks of us: verb, name and token. Taking it removes it."""
+    file = folder / f"{os.getpid()}.ask"
+    try:
+        raw = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    with contextlib.suppress(OSError):
+        file.unlink()
+    if not isinstance(raw, dict):
+        return None
+    verb, name, token = raw.get("verb"), raw.get("name"), raw.get("token")
+    if not isinstance(name, str) or not isinstance(token, str):
+        return None
+    match verb:
+        case "restart" | "stop" | "allow":
+            return verb, name, token
+        case _:
+            return None
+
+
+def write_answer(folder: Path, token: str, words: str) -> None:
+    """Say what came of it."""
+    with contextlib.suppress(OSError):
+        said = json.dumps({"token": token, "words": words})
+        write_atomically(folder / f"{os.getpid()}.answer", said.encode(), private=True)
+
+
+def remove_files(folder: Path, pid: int) -> None:
+    """Remove the files of process `pid`."""
+    for kind in ("json", "ask", "answer"):
+        with contextlib.suppress(OSError):
+            (folder / f"{pid}.{kind}").unlink(missing_ok=True)
+
+
+def _row_files(folder: Path) -> Iterator[tuple[int, Path]]:
+    for file in sorted(folder.glob("*.json")):
+        if file.stem.isdigit():
+            yield int(file.stem), file

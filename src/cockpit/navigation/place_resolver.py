@@ -1,0 +1,220 @@
+"""From what a person or a model writes to a place: `file:line:column`, `file:line`, `file:Class.method`,
+`Class.method`. Reads words; looks nothing up.
+
+From a place as written to a position: the file, the line, the symbol. Refuses with what comes near.
+"""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeAlias
+
+from cockpit.navigation import query_router, text_search
+from cockpit.navigation.backends import Backends
+from cockpit.plugin.navigation import PlaceAmbiguous, PlaceUnknown, Position
+from cockpit.plugin.workspace import PathRefused, Workspace
+from cockpit.protocol.code import SymbolRow
+
+LINE_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
+SYMBOL_PATH = re.compile(r"[^\W\d][\w$]*[!?]?(?:(?:\.|::|#)~?[^\W\d][\w$]*[!?]?)*")
+SYMBOL_IN_FILE = re.compile(r"(?P<path>.*[^:]):(?P<symbol>[^:\\/].*(?:::.*)?)")
+KEYWORD = re.compile(
+    r"def|class|async|await|return|if|elif|else|for|while|with|as|import|from|in|is|not|and|or"
+    r"|lambda|yield|function|func|fn|let|const|var|export|default|public|private|protected|static"
+    r"|final|abstract|struct|enum|trait|impl|interface|type|pub|mut|unsafe|inline|extern|void|int"
+    r"|new|package|use|mod|self|this|virtual|override|readonly|declare|namespace|template"
+    r"|typename|auto"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlace:
+    """A line of a file; `column` 0 leaves the symbol on it open."""
+
+    path: str
+    line: int
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolPlace:
+    """A symbol by its path, `Class.method`; `file` narrows it (empty: anywhere)."""
+
+    name: str
+    file: str = ""
+
+    @property
+    def last(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{self.file}:{self.name}" if self.file else self.name
+
+
+WrittenPlace: TypeAlias = LinePlace | SymbolPlace
+
+
+def parse_place(place: str) -> WrittenPlace | None:
+    """What `place` says, or None where it is none of the forms."""
+    text = place.strip().strip("`")
+    if (found := LINE_PLACE.fullmatch(text)) is not None:
+        return LinePlace(found["path"], int(found["line"][:9]), int((found["column"] or "0")[:9]))
+    if SYMBOL_PATH.fullmatch(text):
+        return SymbolPlace(_normalize_symbol(text))
+    found = SYMBOL_IN_FILE.fullmatch(text)
+    # `C:\app.py` is a file on a drive, not the symbol `\app.py` of a file `C`.
+    if found is not None and SYMBOL_PATH.fullmatch(found["symbol"]):
+        return SymbolPlace(_normalize_symbol(found["symbol"]), found["path"])
+    return None
+
+
+def _normalize_symbol(name: str) -> str:
+    return name.replace("::", ".").replace("#", ".")
+
+
+def find_first_name(line: str) -> int:
+    """The column (from 1) of the first name on a line that is no keyword; 0 where there is none."""
+    for found in re.finditer(r"[^\W\d][\w$]*", line):
+        if not KEYWORD.fullmatch(found[0]):
+            return found.start() + 1
+    return 0
+
+
+MAX_LISTED = 8
+INDEX_SECONDS = 2.0
+
+
+async def resolve_place(live: Backends, workspace: Workspace, place: str) -> Position:
+    """Raises `PlaceUnknown` and `PlaceAmbiguous`."""
+    wanted = parse_place(place)
+    match wanted:
+        case LinePlace():
+            return await _resolve_line(live, workspace, wanted)
+        case SymbolPlace():
+            return await _resolve_symbol(live, workspace, wanted)
+        case None:
+            raise PlaceUnknown(
+                f"{place!r} is no place", "write file:line:column, file:Class.method, or a symbol's name"
+            )
+
+
+async def read_lines(workspace: Workspace, path: str) -> list[str]:
+    """The lines of a file. Raises `PlaceUnknown`."""
+    try:
+        raw = await workspace.files.read(path)
+    except PathRefused as error:
+        raise PlaceUnknown(str(error)) from error
+    except IsADirectoryError as error:
+        raise PlaceUnknown(f"{path} is a folder", "name a file in it") from error
+    except OSError as error:
+        raise PlaceUnknown(f"there is no file {path}", "name it relative to the root") from error
+    return raw.decode("utf-8", "replace").split("\n")
+
+
+async def _resolve_line(live: Backends, workspace: Workspace, point: LinePlace) -> Position:
+    lines = await read_lines(workspace, point.path)
+    if not 0 < point.line <= len(lines):
+        raise PlaceUnknown(f"{point.path} has no line {point.line}, it has {len(lines)}")
+    line = lines[point.line - 1]
+    path = await _relative_path(workspace, point.path)
+    if point.column:
+        return Position(path, point.line, min(point.column, len(line) + 1))
+    rows = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
+    columns = [row.column for row in rows if row.line == point.line]
+    column = min(columns) if columns else find_first_name(line)
+    if not column:
+        raise PlaceUnknown(f"no symbol stands on line {point.line} of {point.path}", "name its column too")
+    return Position(path, point.line, column)
+
+
+async def _resolve_symbol(live: Backends, workspace: Workspace, wanted: SymbolPlace) -> Position:
+    rows = await _find_candidates(live, workspace, wanted)
+    if not rows:
+        raise await _unknown_symbol_error(live, workspace, wanted)
+    # Overloads, a property and its setter, both arms of an `if`: one symbol, defined more than once.
+    places = {(row.path, row.container): row for row in reversed(rows)}
+    exact = [row for row in places.values() if _qualified_name(row) == wanted.name]
+    # In a file a name without a class means the one at its top, whatever else has a member of that name.
+    if wanted.file and len(exact) == 1:
+        return Position(exact[0].path, exact[0].line, exact[0].column)
+    bodies = [row for row in places.values() if not _is_header(row.path)]
+    if len(bodies) == 1 and all(_is_prototype(row) for row in places.values() if row not in bodies):
+        return Position(bodies[0].path, bodies[0].line, bodies[0].column)
+    if len(places) > 1:
+        candidates = tuple(row for row in rows if row in places.values())
+        listed = ", ".join(f"{row.path}:{row.line}" for row in candidates[:MAX_LISTED])
+        more = f" and {len(candidates) - MAX_LISTED} more" if len(candidates) > MAX_LISTED else ""
+        text = f"{wanted.name} is defined {len(candidates)} times: {listed}{more}"
+        raise PlaceAmbiguous(text, candidates)
+    return Position(rows[0].path, rows[0].line, rows[0].column)
+
+
+async def _find_candidates(
+    live: Backends, workspace: Workspace, wanted: SymbolPlace
+) -> tuple[SymbolRow, ...]:
+    if wanted.file:
+        await read_lines(workspace, wanted.file)
+        path = await _relative_path(workspace, wanted.file)
+        outline = await query_router.find_outline(live, workspace, path, "tree-sitter")
+        return tuple(row for row in outline.rows if _matches(row, wanted.name))
+    rows: tuple[SymbolRow, ...] = ()
+    if live.index is not None:
+        # A half-read index may know one of two: what a name means is worth a moment.
+        await live.index.whole(INDEX_SECONDS)
+        rows = await live.index.named(wanted.name)
+    if not rows and live.servers is not None and query_router.has_ready_server(live):
+        found = await query_router.find_symbols(
+            live, workspace, wanted.last, "", "lsp", query_router.READY_SECONDS
+        )
+        rows = tuple(row for row in found.rows if _matches(row, wanted.name))
+    if not rows:
+        rows = tuple(
+            row for row in await text_search.find_named(workspace, wanted.last) if _matches(row, wanted.name)
+        )
+    return rows
+
+
+def _is_header(path: str) -> bool:
+    return path.endswith((".h", ".hh", ".hpp", ".hxx", ".h++"))
+
+
+def _is_prototype(row: SymbolRow) -> bool:
+    """Whether a row of a C header only declares what a source file defines."""
+    return _is_header(row.path) and row.kind in ("function", "method") and "{" not in row.text
+
+
+def _matches(row: SymbolRow, name: str) -> bool:
+    """Whether a definition is `Class.method`: the name, and the end of what it stands in."""
+    above, _, last = name.rpartition(".")
+    if row.name != last:
+        return False
+    return not above or f".{row.container}".endswith(f".{above}")
+
+
+async def _unknown_symbol_error(live: Backends, workspace: Workspace, wanted: SymbolPlace) -> PlaceUnknown:
+    if wanted.file:
+        path = await _relative_path(workspace, wanted.file)
+        found = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
+    else:
+        found = (
+            await query_router.find_symbols(live, workspace, wanted.last[:3], "", "tree-sitter", 0.0)
+        ).rows
+    names = {row.name: row for row in found}
+    near = [names[name] for name in get_close_matches(wanted.last, list(names), 5, 0.5)]
+    hint = (
+        "near: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in near)
+        if near
+        else ""
+    )
+    where = f" in {wanted.file}" if wanted.file else ""
+    return PlaceUnknown(f"no symbol {wanted.name} is defined{where}", hint)
+
+
+def _qualified_name(row: SymbolRow) -> str:
+    return f"{row.container}.{row.name}" if row.container else row.name
+
+
+async def _relative_path(workspace: Workspace, path: str) -> str:
+    """How a file that is there is called: relative to the root with `/`."""
+    return (await workspace.files.stat(path)).path

@@ -1,0 +1,127 @@
+"""Servers that see only the files they have open, and do not say so: clangd without a described build.
+
+Files that use a symbol are opened before it is asked for; what stands in files the server still leaves out
+(headers, read as another language) is the index's.
+"""
+
+import asyncio
+import re
+from dataclasses import replace
+
+from cockpit.navigation.backends import Backends, ServerAnswer, find_language
+from cockpit.navigation.query_router import merge_rows, sort_by_location
+from cockpit.plugin.changes import Edit, WriteFile
+from cockpit.plugin.navigation import Position
+from cockpit.plugin.workspace import Workspace
+from cockpit.protocol.code import SymbolRow, SymbolRows
+from cockpit.workspace.files.changes import digest
+
+MAX_FILES = 60
+INDEX_SECONDS = 2.0
+CONCURRENT_FILES = 8
+Rows = tuple[SymbolRow, ...]
+
+
+async def find_index_uses(live: Backends, at: Position, seconds: float) -> Rows:
+    """The index's uses of the symbol at `at`, their files opened; empty where the server needs no help."""
+    language = find_language(at.path, live.languages)
+    servers, index = live.servers, live.index
+    if language is None or servers is None or index is None:
+        return ()
+    if not any(one.sees_open_only for one in language.servers):
+        return ()
+    await index.whole(seconds)
+    rows = await index.related("references", at)
+    paths = [path for path in dict.fromkeys(row.path for row in rows) if path != at.path][:MAX_FILES]
+    gate = asyncio.Semaphore(CONCURRENT_FILES)
+
+    async def show(path: str) -> None:
+        async with gate:
+            # Asking for its outline opens it; what the answer is does not matter.
+            await servers.outline(path, seconds)
+
+    await asyncio.gather(*(show(path) for path in paths))
+    # From a use the index may take a namesake along; from the definition that the server means it does not.
+    meant = await servers.related("definition", at, seconds)
+    if isinstance(meant, ServerAnswer) and meant.rows:
+        row = meant.rows[0]
+        rows = await index.related("references", Position(row.path, row.line, row.column))
+    return _drop_static_namesakes(rows, at.path)
+
+
+def _drop_static_namesakes(rows: Rows, path: str) -> Rows:
+    """Without the files that have a `static` namesake of their own, which no other file can mean."""
+    own = {row.path for row in rows if row.path != path and row.text.startswith("static ") and row.last}
+    return tuple(row for row in rows if row.path not in own)
+
+
+def add_index_uses(found: SymbolRows, rows: Rows) -> SymbolRows:
+    """A server's uses with the index's in files that it does not mention."""
+    if not any(row.source == "lsp" for row in found.rows):
+        return found
+    seen = {row.path for row in found.rows}
+    more = [replace(row, kind="reference") for row in rows if row.path not in seen]
+    return replace(found, rows=sort_by_location(merge_rows(found.rows, more))) if more else found
+
+
+async def complete_rename(
+    workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, name: str, to: str
+) -> tuple[Edit, ...]:
+    """A server's edits with the index's uses of `name` in files that the server leaves out."""
+    seen = {(await workspace.files.stat(edit.path)).path for edit in edits}
+    left_out = _group_by_file(tuple(row for row in rows if row.path not in seen))
+    more = [await _rename_in_file(workspace, path, own, name, to) for path, own in left_out.items()]
+    return (*edits, *(one for one in more if one is not None))
+
+
+async def find_remaining_uses(
+    live: Backends, workspace: Workspace, at: Position, edits: tuple[Edit, ...]
+) -> Rows:
+    """The index's uses of the symbol at `at` that a rename leaves as they are: a file in another encoding, a
+    macro, or a namesake where the index knows less than the server."""
+    if live.index is None or not await live.index.whole(INDEX_SECONDS):
+        return ()
+    content = {
+        (await workspace.files.stat(edit.path)).path: edit.content.decode("utf-8", "replace").split("\n")
+        for edit in edits
+        if isinstance(edit, WriteFile)
+    }
+    found: list[SymbolRow] = []
+    for path, rows in _group_by_file(await live.index.related("references", at)).items():
+        if path not in content:
+            found += rows
+            continue
+        before = (await workspace.files.read(path)).decode("utf-8", "replace").split("\n")
+        for number in {row.line for row in rows}:
+            own = [row for row in rows if row.line == number]
+            word = re.compile(rf"(?<![\w$]){re.escape(own[0].name)}(?![\w$])")
+            renamed = len(word.findall(_line_at(before, number))) - len(
+                word.findall(_line_at(content[path], number))
+            )
+            found += own[renamed:] if renamed < len(own) else []
+    return tuple(found)
+
+
+def _line_at(lines: list[str], number: int) -> str:
+    return lines[number - 1] if number <= len(lines) else ""
+
+
+def _group_by_file(rows: Rows) -> dict[str, list[SymbolRow]]:
+    files: dict[str, list[SymbolRow]] = {}
+    for row in rows:
+        files.setdefault(row.path, []).append(row)
+    return files
+
+
+async def _rename_in_file(
+    workspace: Workspace, path: str, rows: list[SymbolRow], name: str, to: str
+) -> WriteFile | None:
+    content = await workspace.files.read(path)
+    lines = content.decode("utf-8", "surrogateescape").split("\n")
+    for row in sorted(rows, key=lambda one: (one.line, one.column), reverse=True):
+        line = lines[row.line - 1] if row.line <= len(lines) else ""
+        start = row.column - 1
+        if line[start : start + len(name)] == name:
+            lines[row.line - 1] = line[:start] + to + line[start + len(name) :]
+    after = "\n".join(lines).encode("utf-8", "surrogateescape")
+    return WriteFile(path, after, before=digest(content)) if after != content else None

@@ -1,0 +1,99 @@
+"""Reading the audit: is it whole, what happened lately, what came to what. Writes nothing."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cockpit.safety import audit_log
+from cockpit.safety.audit_chain import ChainFault, ChainReader, parse_records
+
+AuditRecord = Mapping[str, object]
+ALLOWED_OUTCOMES = frozenset({"allow", "allow_once", "allow_session", "allow_always"})
+
+
+@dataclass(frozen=True, slots=True)
+class AuditVerification:
+    """How the check ended. `unchained` lines were written before there was a chain; `missing` names the
+    heads, kept elsewhere, that no line has: the end was cut, or the files were replaced."""
+
+    files: int
+    lines: int
+    unchained: int
+    fault: ChainFault | None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return self.fault is None and not self.missing
+
+
+def verify_audit(folder: Path, anchors: Mapping[str, str]) -> AuditVerification:
+    """Walk the chain. `anchors` are hashes that were noted elsewhere, by where. Raises OSError."""
+    reading = ChainReader()
+    files = audit_log.list_files(folder)
+    for path in files:
+        reading.file(path.name, path.read_bytes())
+    known = {**audit_log.load_heads(folder), **anchors}
+    missing = tuple(where for where, hashed in known.items() if hashed not in reading.hashes)
+    # Behind a fault nothing was read, so that there is nothing to say of heads.
+    return AuditVerification(
+        len(files), reading.lines, reading.unchained, reading.fault, () if reading.fault else missing
+    )
+
+
+def read_records(folder: Path) -> Iterator[AuditRecord]:
+    """All records, the oldest first."""
+    for path in audit_log.list_files(folder):
+        yield from parse_records(path.read_bytes())
+
+
+@dataclass(slots=True)
+class AuditSummary:
+    """Decisions, counted. `unasked` counts what ran without a person, by the rule that allowed it."""
+
+    decisions: int = 0
+    levels: Counter[str] = field(default_factory=Counter)
+    tools: Counter[str] = field(default_factory=Counter)
+    approvers: Counter[str] = field(default_factory=Counter)
+    denied: Counter[str] = field(default_factory=Counter)
+    unasked: Counter[str] = field(default_factory=Counter)
+    asked: int = 0
+
+    def add(self, row: AuditRecord) -> None:
+        if row.get("what") != "decided":
+            return
+        level, tool, outcome = (str(row.get(key, "")) for key in ("level", "tool", "outcome"))
+        approver = str(row.get("approver") or ("nobody" if outcome == "auto_deny" else "policy"))
+        self.decisions += 1
+        self.levels[level] += 1
+        self.tools[tool] += 1
+        self.approvers[approver] += 1
+        self.asked += approver in ("person", "timeout")
+        if outcome not in ALLOWED_OUTCOMES:
+            self.denied[tool] += 1
+        elif approver != "person":
+            rules = row.get("rules")
+            named = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
+            self.unasked[f"{tool}: {named}"] += 1
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "decisions": self.decisions,
+            "asked": self.asked,
+            "levels": dict(self.levels),
+            "tools": dict(self.tools),
+            "approvers": dict(self.approvers),
+            "denied": dict(self.denied),
+            "unasked": dict(self.unasked),
+        }
+
+
+def summarize(rows: Iterable[AuditRecord], since: float) -> AuditSummary:
+    """The decisions from `since` (seconds since the epoch) on."""
+    summary = AuditSummary()
+    for row in rows:
+        time = row.get("time")
+        if isinstance(time, int | float) and time >= since:
+            summary.add(row)
+    return summary

@@ -1,0 +1,339 @@
+"""A word of a command line as far as it is known before it runs. Pure; knows no tree and no disk.
+
+What is not plain text is one private sign each (`UNKNOWN`, `STAR`, ...), so that a half-known word can
+still be compared: whoever needs certainty asks `literal`.
+
+What the walk over a line's tree brings out: simple commands, with what flows into them. Values only.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cockpit.workspace.word_set import word_set
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+UNKNOWN = "\ue000"  # only known when it runs
+UNKNOWN_HARMLESS = "\ue001"  # not known, and harmless to print
+STAR, QUESTION, BRACKET, BRACKET_END = "\ue002", "\ue003", "\ue004", "\ue005"
+BRACE, COMMA, BRACE_END = "\ue006", "\ue007", "\ue008"
+TILDE, SPLIT = "\ue009", "\ue00a"
+SIGN_PATTERN = re.compile("[\ue000-\ue00a]")
+GLOB_SIGNS = frozenset({STAR, QUESTION, BRACKET})
+ACTIVE_SIGNS = {
+    "*": STAR,
+    "?": QUESTION,
+    "[": BRACKET,
+    "]": BRACKET_END,
+    "{": BRACE,
+    ",": COMMA,
+    "}": BRACE_END,
+    "~": TILDE,
+}
+LETTER_OF_SIGN = {sign: letter for letter, sign in ACTIVE_SIGNS.items()}
+SIMPLE_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
+ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
+)
+RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
+MAX_BRACE_WORDS = 64  # words that one brace list may become; more are unknown
+
+
+# The nodes of the tree that are words.
+WORD_NODES = word_set(
+    """
+    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
+    command_substitution process_substitution arithmetic_expansion number brace_expression regex
+    extglob_pattern
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShellWord:
+    """`text` is what it will be, with signs for what is not known. `sure` is False where the text is
+    only the likeliest one (a default, the output of `echo`). `taints` say where it came from: `net`,
+    `decoded`, `secret`. `span` are its bytes in the line that was handed in, None when derived."""
+
+    text: str
+    sure: bool = True
+    taints: frozenset[str] = field(default_factory=frozenset)
+    span: tuple[int, int] | None = None
+
+    @property
+    def literal(self) -> str | None:
+        """The text where all of it is known, a glob counting as not."""
+        # No sign is plain ASCII, and whether a text is ASCII costs nothing to ask.
+        return (
+            self.text if self.sure and (self.text.isascii() or not SIGN_PATTERN.search(self.text)) else None
+        )
+
+    @property
+    def guess(self) -> str:
+        """The text for looking at it: globs as they are written, what is unknown as UNKNOWN."""
+        return show_signs(self.text)
+
+
+def show_signs(text: str) -> str:
+    """Signs of globs and braces back as letters."""
+    if text.isascii() or not SIGN_PATTERN.search(text):
+        return text
+    return "".join(LETTER_OF_SIGN.get(sign, " " if sign == SPLIT else sign) for sign in text)
+
+
+def unquote(text: str) -> str:
+    """Bare text: backslashes resolved, what is active marked."""
+    if "\\" not in text:
+        return "".join(ACTIVE_SIGNS.get(sign, sign) for sign in text)
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        sign = text[at]
+        if sign == "\\":
+            at += 1
+            if at < len(text) and text[at] != "\n":
+                out.append(text[at])
+        else:
+            out.append(ACTIVE_SIGNS.get(sign, sign))
+        at += 1
+    return "".join(out)
+
+
+def unquote_double(text: str) -> str:
+    """Text between double quotes: a backslash only counts before $ ` " \\ and the end of a line."""
+    return re.sub(r"\\([$`\"\\])|\\\n", lambda found: found[1] or "", text) if "\\" in text else text
+
+
+def unquote_ansi(text: str) -> str:
+    """The text of $'...', without its quotes."""
+
+    def plain(found: re.Match[str]) -> str:
+        one, two, four, octal, control, letter = found.groups()
+        if number := one or two or four:
+            code = int(number, 16)
+            return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else UNKNOWN
+        if octal:
+            return chr(int(octal, 8) & 255)
+        if control:
+            return chr(ord(control.upper()) & 31)
+        return SIMPLE_ESCAPES.get(letter, letter if letter in "\\'\"?" else "\\" + letter)
+
+    return ESCAPE.sub(plain, text).split("\0")[0]
+
+
+def expand_braces(text: str) -> list[str]:
+    """Every word that the brace lists of `text` make. Signs that make no list become letters again."""
+    if BRACE not in text:
+        return [text.replace(COMMA, ",").replace(BRACE_END, "}")]
+    done: list[str] = []
+    waiting = [text]
+    while waiting:
+        one = waiting.pop()
+        found = _innermost(one)
+        if found is None:
+            done.append(one.replace(BRACE, "{").replace(COMMA, ",").replace(BRACE_END, "}"))
+            continue
+        start, end = found
+        choices = _choices(one[start + 1 : end])
+        if not choices:
+            waiting.append(f"{one[:start]}{{{one[start + 1 : end]}}}{one[end + 1 :]}")
+        elif len(waiting) + len(done) + len(choices) > MAX_BRACE_WORDS:
+            done.append(
+                f"{one[:start]}{UNKNOWN}{one[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
+            )
+        else:
+            waiting.extend(f"{one[:start]}{each}{one[end + 1 :]}" for each in reversed(choices))
+    return done
+
+
+def _innermost(text: str) -> tuple[int, int] | None:
+    """The first outermost list, so that the words come in bash's order."""
+    depth, start = 0, -1
+    for at, sign in enumerate(text):
+        if sign == BRACE:
+            depth += 1
+            start = at if depth == 1 else start
+        elif sign == BRACE_END and depth:
+            depth -= 1
+            if not depth:
+                return start, at
+    # An unclosed brace is a letter; one behind it may still open a list.
+    if depth and start >= 0:
+        found = _innermost(text[start + 1 :])
+        return (found[0] + start + 1, found[1] + start + 1) if found else None
+    return None
+
+
+def _choices(inside: str) -> list[str]:
+    parts, depth, last = [], 0, 0
+    for at, sign in enumerate(inside):
+        depth += (sign == BRACE) - (sign == BRACE_END)
+        if sign == COMMA and depth == 0:
+            parts.append(inside[last:at])
+            last = at + 1
+    if parts:
+        return [*parts, inside[last:]]
+    if found := RANGE.fullmatch(inside):
+        return _range(found[1], found[2], abs(int(found[3] or 1)) or 1)
+    return []
+
+
+def _range(first: str, last: str, step: int) -> list[str]:
+    numeric = first.lstrip("-").isdigit() and last.lstrip("-").isdigit()
+    if not numeric and (len(first) > 1 or len(last) > 1 or first.isdigit() or last.isdigit()):
+        return []
+    start, end = (int(first), int(last)) if numeric else (ord(first), ord(last))
+    span = range(start, end + 1, step) if start <= end else range(start, end - 1, -step)
+    if len(span) > MAX_BRACE_WORDS:
+        return [first, UNKNOWN, last]
+    return [str(one) if numeric else chr(one) for one in span]
+
+
+def split_fields(text: str) -> list[str]:
+    """The words that an unquoted expansion leaves: split where it held blanks."""
+    if SPLIT not in text:
+        return [text]
+    return [part for part in text.split(SPLIT) if part]
+
+
+def expand_tilde(text: str, home: str, user: str, cwd: str | None) -> str:
+    """A leading active tilde as the folder it stands for; every other one a letter."""
+    if TILDE not in text:
+        return text
+    if not text.startswith(TILDE):
+        return text.replace(TILDE, "~")
+    name, slash, rest = text[1:].partition("/")
+    rest = slash + rest.replace(TILDE, "~")
+    match name:
+        case "":
+            return home + rest
+        case "+":
+            return (UNKNOWN if cwd is None else cwd) + rest
+        case "root":
+            return ("/var/root" if home.startswith("/Users/") else "/root") + rest
+        case _ if name == user:
+            return home + rest
+        case _ if name.replace("-", "").replace("_", "").replace(".", "").isalnum() and not name.isdigit():
+            return f"{home.rpartition('/')[0]}/{name}{rest}"
+        case _:
+            return UNKNOWN + rest
+
+
+def join_known(given: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
+    """The words with single blanks between, or None where one is not known. Globs stay as they are."""
+    text = " ".join(word.guess for word in given)
+    return None if UNKNOWN in text or UNKNOWN_HARMLESS in text else text
+
+
+NO_TAINTS: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class DataFlow:
+    """What a command writes or reads: `taints` say where it came from (`net`, `decoded`, `secret`),
+    `text` is all of it where it is known. `piped` is False for the terminal's own stdin."""
+
+    taints: frozenset[str] = NO_TAINTS
+    text: str | None = None
+    piped: bool = False
+
+    def joined(self, other: "DataFlow") -> "DataFlow":
+        """Both, one after the other."""
+        text = None if self.text is None or other.text is None else self.text + other.text
+        return DataFlow(self.taints | other.taints, text, self.piped or other.piped)
+
+
+NO_OUTPUT = DataFlow(text="")
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """`operator` as written (`>`, `>>`, `<`, `&>`, ...), `target` its word; for `2>&1` the number."""
+
+    operator: str
+    target: ShellWord
+
+    @property
+    def writes(self) -> bool:
+        return ">" in self.operator and not self.copies
+
+    @property
+    def reads(self) -> bool:
+        return self.operator in ("<", "<>")
+
+    @property
+    def copies(self) -> bool:
+        """A copy of another file descriptor, not a file."""
+        text = self.target.text
+        return self.operator.endswith("&") and (text.rstrip("-").isdigit() or text == "-")
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """One simple command. `cwd` is where it runs, None where that is not known; `near` is the best guess
+    and only ever used against it. `nested` says that its words lie inside a string and not in the line.
+    `under` are the wrappers around it. `program` is the name of the program without its folder, ""
+    where there is none; `arguments` the words behind it, as far as they can be guessed."""
+
+    text: str
+    words: tuple[ShellWord, ...]
+    assignments: tuple[tuple[str, ShellWord], ...] = ()
+    redirects: tuple[Redirection, ...] = ()
+    cwd: str | None = None
+    near: str = ""
+    stdin: DataFlow = field(default_factory=DataFlow)
+    nested: bool = False
+    under: tuple[str, ...] = ()
+    program: str = field(init=False, default="")
+    arguments: tuple[str, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        name = self.words[0].guess if self.words else ""
+        # Asked for dozens of times by those who judge.
+        object.__setattr__(self, "program", name.rstrip("/").rpartition("/")[2])
+        object.__setattr__(self, "arguments", tuple(word.guess for word in self.words[1:]))
+
+
+@dataclass(slots=True)
+class ShellScope:
+    """What is known at one point of the line. Copied where bash forks."""
+
+    cwd: str | None
+    near: str
+    names: dict[str, ShellWord]
+    functions: "dict[str, Node]"
+    arguments: tuple[ShellWord, ...] | None = ()
+    calling: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
+    doubtful: bool = False
+
+    def copy(self) -> "ShellScope":
+        return ShellScope(
+            self.cwd,
+            self.near,
+            dict(self.names),
+            dict(self.functions),
+            self.arguments,
+            self.calling,
+            self.under,
+            self.doubtful,
+        )
+
+    def move(self, folder: str | None) -> None:
+        """After `cd`: None is a folder nobody knows."""
+        self.cwd = folder
+        if folder is not None:
+            self.near = folder

@@ -1,0 +1,326 @@
+"""What may be remembered of a command: a rule of its words, never a prefix of its text.
+
+The verdict on one command: all that was found, then the rules, then whether it is proven to read only.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+
+from cockpit.plugin.safety import CommandPart, Level
+from cockpit.plugin.tools import Capability
+from cockpit.safety.bash import (
+    file_checks,
+    git,
+    host_checks,
+    inline_code,
+    network_checks,
+    operands,
+    read_only_proof,
+)
+from cockpit.safety.bash.command_model import UNKNOWN, DataFlow, ShellWord, SimpleCommand
+from cockpit.safety.bash.operands import FileOperand
+from cockpit.safety.bash.wrappers import RUNNERS, SHELLS, TRANSPARENT
+from cockpit.safety.findings import SafetyFinding, ask
+from cockpit.safety.policy import RuleSet
+from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.values import ExecutionContext
+from cockpit.workspace.processes.shells import command_pattern
+from cockpit.workspace.word_set import word_set
+
+NEVER_REMEMBERED = frozenset(
+    {
+        "secret.read",
+        "persist",
+        "agent.self",
+        "priv",
+        "code.remote",
+        "shell.opaque",
+        "host.mutate",
+        "fs.delete",
+    }
+)
+NEVER_REMEMBERED_RULES = word_set(
+    """
+    git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown
+    container.privileged environment read.secret-file xargs mode.open
+    """
+)
+
+# Under these a command is remembered as it is by itself.
+TRANSPARENT_WRAPPERS = TRANSPARENT | {name for name, _ in RUNNERS}
+
+
+def make_remembered_rule(command: SimpleCommand, found: list[SafetyFinding], level: Level) -> str:
+    """`pytest *`, `git commit *`, the whole command; "" for what is asked about each time."""
+    if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.under):
+        return ""
+    if any(one.capabilities & NEVER_REMEMBERED or one.rule in NEVER_REMEMBERED_RULES for one in found):
+        return ""
+    # A rule's words say nothing of a redirection: leave to run pytest is no leave to write over a file.
+    redirects = any(one.writes for one in command.redirects)
+    if redirects and any(one.rule == "write.inside" for one in found):
+        return ""
+    argv = tuple(word.literal for word in command.words)
+    known = tuple(one for one in argv if one is not None)
+    if not known or argv[0] is None:
+        return ""
+    if len(known) < len(argv):
+        sure = next(at for at, one in enumerate(argv) if one is None)
+        made = command_pattern(known[:sure]) if sure > 1 else ""
+        return made if made.endswith(" *") else ""
+    return command_pattern(known)
+
+
+# Variables that change no program's behaviour for the worse.
+HARMLESS_VARIABLES = re.compile(
+    r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|FORCE_COLOR|COLUMNS|LINES|TERM|CI|"
+    r"DEBIAN_FRONTEND|GIT_PAGER=cat|[a-z][a-z0-9_]{0,30}"
+)
+STEERING_VARIABLES = re.compile(
+    r"(?i)(ld_|dyld_|python|perl|ruby|node_|bash_|git_|http_proxy|https_proxy|all_proxy|no_proxy|"
+    r"prompt_command|ps4|ifs|path|env|shellopts|less|pager|editor|visual|rsync|ssh_)"
+)
+XARGS_READERS = word_set(
+    """
+    grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo
+    """
+)
+
+
+DECLARING_COMMANDS = word_set("export local readonly declare typeset")
+# Names that lines use for themselves. No program asks for them.
+SCRATCH_VARIABLES = re.compile(
+    r"[A-Z]|(?!TMPDIR)(SRC|OUT|TMP|LOG|TEST|BUILD|DIST|BASE|ROOT|WORK|PROJECT|REPO|TARGET|CURRENT|INPUT|OUTPUT|OLD|NEW)?_?"
+    r"(FILE|FILES|FILENAME|DIR|DIRS|FOLDER|NAME|NAMES|LINE|LINES_|COUNT|TOTAL|NUM|SUM|BRANCH|COMMIT|HASH|SHA|"
+    r"VERSION|PATTERN|RESULT|RESULTS|OUTPUT|LIST|ITEM|ITEMS|ROOT|SRC|DST|DEST|START|END|FROM|TO|DATE|NOW|"
+    r"MSG|MESSAGE|TEXT|QUERY|WORD|EXT|SIZE|MAX|MIN|REPO|TAG|AUTHOR|SINCE|PKG|PACKAGE|MODULE|CLASS|FUNC)\d?"
+)
+
+
+WRAPPER_RULE = CommandRule("wrapper", "allow", (), reason="it adds nothing of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCommand:
+    """A command with its verdict, and the texts in it that a shell may yet be given."""
+
+    command: SimpleCommand
+    part: CommandPart
+    texts: tuple[str, ...] = ()
+    reads_git: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineContext:
+    """What is the same for all commands of a line."""
+
+    ground: ExecutionContext
+    rules: RuleSet
+    written: dict[str, DataFlow] = field(default_factory=dict)
+
+
+def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand:
+    """One command."""
+    ground = setting.ground
+    if ground.sandbox and command.under[-1:] == ("xargs",) and command.program in XARGS_READERS:
+        # Held in, a reader may read whatever names it is given; what is known of them still counts.
+        command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
+    named = operands.list_file_operands(command, ground)
+    inline, texts = inline_code.check_inline_code(command, ground)
+    if command.stdin.text and command.program not in SHELLS and network_checks.runs_standard_input(command):
+        texts.append(command.stdin.text)
+    found = [
+        *file_checks.check_files(command, named, ground),
+        *git.check_origin_tree(command, ground),
+        *network_checks.check_network(command, named, setting.written),
+        *host_checks.check_host(command, ground),
+        *inline,
+        *_check_assignments(command),
+    ]
+    proven, reads_git = "", False
+    if command.words:
+        found, proof = _apply_rules(command, named, found, setting)
+        if proof is not None:
+            proven, reads_git = proof.id, proof.needs == "git"
+    return JudgedCommand(
+        command, _make_part(command, named, found, proven, ground), tuple(texts), reads_git=reads_git
+    )
+
+
+def _apply_rules(
+    command: SimpleCommand, named: list[FileOperand], found: list[SafetyFinding], setting: LineContext
+) -> tuple[list[SafetyFinding], CommandRule | None]:
+    """What was found, with what the rules say; and the rule that proves the command, or None."""
+    held = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
+    proof = _find_proof(command, named, setting)
+    if proof.rule is not None:
+        # What only describes the program does not count where its very words are proven to read.
+        held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
+        found = [
+            one
+            for one in found
+            if one.level == "deny"
+            or one.rule.startswith(("write.", "assign"))
+            or one.rule in ("privilege", "code.unknown", "mode")
+        ]
+        found += _check_redirected_reads(named, command, setting.ground.sandbox)
+    found += [
+        SafetyFinding(
+            rule.level,
+            rule.id,
+            rule.risk,
+            rule.capabilities,
+            f"{command.program}: {rule.reason}",
+            rule.alternative,
+            git.find_git_remote(command) if "net.egress" in rule.capabilities else "",
+        )
+        for rule in held
+    ]
+    if proof.rule is None and not found:
+        found.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
+    return found, proof.rule
+
+
+def _check_redirected_reads(
+    named: list[FileOperand], command: SimpleCommand, held: bool
+) -> list[SafetyFinding]:
+    """Redirections that read elsewhere still count for a proven reader."""
+    targets = {id(item.target) for item in command.redirects}
+    return [
+        ask("read.outside", one.place.reason, "fs.read", "fs.outside", risk=30)
+        for one in named
+        if id(one.word) in targets
+        and not one.written
+        and one.place.rank > 1
+        and not (held and one.place.kind == "unknown")
+    ]
+
+
+def _find_proof(
+    command: SimpleCommand, named: list[FileOperand], setting: LineContext
+) -> read_only_proof.ReadOnlyProof:
+    name = command.program
+    proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.ground)
+    if proof.rule is not None:
+        return proof
+    if name in TRANSPARENT and len(command.words) > 1 and _plain_wrapper(command):
+        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
+    if (
+        name in ("bash", "sh")
+        and len(command.words) == 3
+        and command.words[1].literal == "-c"
+        and command.words[2].literal
+    ):
+        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
+    if name == "xargs" and setting.ground.sandbox and _plain_xargs(command):
+        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
+    if name in DECLARING_COMMANDS and len(command.words) == 1 and command.assignments:
+        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
+    if name == "find" and setting.ground.sandbox and (bare := _without_readers(command)) is not None:
+        return read_only_proof.prove_read_only(bare, setting.rules.of(name), setting.ground)
+    return proof
+
+
+def _plain_wrapper(command: SimpleCommand) -> bool:
+    for word in command.words[1:]:
+        if word.literal is None:
+            return False
+        if not word.guess.startswith("-"):
+            return True
+        if word.guess not in ("-p", "-n", "-k", "-s", "--") and not re.fullmatch(
+            r"-[a-zA-Z]?\d+[a-z]?|-[oei]L|-k\d+", word.guess
+        ):
+            return False
+    return False
+
+
+def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
+    """A search without its `-exec reader ... ;`, None where it runs anything else."""
+    kept: list[ShellWord] = []
+    words = list(command.words)
+    while words:
+        word = words.pop(0)
+        if word.literal not in ("-exec", "-execdir"):
+            kept.append(word)
+            continue
+        if not words or words[0].literal not in XARGS_READERS:
+            return None
+        while words and words[0].guess not in (";", "+"):
+            words.pop(0)
+        if not words:
+            return None
+        words.pop(0)
+    return replace(command, words=tuple(kept))
+
+
+def _plain_xargs(command: SimpleCommand) -> bool:
+    words = [word.guess for word in command.words[1:]]
+    while words and (
+        re.fullmatch(r"-[0r]+|-n\d*|-I\{\}|-I|-P\d*|-L\d*|-d", words[0])
+        or words[0] in ("{}",)
+        or words[0].isdigit()
+    ):
+        words.pop(0)
+    return bool(words) and words[0] in XARGS_READERS
+
+
+def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
+    found = []
+    for name, word in command.assignments:
+        if name == "IFS" and command.program == "read":
+            continue
+        if STEERING_VARIABLES.match(name) or not (
+            HARMLESS_VARIABLES.fullmatch(name) or SCRATCH_VARIABLES.fullmatch(name)
+        ):
+            strong = re.match(r"LD_PRELOAD|LD_AUDIT|DYLD_INSERT|BASH_ENV|PROMPT_COMMAND", name)
+            found.append(
+                ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40)
+            )
+        elif word.taints & {"secret"}:
+            found.append(ask("assign.secret", f"{name} keeps a secret", "secret.read", risk=50))
+    return found
+
+
+def _make_part(
+    command: SimpleCommand,
+    named: list[FileOperand],
+    found: list[SafetyFinding],
+    proven: str,
+    ground: ExecutionContext,
+) -> CommandPart:
+    order = {"allow": 0, "ask": 1, "deny": 2}
+    worst = max(found, key=lambda one: (order[one.level], one.risk), default=None)
+    level: Level = worst.level if worst else "allow"
+    capabilities: set[Capability] = set().union(*(one.capabilities for one in found)) if found else set()
+    if not capabilities:
+        capabilities = {"fs.read"} if any(not one.written for one in named) else {"none"}
+    if command.program in ("cat", "grep", "rg", "ls", "find", "head", "tail") and level == "allow":
+        capabilities = {"fs.read"}
+    risk = (
+        min(
+            100,
+            max((one.risk for one in found), default=0) + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
+        )
+        if found
+        else 0
+    )
+    argv = tuple(word.literal for word in command.words)
+    ids = tuple(dict.fromkeys([*(one.rule for one in found), *([proven] if proven else [])]))
+    return CommandPart(
+        text=command.text,
+        argv=argv,
+        level=level,
+        risk=risk,
+        capabilities=frozenset(capabilities),
+        rules=ids,
+        reason=worst.reason if worst else "",
+        alternative=next((one.alternative for one in found if one.alternative), ""),
+        reads=tuple(
+            dict.fromkeys(one.place.path for one in named if not one.written and one.place.kind != "unknown")
+        ),
+        writes=tuple(
+            dict.fromkeys(one.place.path for one in named if one.written and one.place.kind != "unknown")
+        ),
+        destination=next((one.destination for one in found if one.destination), ""),
+        shape=make_remembered_rule(command, found, level),
+    )

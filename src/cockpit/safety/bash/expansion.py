@@ -1,0 +1,306 @@
+"""From the nodes of a word to what the word will be. What lies in substitutions is handed to the walk."""
+
+import fnmatch
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cockpit.safety.bash import command_model as letters
+from cockpit.safety.bash.command_model import (
+    SPLIT,
+    UNKNOWN,
+    UNKNOWN_HARMLESS,
+    DataFlow,
+    ShellScope,
+    ShellWord,
+)
+from cockpit.workspace.word_set import word_set
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# What `echo $x` may show without asking: settings of the terminal and of tools, no tokens.
+PRINTABLE_VARIABLES = word_set(
+    """
+    PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT
+    JAVA_HOME NODE_ENV SHLVL LC_ALL LC_CTYPE TZ COLUMNS LINES BASH_VERSION MACHTYPE HOSTTYPE CI DISPLAY
+    XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH
+    """
+)
+MAX_LENGTH = 100_000
+MAX_BACKTICKS = 60  # commands between backticks in one text
+NUMERIC_VARIABLES = frozenset("?#$!") | {"LINENO", "RANDOM", "SECONDS", "EPOCHSECONDS", "BASHPID"}
+EXPANSION = re.compile(
+    r"\$\{(?P<mark>[#!]?)(?P<name>\w+|[@*?$!#-])(?:\[(?P<index>[^\]]*)\])?(?P<rest>.*)\}", re.S
+)
+ARITHMETIC = re.compile(r"[\s\d+\-*/%()<>&|^!?:=~,]*")
+NoteUnreadable = Callable[[str, str], None]
+
+
+@dataclass(slots=True)
+class WordPart:
+    """A part of a word: its text with signs, whether it is sure, where it came from."""
+
+    text: str
+    sure: bool = True
+    taints: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class WordExpander:
+    """Folds words. `run` judges the commands of a substitution and says what they write (the second
+    argument tells `<(` and `>(` from `$(`); `ask` notes what nobody can read."""
+
+    home: str
+    user: str
+    run: "Callable[[Node, ShellScope], DataFlow]"
+    file: "Callable[[Node, ShellScope], WordPart]"
+    ask: NoteUnreadable
+    script: "Callable[[str, ShellScope], DataFlow]"
+
+    def fold(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
+        """Every word that `node` becomes."""
+        if node.type == "word" and node.child_count == 0 and (text := _text(node)).isalnum():
+            return [ShellWord(text, span=(node.start_byte, node.end_byte))]
+        piece = self.piece(node, scope, quoted=False)
+        span = (node.start_byte, node.end_byte)
+        out = []
+        for one in letters.expand_braces(piece.text):
+            whole = letters.expand_tilde(one, self.home, self.user, scope.cwd)
+            out += [ShellWord(part, piece.sure, piece.taints, span) for part in letters.split_fields(whole)]
+        return out
+
+    def one(self, node: "Node", scope: ShellScope) -> ShellWord:
+        """The word where bash splits none (assignments, redirections)."""
+        piece = self.piece(node, scope, quoted=False)
+        text = letters.expand_tilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
+        brace = {ord(letters.BRACE): "{", ord(letters.COMMA): ",", ord(letters.BRACE_END): "}"}
+        return ShellWord(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
+
+    def piece(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
+        """One node of a word."""
+        match node.type:
+            case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
+                text = _text(node)
+                plain = letters.unquote_double(text) if quoted else letters.unquote(text)
+                if node.type == "number" and node.child_count:
+                    return self._joined(node, scope, quoted)
+                return WordPart(plain)
+            case "string" | "translated_string":
+                return self._string(node, scope)
+            case "raw_string":
+                return WordPart(_text(node)[1:-1])
+            case "ansi_c_string":
+                return WordPart(letters.unquote_ansi(_text(node)[2:-1]))
+            case "simple_expansion":
+                return self._variable(_text(node)[1:], scope, quoted)
+            case "expansion":
+                return self._expansion(node, scope, quoted)
+            case "command_substitution":
+                return self._output(self.run(node, scope), quoted)
+            case "process_substitution":
+                return self.file(node, scope)
+            case "arithmetic_expansion":
+                return self._arithmetic(node, scope)
+            case _ if node.named_child_count:
+                return self._joined(node, scope, quoted)
+            case _:
+                return WordPart(_text(node) if quoted else letters.unquote(_text(node)))
+
+    def _joined(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
+        """All children, and the text between them that the grammar gave to none."""
+        source, start = node.text or b"", node.start_byte
+        out: list[str] = []
+        last, sure, taints = start, True, frozenset[str]()
+        for child in node.children:
+            if child.start_byte > last:
+                out.append(self._bare(source[last - start : child.start_byte - start], quoted))
+            piece = self.piece(child, scope, quoted)
+            out.append(piece.text)
+            sure, taints = sure and piece.sure, taints | piece.taints
+            last = max(last, child.end_byte)
+        if last < node.end_byte:
+            out.append(self._bare(source[last - start :], quoted))
+        return _limit_length(WordPart("".join(out), sure, taints))
+
+    def _bare(self, source: bytes, quoted: bool) -> str:
+        text = source.decode("utf-8", "replace")
+        return letters.unquote_double(text) if quoted else letters.unquote(text)
+
+    def _string(self, node: "Node", scope: ShellScope) -> WordPart:
+        source, start = node.text or b"", node.start_byte
+        out, sure, taints = [], True, frozenset[str]()
+        last = start + (2 if node.type == "translated_string" or source.startswith(b"$") else 1)
+        for child in node.children:
+            if child.type in ('"', '$"', "string_content", "$") or child.start_byte < last:
+                if child.type == "string" and node.type == "translated_string":
+                    return self._string(child, scope)
+                continue
+            out.append(self._bare(source[last - start : child.start_byte - start], True))
+            piece = self.piece(child, scope, quoted=True)
+            out.append(piece.text)
+            sure, taints, last = sure and piece.sure, taints | piece.taints, child.end_byte
+        out.append(self._bare(source[last - start : -1], True))
+        return _limit_length(WordPart("".join(out), sure, taints))
+
+    def heredoc(self, node: "Node", scope: ShellScope) -> WordPart:
+        """The body of a here-document whose end is not quoted."""
+        piece = self._joined(node, scope, quoted=True)
+        ticked = self._ticks(node, scope)
+        return WordPart(piece.text.replace(SPLIT, " "), piece.sure and not ticked, piece.taints)
+
+    def _ticks(self, node: "Node", scope: ShellScope) -> bool:
+        """Runs what stands between backticks where the grammar takes them for text: in here-documents and
+        inside `${ }`. Whether there were any."""
+        text = _text(node)
+        if "`" not in text:
+            return False
+        bare = re.sub(r"\\[^`]", "  ", text)
+        pairs = list(re.finditer(r"(?<!\\)`((?:[^`\\]|\\.)*)`", bare, re.S))
+        inside = [re.sub(r"\\([`$\\])", r"\1", text[one.start(1) : one.end(1)]) for one in pairs]
+        for one in (
+            *inside[:MAX_BACKTICKS],
+            *(["\n".join(inside[MAX_BACKTICKS:])] if inside[MAX_BACKTICKS:] else []),
+        ):
+            self.script(one, scope.copy())
+        if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
+            self.ask("expansion", text)
+        return bool(pairs)
+
+    def _output(self, flow: DataFlow, quoted: bool) -> WordPart:
+        if flow.text is None:
+            return WordPart(
+                UNKNOWN_HARMLESS if "mild" in flow.taints else UNKNOWN, False, flow.taints - {"mild"}
+            )
+        text = flow.text.rstrip("\n")
+        # Only ever a guess: whoever needs to be sure must not trust our echo.
+        return WordPart(text if quoted else _split_blanks(text), False, flow.taints - {"mild"})
+
+    def _variable(self, name: str, scope: ShellScope, quoted: bool) -> WordPart:
+        if name in NUMERIC_VARIABLES:
+            return WordPart("0")
+        if name in ("@", "*") or name.isdigit():
+            return self._positional(name, scope, quoted)
+        if name == "PWD":
+            return WordPart(scope.cwd or UNKNOWN, scope.cwd is not None)
+        if known := scope.names.get(name):
+            return WordPart(known.text if quoted else _split_blanks(known.text), known.sure, known.taints)
+        if name == "OLDPWD":
+            return WordPart(UNKNOWN, False)
+        return WordPart(
+            UNKNOWN_HARMLESS if name in PRINTABLE_VARIABLES else UNKNOWN, False, _secret_taint(name)
+        )
+
+    def _positional(self, name: str, scope: ShellScope, quoted: bool) -> WordPart:
+        if scope.arguments is None:
+            return WordPart(UNKNOWN, False)
+        if name == "0":
+            return WordPart("bash", False)
+        chosen = scope.arguments if name in "@*" else scope.arguments[int(name) - 1 : int(name)]
+        text = SPLIT.join(word.text for word in chosen)
+        return WordPart(
+            text if name in "@*" or quoted else _split_blanks(text),
+            all(word.sure for word in chosen),
+            frozenset().union(*(word.taints for word in chosen)),
+        )
+
+    def _expansion(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
+        inner = [child for child in node.named_children if child.type not in ("variable_name", "subscript")]
+        parts = [self.piece(child, scope, True) for child in inner]
+        for child in node.named_children:
+            if child.type == "subscript":
+                self._joined(child, scope, True)
+        taints = frozenset().union(*(piece.taints for piece in parts))
+        if self._ticks(node, scope):
+            return WordPart(UNKNOWN, False, taints)
+        found = EXPANSION.fullmatch(_text(node))
+        if found and found["index"] and not found["mark"] and not found["rest"]:
+            held = scope.names.get(found["name"])
+            if held and re.fullmatch(r"[@*]|\d+", found["index"]):
+                # Which of the items it is does not matter to those who look for the worst.
+                return WordPart(_split_blanks(held.text), False, held.taints | taints)
+        if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
+            self.ask("expansion", _text(node))
+            second = scope.names.get(found["name"]) if found and found["mark"] == "!" else None
+            if second and (held := scope.names.get(second.text)):
+                return WordPart(
+                    held.text if quoted else _split_blanks(held.text), False, held.taints | taints
+                )
+            return WordPart(UNKNOWN, False, taints)
+        if found["mark"] == "#" and not found["rest"]:
+            return WordPart("0")
+        value = self._variable(found["name"], scope, True)
+        known = value.text if UNKNOWN not in value.text and UNKNOWN_HARMLESS not in value.text else None
+        text, sure = _apply_operator(found["rest"], known, value, parts)
+        return WordPart(text if quoted else _split_blanks(text), sure, value.taints | taints)
+
+    def _arithmetic(self, node: "Node", scope: ShellScope) -> WordPart:
+        before = len(scope.names)
+        piece = self._joined(node, scope, True)
+        inside = _text(node)
+        inside = inside[3:-2] if inside.startswith("$((") else inside[2:-1]
+        if not ARITHMETIC.fullmatch(inside):
+            names = re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside)
+            plain = all(
+                (known := scope.names.get(name)) and known.sure and known.text.isdigit() for name in names
+            )
+            if not plain or "[" in inside or "`" in inside or "$(" in inside or before != len(scope.names):
+                self.ask("arithmetic", _text(node))
+        return WordPart("0", not piece.taints, piece.taints)
+
+
+def _limit_length(piece: WordPart) -> WordPart:
+    """A text that doubles itself (`x=$x$x`) is not followed without end."""
+    return piece if len(piece.text) <= MAX_LENGTH else WordPart(UNKNOWN, False, piece.taints)
+
+
+def _apply_operator(rest: str, known: str | None, value: WordPart, parts: list[WordPart]) -> tuple[str, bool]:
+    """The text of ${name REST}, and whether it is sure."""
+    other = "".join(piece.text for piece in parts)
+    sure = value.sure and all(piece.sure for piece in parts)
+    if not rest:
+        return value.text, value.sure
+    if rest[:2] in (":?", ":-", ":=") or rest[0] in "?-=":
+        if known:
+            return known, sure
+        return (value.text if rest.lstrip(":")[0] == "?" else other or UNKNOWN), False
+    if rest[:2] == ":+" or rest[0] == "+":
+        return other, known is not None and sure
+    if known is None:
+        return UNKNOWN, False
+    if found := re.fullmatch(r":\s*(-?\d+)(?::(-?\d+))?", rest):
+        start = int(found[1])
+        tail = known[start:]
+        return (tail[: int(found[2])] if found[2] else tail), False
+    simple = {"^^": known.upper(), ",,": known.lower(), "^": known[:1].upper() + known[1:]}
+    if rest in simple:
+        return simple[rest], False
+    if found := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
+        return known.replace(found[2], found[3] or "", -1 if found[1] == "//" else 1), False
+    if found := re.fullmatch(r"(##?|%%?)(.+)", rest, re.S):
+        return _trim_affix(known, found[1], found[2]), False
+    return UNKNOWN, False
+
+
+def _trim_affix(known: str, sign: str, pattern: str) -> str:
+    """`known` without the start (#) or the end (%) that fits; the doubled sign takes the longest."""
+    lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
+    for length in lengths:
+        piece = known[:length] if sign[0] == "#" else known[len(known) - length :]
+        if fnmatch.fnmatchcase(piece, pattern):
+            return known[length:] if sign[0] == "#" else known[: len(known) - length]
+    return known
+
+
+def _split_blanks(text: str) -> str:
+    return re.sub(r"[ \t\n]+", SPLIT, text) if any(sign in text for sign in " \t\n") else text
+
+
+def _secret_taint(name: str) -> frozenset[str]:
+    secret = re.search(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIAL", name, re.I)
+    return frozenset({"secret"}) if secret else frozenset()
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")

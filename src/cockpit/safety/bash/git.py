@@ -1,0 +1,262 @@
+"""Whether a repository names programs that git would run: filters, textconv and diff drivers, includes.
+Reads its configuration in process and starts nothing. Who is unsure says no.
+
+The form in which git readers run: without hooks, helpers, pagers, diff programs and submodules.
+
+Where a command of a forge, a repository or a package index would send or fetch, for the person who is
+asked. Judges nothing.
+
+git that is told to work in the tree a worktree was made from: it would move a person's branch, index or
+files from where nobody looks. Reading there is judged as reading anywhere outside.
+"""
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from cockpit.safety.bash import locations, read_only_proof
+from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
+from cockpit.safety.bash.read_only_proof import find_subcommand
+from cockpit.safety.findings import SafetyFinding, deny
+from cockpit.safety.values import ExecutionContext
+from cockpit.settings import file_io
+from cockpit.workspace.word_set import word_set
+from cockpit.workspace.worktrees.values import WORKTREES_FOLDER, origin_tree
+
+# Sections and keys of which git runs the value, or which bring in other configuration.
+RUNNING_SETTINGS = re.compile(
+    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|"
+    r"extensions|trailer)\b"
+    r"|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree|"
+    r"attributesfile|worktreeconfig)\s*=",
+    re.I | re.M,
+)
+HARMLESS_SECTIONS = re.compile(
+    r"^\s*\[\s*(diff|merge|extensions|alias|pager|credential)\s*\]\s*$\n(?:^(?!\s*\[)(?!\s*(external|command|textconv|driver|tool|worktreeconfig|guitool|orderfile)\b).*$\n?)*",
+    re.I | re.M,
+)
+DRIVER_ATTRIBUTES = re.compile(r"\b(filter|diff|merge)\s*=\s*(?!lfs\b|unset\b)", re.I)
+KNOWN_DRIVERS = re.compile(
+    r"\bdiff\s*=\s*(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|"
+    r"kotlin|markdown|matlab|objc|"
+    r"pascal|perl|php|python|ruby|rust|scheme|tex)\b|\bmerge\s*=\s*(union|ours|text|binary)\b",
+    re.I,
+)
+MAX_CONFIG_BYTES = 1_000_000
+
+
+def is_repository_plain(root: str) -> bool:
+    """Whether git, as a hardened reader, runs nothing that the repository at `root` names."""
+    return _is_config_plain(root, _config_stamp(root))
+
+
+def is_folder_plain(cwd: str | None, ground: ExecutionContext) -> bool:
+    """The same for the folder a command runs in: a repository inside the workspace is another one."""
+    if cwd is None:
+        return False
+    if cwd in (ground.root, ground.cwd):
+        return True
+    folder = Path(cwd)
+    if _is_bare(folder):
+        return False
+    while str(folder) != ground.root and folder != folder.parent:
+        if (folder / ".git").exists() or _is_bare(folder):
+            return is_repository_plain(str(folder))
+        folder = folder.parent
+    return True
+
+
+def _is_bare(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and folder.name != ".git"
+
+
+def _config_stamp(root: str) -> tuple[tuple[str, int, int], ...]:
+    found = []
+    for path in _config_files(root):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        found.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(found)
+
+
+def _config_files(root: str) -> list[Path]:
+    """The configuration and attribute files of the repository at `root`."""
+    folder = _git_folder(Path(root))
+    if folder is None:
+        return []
+    common = folder
+    if (pointer := _read_text(folder / "commondir")) is not None:
+        common = Path(os.path.normpath(folder / pointer.strip()))
+    files = [folder / "config", folder / "config.worktree", common / "config", common / "config.worktree"]
+    files += [common / "info" / "attributes", Path(root) / ".gitattributes", folder / "info" / "attributes"]
+    modules = common / "modules"
+    if modules.is_dir():
+        files += sorted(modules.rglob("config"))[:200]
+    return list(dict.fromkeys(files))
+
+
+def _git_folder(root: Path) -> Path | None:
+    dot = root / ".git"
+    if dot.is_dir():
+        return dot
+    text = _read_text(dot)
+    if text is None or not text.startswith("gitdir:"):
+        return None
+    return Path(os.path.normpath(root / text[7:].strip()))
+
+
+@lru_cache(maxsize=64)
+def _is_config_plain(root: str, stamp: tuple[tuple[str, int, int], ...]) -> bool:
+    for name, _, size in stamp:
+        if size > MAX_CONFIG_BYTES:
+            return False
+        text = _read_text(Path(name))
+        if text is None:
+            return False
+        if name.endswith("attributes"):
+            if DRIVER_ATTRIBUTES.search(KNOWN_DRIVERS.sub("", re.sub(r"(?m)^\s*#.*$", "", text))):
+                return False
+        elif "\\\n" in text or RUNNING_SETTINGS.search(HARMLESS_SECTIONS.sub("", text)):
+            return False
+    return True
+
+
+def _read_text(path: Path) -> str | None:
+    try:
+        return file_io.read_text(path)
+    except OSError:
+        return None
+
+
+HARDENED_SETTINGS = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("diff.external", ""),
+    ("diff.ignoreSubmodules", "dirty"),
+    ("credential.helper", ""),
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+    ("color.ui", "false"),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("safe.bareRepository", "explicit"),
+    ("status.submoduleSummary", "false"),
+    ("grep.fallbackToNoIndex", "false"),
+)
+HARDENED_VARIABLES = (
+    ("GIT_ASKPASS", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("PAGER", "cat"),
+)
+# What each subcommand takes besides. An option that is there already is harmless.
+HARDENED_OPTIONS = {
+    "diff": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
+    "log": "--no-ext-diff --no-textconv",
+    "show": "--no-ext-diff --no-textconv",
+    "whatchanged": "--no-ext-diff --no-textconv",
+    "diff-tree": "--no-ext-diff --no-textconv",
+    "diff-index": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
+    "diff-files": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
+    "status": "--ignore-submodules=dirty",
+    "grep": "--no-textconv",
+}
+
+
+def git_environment() -> tuple[tuple[str, str], ...]:
+    """What every git of the line reads, above all configuration of the repository."""
+    pairs = [("GIT_CONFIG_COUNT", str(len(HARDENED_SETTINGS))), *HARDENED_VARIABLES]
+    for at, (key, value) in enumerate(HARDENED_SETTINGS):
+        pairs += [(f"GIT_CONFIG_KEY_{at}", key), (f"GIT_CONFIG_VALUE_{at}", value)]
+    return tuple(sorted(pairs))
+
+
+def harden_git(source: str, commands: list[SimpleCommand]) -> str:
+    """`source` with the options put in behind each subcommand of git, by position."""
+    raw = source.encode("utf-8", "surrogatepass")
+    cuts: dict[int, str] = {}
+    for command in commands:
+        if command.program != "git" or command.nested:
+            continue
+        name, at = find_subcommand(command)
+        span = command.words[at].span if at > 0 else None
+        if span and name in HARDENED_OPTIONS:
+            cuts[span[1]] = HARDENED_OPTIONS[name]
+    for end in sorted(cuts, reverse=True):
+        raw = raw[:end] + b" " + cuts[end].encode() + raw[end:]
+    return raw.decode("utf-8", "surrogatepass")
+
+
+REMOTE_SUBCOMMANDS = frozenset({"push", "pull", "fetch", "clone", "ls-remote"})
+CONFIGURED_REMOTE = "the configured remote"
+
+
+def find_git_remote(command: SimpleCommand) -> str:
+    """The remote that git talks to, by the words of the line; "" for any other command."""
+    words = [word.guess for word in command.words]
+    if command.program != "git" or len(words) < 2 or words[1] not in REMOTE_SUBCOMMANDS:
+        return ""
+    named = [one for one in words[2:] if not one.startswith("-")]
+    return named[0] if named else CONFIGURED_REMOTE
+
+
+LOCATION_OPTIONS = ("--git-dir", "--work-tree")
+READING_SUBCOMMANDS = word_set(
+    """
+    log show diff status blame grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file name-rev
+    merge-base for-each-ref show-ref count-objects check-ignore check-attr cherry diff-tree diff-index
+    diff-files version help annotate whatchanged ls-remote
+    """
+)
+
+
+def check_origin_tree(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
+    """A refusal where git would change the tree that this worktree was made from."""
+    tree = origin_tree(ground.root) if command.program == "git" else ""
+    if not tree or read_only_proof.find_subcommand(command)[0] in READING_SUBCOMMANDS:
+        return []
+    own = _worktree_top(ground.root, tree)
+    for folder in _working_folders(command, ground):
+        if locations.is_within(folder, tree) and not locations.is_within(folder, own):
+            reason = f"git would work in {folder}, in the tree that this worktree was made from"
+            return [deny("write.origin", f"{reason}; run it in the worktree", "vcs.local", "fs.outside")]
+    return []
+
+
+def _worktree_top(root: str, tree: str) -> str:
+    """The top of the worktree that `root` lies in."""
+    depth = len(WORKTREES_FOLDER) + 1
+    return posixpath.join(tree, *root[len(tree) :].strip("/").split("/")[:depth])
+
+
+def _working_folders(command: SimpleCommand, ground: ExecutionContext) -> Iterator[str]:
+    """Where it works, as far as the line says it: `-C` after `-C` from the folder it runs in, and the
+    places that options and variables name."""
+    folder = command.cwd or command.near
+    named = [word for name, word in command.assignments if name in ("GIT_DIR", "GIT_WORK_TREE")]
+    given = list(command.words[1:])
+    while given and given[0].guess.startswith("-"):
+        option, _, value = given.pop(0).text.partition("=")
+        if option == "-C" and given:
+            folder = locations.locate(given.pop(0), folder, folder, ground).path
+        elif option in LOCATION_OPTIONS and value:
+            named.append(ShellWord(value))
+        elif option in read_only_proof.GIT_VALUE_OPTIONS and given:
+            word = given.pop(0)
+            named += [word] if option in LOCATION_OPTIONS else []
+    yield folder
+    for word in named:
+        yield locations.locate(word, folder, folder, ground).path

@@ -1,0 +1,148 @@
+"""Code on the command line in other languages: what plainly must not run is refused by what it names."""
+
+import re
+
+from cockpit.safety.bash.command_model import ShellWord, SimpleCommand, unquote_ansi
+from cockpit.safety.bash.locations import explain_tree_loss, locate
+from cockpit.safety.findings import SafetyFinding, ask, deny
+from cockpit.safety.values import ExecutionContext
+
+LANGUAGES = re.compile(
+    r"(python|pypy|perl|ruby|node|nodejs|php|lua|luajit|Rscript|osascript|deno|bun|tclsh|pwsh|"
+    r"powershell|groovy|elixir|julia|awk|gawk|mawk|nawk|vim|vi|nvim|ex|emacs|gdb|sqlite3|sed|gsed)[\d.]*"
+)
+STRING_LITERALS = re.compile(
+    r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|q[qxw]?[{(/]([^})/]*)[})/]""", re.S
+)
+SHELL_CALLS = re.compile(
+    r"system|popen|exec|spawn|subprocess|call|run|`|qx|shell|Popen|os\.|check_output|do shell "
+    r"script|!|getline|\|"
+)
+SOCKET_CALLS = re.compile(
+    r"socket|TCPSocket|fsockopen|IO::Socket|net\.(connect|Socket|createConnection)|/inet/|Deno\.connect|['\"](net|tls|dgram)['\"]\)"
+)
+SHELL_TIES = re.compile(
+    r"dup2|subprocess|exec|spawn|system|/bin/(ba)?sh|pty|proc_open|popen|fdopen|STDIN|stdin"
+)
+FETCH_CALLS = re.compile(
+    r"urlopen|urllib|requests\.|http\.client|httpx|LWP|Net::HTTP|open-uri|fetch\(|"
+    r"file_get_contents\(['\"]http|"
+    r"require\(['\"]https?|URI\.|wget|curl|XMLHttp|HTTP::Tiny"
+)
+RUN_CALLS = re.compile(
+    r"\b(exec|eval|compile|system|instance_eval|class_eval|Function|vm\.run|loads|include|"
+    r"__import__)\b\s*\(?|\bsh\b"
+)
+DECODE_CALLS = re.compile(
+    r"b64decode|base64|decode64|atob|fromhex|unhexlify|pack\(|Buffer\.from|codecs|zlib|gzip|rot13|"
+    r"marshal|chr\("
+)
+REMOVE_CALLS = re.compile(
+    r"rmtree|remove_tree|rm_rf|rmSync|rmdir|FileUtils|unlink|os\.remove|removeSync|rimraf|delete|\brm\b|"
+    r"removedirs|chmod|chown|rename|truncate"
+)
+WRITE_CALLS = re.compile(
+    r"""open\([^)]*,\s*['"](w|a|x|r\+|wb|ab)|write_text|write_bytes|writeFile|appendFile|File\.write|>>?\s*['"/~]|"""
+    r"""fopen\([^)]*['"][wa]|file_put_contents|copyfile|shutil\.(copy|move)|symlink|os\.link|print\s*>"""
+)
+FORK_LOOPS = re.compile(
+    r"(while|for|until|loop).{0,60}\bfork\b|\bfork\b.{0,30}(while|until|for)|:\(\)\{", re.S
+)
+KILL_CALLS = re.compile(r"reboot|poweroff|shutdown|os\.kill\(-?1\b|kill\s*\(?-?9?,?\s*-1")
+
+
+def check_inline_code(
+    command: SimpleCommand, ground: ExecutionContext
+) -> tuple[list[SafetyFinding], list[str]]:
+    """What inline code would plainly do, and the texts in it that a shell may be given."""
+    if not LANGUAGES.fullmatch(command.program):
+        return [], []
+    text = "\n".join(word.guess for word in command.words[1:] if not word.guess.startswith("--"))
+    if command.stdin.text and len(command.words) < 3:
+        text += "\n" + command.stdin.text
+    if len(text) > 20_000:
+        return [
+            ask("code.long", "its code is too long to look through", "code.exec", "shell.opaque", risk=70)
+        ], []
+    strings = _strings(text)
+    found = _check_patterns(text, command.program)
+    for one in strings:
+        found += _check_named_path(one, text, command, ground)
+    shelled = [one for one in strings if " " in one or "/" in one] if SHELL_CALLS.search(text) else []
+    if command.program in ("sed", "gsed"):
+        shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
+    if SHELL_CALLS.search(text):
+        words = [one for one in strings if one and "\n" not in one]
+        shelled.append(" ".join(words))
+        shelled += re.findall(r"(?:system|exec|spawn|qx|`|:?!|shell)\s*\(?\s*([^;\n]{2,200})", text)
+    return found, shelled
+
+
+def _strings(text: str) -> list[str]:
+    out = []
+    for groups in STRING_LITERALS.findall(text):
+        one = next((group for group in groups if group), "")
+        if one:
+            out.append(unquote_ansi(one) if "\\" in one else one)
+            inner = STRING_LITERALS.findall(one)
+            out += [next((group for group in each if group), "") for each in inner]
+    return out[:64]
+
+
+def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
+    found = []
+    if (
+        SOCKET_CALLS.search(text)
+        and SHELL_TIES.search(re.sub(r"import [^;\n]*", "", text))
+        and re.search(r"dup2|/bin/|exec|spawn|popen|pty|system|sh\b", text)
+    ):
+        found.append(
+            deny(
+                "net.reverse-shell",
+                "its code ties a program to a network connection",
+                "net.egress",
+                "code.remote",
+                risk=100,
+            )
+        )
+    if FETCH_CALLS.search(text) and RUN_CALLS.search(text) and program not in ("awk", "sed"):
+        found.append(
+            deny("code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress")
+        )
+    elif DECODE_CALLS.search(text) and re.search(
+        r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text
+    ):
+        found.append(deny("code.decoded", "its code runs a text that nobody can read", "code.remote"))
+    if FORK_LOOPS.search(text):
+        found.append(deny("fork-bomb", "its code starts processes without end", "host.mutate"))
+    if KILL_CALLS.search(text) and SHELL_CALLS.search(text):
+        found.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
+    return found
+
+
+def _check_named_path(
+    one: str, text: str, command: SimpleCommand, ground: ExecutionContext
+) -> list[SafetyFinding]:
+    """What the code does with a path that it names."""
+    if not re.match(r"[~/.$]|\w:|id_", one) or "\n" in one or len(one) > 300:
+        return []
+    path = one.replace("$HOME", ground.home).replace("$ENV{HOME}", ground.home)
+    path = ground.home + path[1:] if path.startswith("~") else path
+    word = ShellWord(path)
+    spot = locate(word, command.cwd, command.near, ground)
+    if REMOVE_CALLS.search(text) and (reason := explain_tree_loss(word, command.cwd, command.near, ground)):
+        return [
+            deny(
+                "destroy.tree", f"its code deletes or changes what must stay: {reason}", "fs.delete", risk=100
+            )
+        ]
+    if spot.kind in ("secret", "process"):
+        return [deny("read.secret", f"its code names {one}: {spot.reason}", "secret.read")]
+    changes = WRITE_CALLS.search(text) or REMOVE_CALLS.search(text)
+    if changes and spot.kind in ("protected", "persist", "own", "origin", "system", "device"):
+        return [deny("write.protected", f"its code writes {one}: {spot.reason}", "persist", "fs.write")]
+    if spot.kind == "project secret" and FETCH_CALLS.search(text):
+        return [
+            deny("secret.sent", f"its code reads {one} and talks to the network", "secret.read", "net.egress")
+        ]
+    return []

@@ -1,0 +1,366 @@
+"""What an operand names: inside or outside, secret, protected, the system's, a device. By the letters of
+the path and, where it exists, by what it really is. A pattern counts as everything it can match.
+
+Which folders must never be destroyed or changed as a whole.
+"""
+
+import fnmatch
+import itertools
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, get_args
+
+from cockpit.safety.bash.command_model import (
+    BRACKET,
+    BRACKET_END,
+    GLOB_SIGNS,
+    QUESTION,
+    STAR,
+    UNKNOWN,
+    UNKNOWN_HARMLESS,
+    ShellWord,
+    show_signs,
+)
+from cockpit.safety.values import ExecutionContext
+from cockpit.workspace import path_names
+from cockpit.workspace.word_set import word_set
+from cockpit.workspace.worktrees.values import origin_tree
+
+LocationKind = Literal[
+    "quiet", "plain", "unknown", "outside", "project secret", "system", "origin", "protected", "persist",
+    "own", "device", "socket", "process", "secret",
+]  # fmt: skip
+KIND_ORDER: tuple[LocationKind, ...] = get_args(LocationKind)
+QUIET_DEVICES = re.compile(
+    r"/dev/(null|stdin|stdout|stderr|tty|zero|urandom|random|full|fd/\d+)|/proc/self/fd/\d+"
+)
+NETWORK_DEVICES = re.compile(r"/dev/(tcp|udp)/")
+PROCESS_FILES = re.compile(
+    r"/proc/([^/]+/(task/[^/]+/)?(environ|mem|root|cwd|maps|fd|auxv|stack|syscall|pagemap)|kcore|"
+    r"kmem|sysrq-trigger)(/|$)"
+)
+SYSTEM_SECRETS = re.compile(
+    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/|"
+    r"ppp/.*secrets|"
+    r"ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)|"
+    r"kubernetes/.*\.conf|ipsec\.secrets)"
+    r"|(/var)?/run/secrets(/|$)|/var/lib/(docker/volumes|kubelet/pods|sss/secrets)|/var/db/dslocal"
+)
+HARD_SYSTEM = re.compile(
+    r"/(private/)?(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library)(/|$)"
+    r"|/var/(spool/(cron|at)|lib/(systemd|dpkg|rpm|apt)|db/sudo)(/|$)|/(vmlinuz|initrd)"
+)
+SOFT_SYSTEM = re.compile(r"/usr/local(/|$)|/dev/shm(/|$)|/proc/self/fd|/etc/(hosts)\.bak")
+HOME_FOLDERS = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root|/var/root)(?=/|$)")
+# In a home folder these are read by programs that start later.
+HOME_FILES = word_set(
+    """
+    .vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc
+    .wgetrc .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc
+    .rhosts .shosts .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors
+    .envrc .toprc .k5login .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor
+    """
+)
+HOME_STARTUP_PATHS = re.compile(
+    r"/(\.config/(systemd|autostart|environment\.d|fish|nvim|pip|git|cockpit|zsh|powershell|i3|sway|hypr|"
+    r"plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|"
+    r"applications|cockpit|"
+    r"nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings|"
+    r"\.gradle/init|"
+    r"\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents|"
+    r"\.docker/cli-plugins)(/|\.|$)"
+)
+COCKPIT_PATHS = re.compile(
+    r"/\.(config|cache|local/state|local/share)/cockpit(/|$)|/\.cockpit(/|$)|/Application "
+    r"Support/cockpit(/|$)"
+)
+# Names that a pattern may stand for, so that a pattern cannot hide them.
+SENTINELS = sorted(
+    word_set(
+        """
+    .git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc
+    .bashrc .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig
+    .gitmodules .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config
+    id_rsa id_ed25519 id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc
+    usr bin sbin lib lib64 boot dev proc sys var opt root home Users System Library sda nvme0n1 vda
+    cron.d crontab systemd settings.json server.key key.pem self mem secrets private-keys-v1.d
+    """
+    )
+)
+LookupKey = tuple[str, str | None, str, bool]
+MAX_CANDIDATES = 48
+MAX_PATH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BashLocation:
+    """Where an operand lies: the path as it really is, what kind of place that is, and why."""
+
+    path: str
+    kind: LocationKind
+    reason: str = ""
+
+    @property
+    def rank(self) -> int:
+        return KIND_ORDER.index(self.kind)
+
+
+# What was looked up while one line is judged: the same words come again and again.
+_LOOKUPS: ContextVar["dict[LookupKey, BashLocation] | None"] = ContextVar("looked", default=None)
+
+
+@contextmanager
+def cache_lookups() -> Iterator[None]:
+    """While one line is judged each path is looked up once."""
+    token = _LOOKUPS.set({})
+    try:
+        yield
+    finally:
+        _LOOKUPS.reset(token)
+
+
+def locate(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext) -> BashLocation:
+    """The worst place that `word` can name, seen from `cwd` (None: not known, then `near` is a guess)."""
+    text = word.text
+    if len(text) > MAX_PATH:
+        text = re.sub(r"/(\./|/)+", "/", text)
+        if len(text) > MAX_PATH:
+            return BashLocation(text[:200], "unknown", "it is no path that can be checked by eye")
+    if "\ue000" <= max(text, default="") <= "\ue00a" and any(
+        sign in text for sign in (UNKNOWN, UNKNOWN_HARMLESS)
+    ):
+        return _locate_partly_known(text, near, ground)
+    # Of a pattern the first candidate is looked up; the others are names that it may hide.
+    spots = [
+        _cached_lookup(path, cwd, near, ground, not at)
+        for at, path in enumerate(glob_candidates(text, near, ground))
+    ]
+    worst = max(spots, key=lambda spot: spot.rank)
+    if worst.kind in ("plain", "outside") and cwd is None and not text.startswith("/"):
+        return BashLocation(worst.path, "unknown", "the folder it runs in is not known")
+    if worst.kind == "plain" and not word.sure:
+        return BashLocation(worst.path, "unknown", f"{word.guess} is only known when it runs")
+    return worst
+
+
+def _locate_partly_known(text: str, near: str, ground: ExecutionContext) -> BashLocation:
+    """A path of which a part is not known: what its known names say still counts."""
+    tail = text.replace(UNKNOWN_HARMLESS, UNKNOWN)
+    guess = _cached_lookup(show_signs(tail).replace(UNKNOWN, "x"), near, near, ground)
+    if guess.rank > KIND_ORDER.index("project secret") and guess.kind != "system":
+        return guess
+    if "/" in tail and (found := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
+        return BashLocation(show_signs(text), "secret", found)
+    return BashLocation(
+        show_signs(text).replace(UNKNOWN, "…"), "unknown", "the path is only known when it runs"
+    )
+
+
+def _cached_lookup(
+    text: str, cwd: str | None, near: str, ground: ExecutionContext, looked: bool = True
+) -> BashLocation:
+    known = _LOOKUPS.get()
+    if known is None:
+        return _look_up(text, cwd, near, ground, looked)
+    key = (text, cwd, near, looked)
+    if (spot := known.get(key)) is None:
+        spot = known[key] = _look_up(text, cwd, near, ground, looked)
+    return spot
+
+
+def _look_up(text: str, cwd: str | None, near: str, ground: ExecutionContext, looked: bool) -> BashLocation:
+    if NETWORK_DEVICES.match(text):
+        return BashLocation(text, "socket", "it is a network connection")
+    if text == "" or path_names.find_path_problem(text):
+        return BashLocation(text, "unknown", "it is no path that can be checked by eye")
+    joined = posixpath.join(cwd if cwd is not None else near, text)
+    plain = posixpath.normpath(joined)
+    plain = plain[1:] if plain.startswith("//") else plain
+    if QUIET_DEVICES.fullmatch(plain):
+        return BashLocation(plain, "quiet")
+    first = _classify_letters(plain, ground)
+    # Folders of Windows are written as a Unix program of Windows has them: no disk knows them so.
+    real = resolve_real_path(joined) if looked and ground.platform == "posix" else plain
+    if real == plain:
+        return first
+    second = _classify_letters(real, ground)
+    if first.kind == "plain" and second.kind == "outside":
+        return BashLocation(real, "outside", f"it is a link to {real}, outside of the workspace")
+    return max(first, second, key=lambda spot: spot.rank)
+
+
+def resolve_real_path(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return posixpath.normpath(path)
+
+
+@lru_cache(maxsize=4096)
+def _classify_letters(path: str, ground: ExecutionContext) -> BashLocation:
+    """What a normal absolute path names."""
+    if PROCESS_FILES.match(path):
+        return BashLocation(path, "process", f"{path} shows the inside of a process or of the kernel")
+    inside = is_within(path, ground.root)
+    parts = _path_parts(path[len(ground.root) :]) if inside else _path_parts(path)
+    home = HOME_FOLDERS.match(path)
+    in_home = is_within(path, ground.home) or home is not None
+    if SYSTEM_SECRETS.match(path):
+        return BashLocation(path, "secret", f"{path} holds secrets of the system")
+    below = _path_parts(path[len(home[0]) :]) if home else _path_parts(path[len(ground.home) :])
+    secret = path_names.secret_reason(parts) or (
+        "" if inside or not in_home else path_names.secret_reason(below, in_home=True)
+    )
+    if secret and not path.endswith(".pub"):
+        soft = inside and not any(
+            part.casefold() in path_names.SECRET_FOLDERS or part.startswith("id_") for part in parts
+        )
+        return BashLocation(path, "project secret" if soft else "secret", secret)
+    # What is called so above a worktree is where it lies: it is the root that is worked in.
+    tree = origin_tree(ground.root)
+    named = path[len(ground.root) :] if tree and inside else path
+    if any(is_within(path, folder) for folder in ground.own) or COCKPIT_PATHS.search(named):
+        return BashLocation(path, "own", f"{path} belongs to cockpit itself")
+    if path.startswith("/dev/") and not path.startswith("/dev/shm"):
+        return BashLocation(path, "device", f"{path} is a device")
+    if protected := path_names.protected_reason(parts):
+        return BashLocation(path, "protected", protected)
+    if in_home and not inside and _is_run_later(path, home[0] if home else ground.home):
+        return BashLocation(path, "persist", f"{path} is read by programs that start later")
+    if HARD_SYSTEM.match(path) and not SOFT_SYSTEM.match(path):
+        return BashLocation(path, "system", f"{path} belongs to the system")
+    if not inside and tree and is_within(path, tree):
+        return BashLocation(path, "origin", f"{path} lies in the tree that this worktree was made from")
+    if not inside:
+        return BashLocation(path, "outside", f"{path} lies outside of the workspace")
+    return BashLocation(path, "plain")
+
+
+def _is_run_later(path: str, home: str) -> bool:
+    return (posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES) or bool(
+        HOME_STARTUP_PATHS.match(path[len(home) :])
+    )
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether normal `path` is `folder` or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _path_parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
+
+
+def glob_candidates(text: str, near: str, ground: ExecutionContext) -> list[str]:
+    """Literal paths that stand for all a pattern can match: one plain one, and each sentinel that fits."""
+    if not any(sign in text for sign in GLOB_SIGNS):
+        return [text]
+    choices: list[list[str]] = []
+    known = "" if text.startswith("/") else near
+    for part in text.split("/"):
+        if not any(sign in part for sign in GLOB_SIGNS):
+            choices.append([part])
+            known = posixpath.join(known, part) if part else known or "/"
+            continue
+        pattern = _fnmatch_pattern(part)
+        plain = re.sub(r"\[.*?\]", "x", show_signs(part)).replace("*", "x").replace("?", "x")
+        bare = part.strip(STAR) == "" and is_within(posixpath.normpath(known or "/"), ground.root)
+        fits = [] if bare else [name for name in SENTINELS if _matches_sentinel(name, pattern, part)]
+        choices.append([plain, *fits])
+        known = posixpath.join(known, plain)
+    return ["/".join(one) for one in itertools.islice(itertools.product(*choices), MAX_CANDIDATES)]
+
+
+def _matches_sentinel(name: str, pattern: str, part: str) -> bool:
+    if name.startswith(".") and not part.startswith(".") and part[0] != BRACKET:
+        return False
+    return fnmatch.fnmatchcase(name, pattern)
+
+
+def _fnmatch_pattern(part: str) -> str:
+    text = part.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
+    text = text.replace(STAR, "*").replace(QUESTION, "?").replace(BRACKET, "[").replace(BRACKET_END, "]")
+    # What a class holds may be a range or a name of signs: anything it could be.
+    return re.sub(r"\[\[:.*?:\]\]", "?", text).replace("[^", "[!")
+
+
+def match_glob(word: ShellWord, cwd: str | None) -> list[str] | None:
+    """The names that a pattern really matches in the last folder it names, None when too many to look at."""
+    text = word.text
+    if cwd is None or not any(sign in text for sign in GLOB_SIGNS):
+        return []
+    folder, _, last = text.rpartition("/")
+    if any(sign in folder for sign in GLOB_SIGNS):
+        return []
+    try:
+        with os.scandir(posixpath.join(cwd, folder)) as entries:
+            found = list(itertools.islice((entry.name for entry in entries), 2000))
+    except (OSError, ValueError):
+        return []
+    pattern = _fnmatch_pattern(last)
+    fitting = [f"{folder}/{name}" if folder else name for name in found if fnmatch.fnmatchcase(name, pattern)]
+    return None if len(found) >= 2000 else fitting
+
+
+TOP_FOLDERS = re.compile(
+    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|"
+    r"Applications|private|Volumes|"
+    r"home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)"
+    r"|/(etc|usr|bin|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*"
+    r"|/(var|opt|srv|nix|run|private|Volumes)/[^/]+|/(home|Users)/[^/]+"
+)
+LOCAL_FOLDERS = re.compile(r"/usr/local/[^/]+/.+|/dev/shm/.+|/var/tmp.*|/private/tmp/.+|/usr/src/.+")
+PERSONAL_FOLDERS = word_set(
+    """
+    Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work
+    code dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap
+    """
+)
+
+
+def explain_tree_loss(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext) -> str:
+    """Why doing something to everything below `word` would be a catastrophe, or ""."""
+    text = word.text
+    if len(text) > MAX_PATH:
+        return ""
+    if UNKNOWN in text or UNKNOWN_HARMLESS in text:
+        # Only what stands before it is known: `/etc/$x` is the system's whatever x is.
+        guess = posixpath.normpath(
+            posixpath.join(near, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x"))
+        )
+        return _explain_path_loss(guess, ground, False) if HARD_SYSTEM.match(guess) else ""
+    for path in glob_candidates(text, near, ground):
+        everything = text.endswith((STAR, STAR + "/"))
+        joined = posixpath.join(near, path)
+        whole = {posixpath.normpath(joined), resolve_real_path(joined)}
+        if everything:
+            whole |= {posixpath.dirname(posixpath.normpath(joined).rstrip("/"))}
+            whole -= {posixpath.normpath(joined)} if posixpath.dirname(joined.rstrip("/")) in whole else set()
+        for one in whole:
+            if reason := _explain_path_loss(one[1:] if one.startswith("//") else one, ground, everything):
+                return reason
+    return ""
+
+
+def _explain_path_loss(path: str, ground: ExecutionContext, everything: bool) -> str:
+    if path == ground.root or (is_within(path, ground.root) and path != ground.root):
+        return ""
+    if is_within(ground.root, path):
+        return f"{path} holds the workspace and more"
+    if is_within(ground.home, path):
+        return f"{path} is the home folder or holds it"
+    if path == "/tmp" and everything:
+        return ""
+    if TOP_FOLDERS.fullmatch(path) and not LOCAL_FOLDERS.fullmatch(path):
+        return f"{path} belongs to the system or to a person"
+    home = HOME_FOLDERS.match(path)
+    base = home[0] if home else ground.home
+    if posixpath.dirname(path) == base and posixpath.basename(path) in PERSONAL_FOLDERS:
+        return f"{path} is a person's own data"
+    return ""

@@ -1,0 +1,360 @@
+"""Whether a word is what the type of an operand or of an option allows.
+
+Whether a command is proven to only read, by an allow rule; and which ask and deny rules hold for it.
+"""
+
+import re
+from dataclasses import dataclass
+
+from cockpit.safety.bash import filter_scripts, locations
+from cockpit.safety.bash.command_model import UNKNOWN, UNKNOWN_HARMLESS, ShellWord, SimpleCommand, unquote
+from cockpit.safety.bash.filter_scripts import awk_only_prints
+from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.values import ExecutionContext
+from cockpit.workspace.word_set import word_set
+
+
+def fits_type(word: ShellWord, kind: str, command: SimpleCommand, ground: ExecutionContext) -> bool:
+    """Whether a word is what a type allows."""
+    if kind == "TEXT":
+        return (ground.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
+    if kind in ("READ_PATH", "NAME_PATH", "REV"):
+        return _is_readable_word(word, kind, command, ground)
+    text = word.literal
+    if kind == "GLOB" and not ground.sandbox and not _is_open_pattern(word, command, ground):
+        return False
+    if kind in ("PATTERN", "GLOB"):
+        if ground.sandbox:
+            return not word.taints & {"secret"}
+        return word.sure and UNKNOWN_HARMLESS not in word.text and UNKNOWN not in word.text
+    if text is None:
+        return False
+    match kind[0]:
+        case "=" | "!":
+            return text in kind[1:].split("|")
+        case "/":
+            return re.fullmatch(kind[1:], text) is not None
+    match kind:
+        case "NUMBER":
+            return re.fullmatch(r"[+-]?\d{1,9}[bkKMGcw%]?", text) is not None
+        case "NAME":
+            return re.fullmatch(r"[\w.+-]+", text) is not None and not text.startswith("-")
+        case "SED":
+            return filter_scripts.sed_only_prints(text)
+        case "AWK":
+            return awk_only_prints(text)
+        case _:
+            return kind == "ANY"
+
+
+def _is_open_pattern(word: ShellWord, command: SimpleCommand, ground: ExecutionContext) -> bool:
+    """Whether the names that a search is narrowed to are none of secrets."""
+    text = unquote(word.guess)
+    return text.startswith("!") or is_readable_location(
+        locations.locate(ShellWord(text), ground.root, ground.root, ground), ground
+    )
+
+
+def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, ground: ExecutionContext) -> bool:
+    if word.text == "-" and kind == "READ_PATH":
+        return True
+    if not word.sure or UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text:
+        # Held in, a reader may read whatever it is given: only what is known of it counts.
+        spot = locations.locate(word, command.cwd, command.near, ground)
+        return ground.sandbox and (spot.kind == "unknown" or is_readable_location(spot, ground))
+    if kind == "REV" and (
+        ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
+    ):
+        tail = ShellWord(word.text.rpartition(":")[2])
+        return (
+            word.literal is not None and locations.locate(tail, command.cwd, command.near, ground).rank <= 1
+        ) or (
+            word.literal is not None
+            and ":" not in word.text
+            and "/../" not in word.text
+            and not word.text.startswith(("/", "../"))
+        )
+    if word.text.startswith("/dev/fd/"):
+        return True
+    spot = locations.locate(word, command.cwd, command.near, ground)
+    if not is_readable_location(spot, ground):
+        return False
+    found = locations.match_glob(word, command.cwd)
+    if found is None:
+        return False
+    for one in found:
+        inner = locations.locate(ShellWord(one), command.cwd, command.near, ground)
+        if one.startswith("-") or not is_readable_location(inner, ground):
+            return False
+    return True
+
+
+def is_readable_location(spot: locations.BashLocation, ground: ExecutionContext) -> bool:
+    """Whether reading it needs nobody: inside the workspace and no secret."""
+    return spot.rank <= 1 or (spot.kind == "protected" and locations.is_within(spot.path, ground.root))
+
+
+GIT_VALUE_OPTIONS = word_set(
+    """
+    -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix
+    """
+)
+TRUSTED_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
+SHELL_BUILTINS = word_set(
+    """
+    true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyProof:
+    """`rule` proves it; or `why` not."""
+
+    rule: CommandRule | None = None
+    why: str = ""
+
+
+def find_subcommand(command: SimpleCommand) -> tuple[str, int]:
+    """The first word that is no option, and its index in `words`; ("", -1) where there is none."""
+    at = 1
+    while at < len(command.words):
+        text = command.words[at].guess
+        if command.program == "git" and text in GIT_VALUE_OPTIONS:
+            at += 2
+            continue
+        if not text.startswith("-"):
+            return text, at
+        at += 1
+    return "", -1
+
+
+def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) -> list[CommandRule]:
+    """The ask and deny rules that hold."""
+    name, _ = find_subcommand(command)
+    given = command.arguments
+    return [
+        rule
+        for rule in rules
+        if rule.level != "allow"
+        and (not rule.subcommands or name in rule.subcommands)
+        and (
+            not rule.options_any
+            or any(_has_option(one, option) for one in given for option in rule.options_any)
+        )
+    ]
+
+
+def _has_option(text: str, option: str) -> bool:
+    if option.startswith("--"):
+        return text == option or text.startswith(option + "=")
+    if len(option) == 2 and option.startswith("-"):
+        return text.startswith(option) or (
+            re.fullmatch(r"-[a-zA-Z]+", text) is not None and option[1] in text
+        )
+    return text == option
+
+
+def prove_read_only(
+    command: SimpleCommand, rules: tuple[CommandRule, ...], ground: ExecutionContext
+) -> ReadOnlyProof:
+    """Whether an allow rule covers all of `command`."""
+    first = command.words[0].literal
+    if first is None:
+        return ReadOnlyProof(why="what runs is only known then")
+    folder, _, name = first.rpartition("/")
+    if folder and folder not in TRUSTED_FOLDERS:
+        return ReadOnlyProof(why=f"{first} is a program of its own")
+    if name in SHELL_BUILTINS and folder:
+        return ReadOnlyProof(why=f"{first} is not the shell's own")
+    why = ""
+    for rule in rules:
+        if rule.level != "allow":
+            continue
+        if rule.needs == "sandbox" and not ground.sandbox:
+            why = why or "it is only safe inside a sandbox"
+            continue
+        found, at = find_subcommand(command) if rule.subcommands else ("", 0)
+        if rule.subcommands and found not in rule.subcommands:
+            continue
+        if rule.needs == "git" and (fault := _explain_git(command, at, ground)):
+            return ReadOnlyProof(why=fault)
+        fault = _explain_options(command, rule, at, ground)
+        if name in ("jq", "yq") and not all(
+            filter_scripts.jq_only_reads(word.guess) for word in command.words[1:]
+        ):
+            fault = "its filter reads more than its input"
+        if name == "printf" and not filter_scripts.printf_only_prints(
+            command.arguments[0] if command.arguments else ""
+        ):
+            fault = "%n sets a variable"
+        if not fault:
+            return ReadOnlyProof(rule)
+        why = why or fault
+    return ReadOnlyProof(why=why or "no rule knows it")
+
+
+def _explain_git(command: SimpleCommand, at: int, ground: ExecutionContext) -> str:
+    from cockpit.safety.bash.git import is_folder_plain
+
+    before = list(command.words[1:at])
+    folder = command.cwd
+    while before:
+        one = before.pop(0).guess
+        if one == "-C" and before:
+            spot = locations.locate(before.pop(0), folder, command.near, ground)
+            if not is_readable_location(spot, ground):
+                return "it looks at another folder"
+            folder = spot.path
+        elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
+            return f"git's option {one} is not among those that only read"
+    if not ground.git_is_plain or not is_folder_plain(folder, ground):
+        return "the repository names programs that git would run"
+    if any("%G" in word.guess or "%(signature" in word.guess for word in command.words):
+        return "%G runs gpg"
+    if command.nested and command.words[at].guess in ("log", "show", "diff", "blame", "grep", "status"):
+        return "inside a string it cannot be hardened"
+    return ""
+
+
+def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, ground: ExecutionContext) -> str:
+    """Why an option or an operand does not fit, or ""."""
+    words = list(command.words[at + 1 :])
+    plain: list[ShellWord] = []
+    given: set[str] = set()
+    literal = False
+    while words:
+        word = words.pop(0)
+        text = word.text
+        if command.program in ("test", "[", "[[") and text == "]":
+            continue
+        if (
+            literal
+            or not text.startswith("-")
+            or text == "-"
+            or (rule.positional[:1] == ("TEXT",) and rule.id != "read.test" and not _is_option(text, rule))
+        ):
+            if rule.whole and text in ("(", ")", "!", ","):
+                continue
+            if (
+                text.startswith("+")
+                and text != "+"
+                and not _version_only(rule)
+                and not rule.id.startswith("read.date")
+            ):
+                return f"{word.guess} is not among the options that only read"
+            plain.append(word)
+        elif _version_only(rule):
+            plain.append(word)
+        elif text == "--":
+            literal = True
+        elif word.literal is None and not (word.sure and _globs_in_value(text)):
+            return f"{word.guess} is only known when it runs"
+        elif fault := _explain_option(word, words, rule, given, command, ground):
+            return fault
+        elif plain and not rule.whole and command.program != "git":
+            # awk, and all of them on a Mac, take what stands behind an operand for operands.
+            behind = command.words[len(command.words) - len(words) - 1]
+            if behind is not word and not is_readable_location(
+                locations.locate(behind, command.cwd, command.near, ground), ground
+            ):
+                return f"{behind.guess} may be read as a file"
+    if rule.options_any and not given & set(rule.options_any):
+        return "without an option that only reads it changes something"
+    return _explain_operands(plain, rule, given, command, ground)
+
+
+def _globs_in_value(text: str) -> bool:
+    """`--include=*.py`: no file that a project has is called like that by accident or harm."""
+    name, sign, value = text.partition("=")
+    return (
+        bool(sign)
+        and ShellWord(name).literal is not None
+        and UNKNOWN not in value
+        and UNKNOWN_HARMLESS not in value
+    )
+
+
+def _is_option(text: str, rule: CommandRule) -> bool:
+    return (
+        bool(rule.options)
+        and text.startswith("-")
+        and all(f"-{letter}" in rule.options for letter in text[1:])
+    )
+
+
+def _version_only(rule: CommandRule) -> bool:
+    return rule.positional[:1] != () and rule.positional[0].startswith("!-")
+
+
+def _explain_option(
+    word: ShellWord,
+    rest: list[ShellWord],
+    rule: CommandRule,
+    given: set[str],
+    command: SimpleCommand,
+    ground: ExecutionContext,
+) -> str:
+    text = word.text
+    no = f"{word.guess} is not among the options that only read"
+    if text.startswith("--") or rule.whole or text in rule.options:
+        name, sign, value = text.partition("=")
+        if text in rule.options and not sign:
+            name = text
+        kind = rule.options.get(name)
+        if kind is None:
+            return no
+        given.add(name)
+        if sign:
+            return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, ground) else no
+        if kind and not kind.startswith("?"):
+            return _explain_value(rest, kind, command, ground) or ""
+        return ""
+    if "-#" in rule.options and re.fullmatch(r"-\d+", text):
+        return ""
+    for at, letter in enumerate(text[1:], 1):
+        kind = rule.options.get(f"-{letter}")
+        if kind is None:
+            return no
+        given.add(f"-{letter}")
+        if kind.startswith("?"):
+            return "" if fits_type(ShellWord(text[at + 1 :]), "PATTERN", command, ground) else no
+        if kind:
+            if text[at + 1 :]:
+                return "" if fits_type(ShellWord(text[at + 1 :]), kind, command, ground) else no
+            return _explain_value(rest, kind, command, ground)
+    return ""
+
+
+def _explain_value(rest: list[ShellWord], kind: str, command: SimpleCommand, ground: ExecutionContext) -> str:
+    if not rest:
+        return "an option has no value"
+    word = rest.pop(0)
+    return (
+        "" if fits_type(word, kind, command, ground) else f"{word.guess} is not what the option may be given"
+    )
+
+
+def _explain_operands(
+    plain: list[ShellWord],
+    rule: CommandRule,
+    given: set[str],
+    command: SimpleCommand,
+    ground: ExecutionContext,
+) -> str:
+    types = list(rule.positional)
+    if types and rule.first_unless & given:
+        types = types[1:]
+    if not types:
+        return f"{plain[0].guess} is not among what it may be given" if plain else ""
+    if types[0].startswith("!") and not plain:
+        return "without a further word it changes something"
+    if len(types) > 1 and types[-1] == "=-" and len(plain) > 1 and plain[-1].text != "-":
+        return "the second operand is written"
+    for at, word in enumerate(plain):
+        kind = types[min(at, len(types) - 1)]
+        if types[0].startswith("!") and at and len(types) == 1:
+            return f"{word.guess} is one word too many"
+        if not fits_type(word, kind, command, ground):
+            return f"{word.guess} is not an operand that only reads"
+    return ""

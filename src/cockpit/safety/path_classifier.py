@@ -1,0 +1,31 @@
+"""What a path in a command line or a tool call is: one classifier over the workspace's one resolver.
+Looks (links, hard links, kinds of files), opens nothing for writing, decides nothing that is not here."""
+
+import os
+
+from cockpit.safety.values import ExecutionContext
+from cockpit.workspace.resolver import Access, PathVerdict, Resolver, judge_windows_path
+from cockpit.workspace.worktrees.values import origin_tree
+
+
+def classify_path(path: str, access: Access, ground: ExecutionContext) -> PathVerdict:
+    """What `path`, as written by somebody who stands in `ground.cwd`, is. Raises nothing.
+
+    `level` is allow, ask or deny; `sort` says why in one word. On Windows by its letters alone where
+    this is another platform.
+    """
+    if ground.platform == "windows" and os.name != "nt":
+        named = _from(path, ground, windows=True)
+        return judge_windows_path(named, access, ground.root, ground.home, ground.own)
+    return make_resolver(ground).judge(_from(path, ground), access)
+
+
+def make_resolver(ground: ExecutionContext) -> Resolver:
+    """The resolver as a `Ground` describes it."""
+    return Resolver(ground.root, "", ground.home, ground.own, origin_tree(ground.root))
+
+
+def _from(path: str, ground: ExecutionContext, windows: bool = False) -> str:
+    if not ground.cwd or not path or path.startswith(("~", "/", "\\") if windows else ("~", "/")):
+        return path
+    return path if windows and path[1:2] == ":" else f"{ground.cwd.rstrip('/')}/{path}"

@@ -1,0 +1,300 @@
+"""What may be remembered of a command of a PowerShell line: a rule of its words, as bash lines have it.
+
+Walking a PowerShell script: every command and expression, whatever it stands in, becomes a part.
+
+Verdicts on PowerShell command lines: read, folded, judged part by part. Runs nothing.
+
+Two readers look at each line: ours, which never gives up, finds what is dangerous; the grammar of
+tree-sitter must read it without a fault, and see the same commands, before a line counts as a reader.
+"""
+
+from cockpit.plugin.safety import CommandPart, Level, Verdict
+from cockpit.safety.bash.command_verdict import NEVER_REMEMBERED
+from cockpit.safety.hidden_characters import describe_misleading_character
+from cockpit.safety.policy import RuleSet
+from cockpit.safety.powershell.cmdlets import cmdlet_table, find_family, is_file_path
+from cockpit.safety.powershell.commands import judge_command
+from cockpit.safety.powershell.expressions import is_command_output, judge_expression, list_literals
+from cockpit.safety.powershell.findings import LEVEL_RANK, PowerShellFinding, ask, find_strictest
+from cockpit.safety.powershell.grammar import agrees
+from cockpit.safety.powershell.locations import judge_redirect
+from cockpit.safety.powershell.reader import TOO_DEEP, read_script
+from cockpit.safety.powershell.scope import LineFacts, PowerShellScope, Values, fold_expression, fold_word
+from cockpit.safety.powershell.syntax_tree import (
+    PipelineElement,
+    PowerShellCommand,
+    PowerShellExpression,
+    PowerShellScript,
+    ScriptReading,
+    WordPiece,
+    list_pieces,
+)
+from cockpit.safety.values import ExecutionContext, JudgedLine
+from cockpit.workspace.resolver import Access
+from cockpit.workspace.word_set import word_set
+
+# Cmdlets that write what they are given where they are told to: outside of the workspace they ask anew.
+ANY_ARGUMENT_CMDLETS = word_set(
+    """
+    new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv
+    compress-archive expand-archive
+    """
+)
+
+
+def make_remembered_rule(
+    name: str, argv: tuple[str | None, ...], found: list[PowerShellFinding], scope: PowerShellScope
+) -> str:
+    """`npm test *`, `Copy-Item *`, the whole command; "" for what is asked about each time."""
+    known = tuple(one for one in argv if one is not None)
+    if (
+        not known
+        or len(known) < len(argv)
+        or scope.depth
+        or is_file_path(known[0])
+        or name == "foreach-object"
+    ):
+        return ""
+    never = NEVER_REMEMBERED | {"fs.outside"}
+    if any(one.level == "deny" or one.forgets or one.capabilities & never for one in found):
+        return ""
+    if name in ANY_ARGUMENT_CMDLETS:
+        return f"{known[0]} *"
+    line = scope.seen.programs.get((scope.cwd, *known))
+    if line is not None and find_family(name) is None and name not in cmdlet_table("readers"):
+        parts = line.verdict.parts
+        said = parts[0].shape if len(parts) == 1 else ""
+        return said if said.endswith(" *") or said == " ".join(known) else ""
+    # A rule is matched against the words with single blanks between: one with a blank would fit others.
+    return "" if any(" " in word or not word for word in known) else " ".join(known)
+
+
+# So many commands are judged each by itself.
+MAX_PARTS = 300
+PATH_SOURCES = frozenset({"get-childitem", "get-item", "resolve-path", "convert-path"})
+PATH_FILTERS = frozenset(
+    [
+        "where-object",
+        "select-object",
+        "sort-object",
+        "get-unique",
+        "tee-object",
+        "get-item",
+        "get-childitem",
+        "foreach-object",
+    ]
+)
+PIECE_FINDINGS = {
+    "group": ask("ps-group", "a part of it is worked out when it runs", "shell.opaque", risk=30),
+    "block": ask("ps-block", "it holds a block of code", "shell.opaque", risk=30),
+    "hash": ask("ps-hash", "it holds a table", "shell.opaque", risk=25),
+}
+
+
+def judge_script(script: PowerShellScript, scope: PowerShellScope) -> None:
+    """Judge everything in `script`; the parts are added to `scope.seen`."""
+    for pipeline in script.pipelines:
+        fed: Values | None = ()
+        for at, element in enumerate(pipeline.elements):
+            if len(scope.seen.parts) > MAX_PARTS and _is_repeated(element, fed, at > 0, scope):
+                continue
+            before = len(scope.seen.touched)
+            name, findings = _judge_element(element, scope, fed, at > 0)
+            if pipeline.background:
+                findings.append(ask("ps-background", "it goes on in the background", "code.exec", risk=40))
+            scope.seen.parts.append(_make_part(name, element, findings, scope, scope.seen.touched[before:]))
+            fed = _pass_paths(name, element, fed, scope)
+
+
+def _is_repeated(element: PipelineElement, fed: Values | None, is_fed: bool, scope: PowerShellScope) -> bool:
+    """Whether the same plain words were judged before, in the same place: of a very long line those are
+    not judged again, and the line is asked about."""
+    if not isinstance(element, PowerShellCommand) or fed:
+        return False
+    if any(piece.kind != "text" for piece in list_pieces(element)):
+        return False
+    key = (element.text, is_fed, scope.cwd, scope.depth, tuple(scope.aliases.items()))
+    if key in scope.seen.told:
+        scope.seen.overlong = True
+        return True
+    scope.seen.told.add(key)
+    return False
+
+
+def _judge_element(
+    element: PipelineElement, scope: PowerShellScope, fed: Values | None, is_fed: bool
+) -> tuple[str, list[PowerShellFinding]]:
+    inner = scope.below(fed or ())
+    pieces = list_pieces(element)
+    found = [
+        PIECE_FINDINGS[piece.kind]
+        for piece in pieces
+        if piece.kind in PIECE_FINDINGS
+        and not (isinstance(element, PowerShellCommand) and is_command_output(piece))
+    ]
+    if isinstance(element, PowerShellCommand):
+        _judge_pieces(pieces, inner, scope)
+        name, more = judge_command(element, scope, fed, is_fed)
+        scope.seen.names.append(name)
+        return name, found + more
+    if element.assigned is not None:
+        judge_script(element.assigned, scope)
+    _judge_pieces(pieces, inner, scope)
+    found += [one for redirect in element.redirects for one in judge_redirect(redirect, scope)]
+    return "", found + judge_expression(element, scope)
+
+
+def _judge_pieces(pieces: tuple[WordPiece, ...], inner: PowerShellScope, scope: PowerShellScope) -> None:
+    before = inner.cwd
+    for piece in pieces:
+        if piece.script is not None:
+            judge_script(piece.script, inner if piece.kind == "block" else scope)
+    # A block may change the folder: whether it ran is not known.
+    if inner.cwd != before:
+        scope.cwd = None
+
+
+def _make_part(
+    name: str,
+    element: PipelineElement,
+    findings: list[PowerShellFinding],
+    scope: PowerShellScope,
+    touched: list[tuple[Access, str]],
+) -> CommandPart:
+    argv: tuple[str | None, ...] = ()
+    if isinstance(element, PowerShellCommand):
+        folded = [fold_word(word, scope) for word in element.words]
+        argv = tuple(None if one is None or len(one) != 1 else one[0] for one in folded)
+    reads, writes = (
+        tuple(dict.fromkeys(real for access, real in touched if access == one)) for one in ("read", "write")
+    )
+    if not findings:
+        return CommandPart(
+            element.text, argv, "allow", rules=("ps-reader",), reason="it only reads", reads=reads
+        )
+    worst = find_strictest(findings)
+    capabilities = frozenset(one for found in findings for one in found.capabilities)
+    rules = tuple(dict.fromkeys(found.rule for found in findings if found.level == worst.level))
+    return CommandPart(
+        element.text, argv, worst.level, worst.risk, capabilities, rules, worst.reason,
+        worst.alternative, reads, writes, scope.seen.hosts[-1] if scope.seen.hosts else "",
+        make_remembered_rule(name, argv, findings, scope),
+    )  # fmt: skip
+
+
+def _pass_paths(
+    name: str, element: PipelineElement, fed: Values | None, scope: PowerShellScope
+) -> Values | None:
+    """The paths that an element hands to the next one, as far as they are literal."""
+    if isinstance(element, PowerShellExpression):
+        value = fold_expression(element, scope)
+        return value if value is not None else tuple(list_literals(element.pieces))
+    if name in PATH_SOURCES:
+        values = [one for word in element.words[1:] for one in (fold_word(word, scope) or ())]
+        return tuple(one for one in values if not one.startswith("-")) or (fed or (".",))
+    return fed if name in PATH_FILTERS else ()
+
+
+MAX_LETTERS = 60_000
+
+
+def judge_powershell(text: str, ground: ExecutionContext, rules: RuleSet) -> JudgedLine:
+    """The verdict on `text` as PowerShell will read it."""
+    seen = LineFacts(_judge_inner)
+    scope = PowerShellScope(ground, rules, seen, ground.cwd)
+    reading = read_script(text)
+    judge_script(reading.script, scope)
+    parts = [*seen.parts, *_check_combinations(text, seen), *_check_text(text, reading)]
+    if all(part.level == "allow" for part in parts) and (reason := agrees(text, reading)):
+        parts.append(CommandPart(text, (), "ask", 40, frozenset({"shell.opaque"}), ("ps-syntax",), reason))
+    if not parts:
+        parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "there is no command"))
+    script, environment = _harden_line(text, seen)
+    return JudgedLine(_combine_parts(tuple(parts), seen), script, environment)
+
+
+def _judge_inner(text: str, scope: PowerShellScope) -> None:
+    """Judge the text that an inner shell is given, in the scope of the line it stands in."""
+    inner = PowerShellScope(scope.ground, scope.rules, scope.seen, scope.cwd, depth=scope.depth + 1)
+    reading = read_script(text)
+    judge_script(reading.script, inner)
+    scope.seen.parts += _check_text(text, reading)
+
+
+def _check_text(text: str, reading: ScriptReading) -> list[CommandPart]:
+    """What is said by the text itself: signs nobody sees, faults of syntax, its length."""
+    found: list[CommandPart] = []
+    if "\0" in text:
+        found.append(_whole_line_part(text, "deny", 90, "nul", "it holds a NUL character"))
+    if reason := describe_misleading_character(text):
+        found.append(_whole_line_part(text, "ask", 60, "invisible", reason))
+    if TOO_DEEP in reading.faults:
+        found.append(_whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read to its end"))
+    elif reading.faults:
+        found.append(_whole_line_part(text, "ask", 45, "ps-syntax", reading.faults[0]))
+    if len(text) > MAX_LETTERS:
+        found.append(
+            _whole_line_part(text, "ask", 60, "ps-long", f"it is longer than {MAX_LETTERS:,} characters")
+        )
+    return found
+
+
+def _whole_line_part(text: str, level: Level, risk: int, rule: str, reason: str) -> CommandPart:
+    return CommandPart(text[:200], (), level, risk, frozenset({"shell.opaque"}), (rule,), reason)
+
+
+def _check_combinations(text: str, seen: LineFacts) -> list[CommandPart]:
+    """What only shows in the whole line: download and run, secret and network."""
+    found: list[CommandPart] = []
+    if seen.has_network and seen.runs_computed:
+        found.append(
+            _whole_line_part(text, "deny", 100, "ps-download-run", f"it downloads, and {seen.runs_computed}")
+        )
+    if seen.has_network and (both := seen.saved & seen.started - {""}):
+        reason = f"it downloads {min(both)} and runs it"
+        found.append(_whole_line_part(text, "deny", 100, "ps-download-run", reason))
+    if seen.has_network and seen.reads_secret:
+        found.append(
+            _whole_line_part(
+                text, "deny", 100, "ps-secret-net", "it reads a secret and speaks to the network"
+            )
+        )
+    if {"shadow", "delete"} <= seen.marks:
+        found.append(_whole_line_part(text, "deny", 95, "ps-shadow", "it removes backups"))
+    if {"get-credential", "export-clixml"} <= set(seen.names):
+        found.append(_whole_line_part(text, "deny", 90, "ps-credentials", "it keeps a password in a file"))
+    if seen.overlong:
+        found.append(
+            _whole_line_part(text, "ask", 60, "ps-long", "it holds more commands than are read one by one")
+        )
+    if seen.overdeep:
+        found.append(_whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deep to be read"))
+    return found
+
+
+def _combine_parts(parts: tuple[CommandPart, ...], seen: LineFacts) -> Verdict:
+    worst = max(parts, key=lambda part: (LEVEL_RANK[part.level], part.risk))
+    capabilities = frozenset(one for part in parts for one in part.capabilities)
+    counted = capabilities - {"shell.opaque", "fs.read"}
+    risk = worst.risk + 10 * max(0, len(counted) - 1)
+    if {"secret.read", "net.egress"} <= capabilities:
+        risk += 30
+    matched = tuple(dict.fromkeys(rule for part in parts if part.level == worst.level for rule in part.rules))
+    if worst.level == "allow":
+        return Verdict("allow", "it only reads", 0, capabilities, matched, sandbox="read", parts=parts)
+    alone = capabilities & {"priv", "container", "host.mutate"}
+    net = capabilities & {"net.egress", "pkg.install", "vcs.remote"}
+    return Verdict(
+        worst.level, worst.reason, min(100, risk), capabilities, matched, worst.alternative,
+        sandbox="none" if alone else "net" if net else "build",
+        may_remember=worst.level == "ask" and all(one.shape for one in parts if one.level == "ask"),
+        person_only="invisible" in matched,
+        parts=parts, destination=seen.hosts[0] if seen.hosts else "",
+    )  # fmt: skip
+
+
+def _harden_line(text: str, seen: LineFacts) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The line with the options that make its git readers harmless, put in from the back."""
+    for at, words in sorted(seen.hardened, reverse=True):
+        text = f"{text[:at]} {' '.join(words)}{text[at:]}"
+    return text, seen.environment

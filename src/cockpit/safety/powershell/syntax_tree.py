@@ -1,0 +1,93 @@
+"""What the reader of PowerShell finds in a text: scripts, pipelines, commands, expressions, words."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+PieceKind = Literal["text", "var", "group", "block", "hash", "type", "member", "op"]
+
+
+@dataclass(frozen=True, slots=True)
+class WordPiece:
+    """A part of a word or an expression. `text` is literal text, or the name of a variable, type, member
+    or operator. `script` is what stands in a group (`( )`, `$( )`, `@( )`), a block or a hash table."""
+
+    kind: PieceKind
+    text: str = ""
+    script: "PowerShellScript | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellWord:
+    """One argument. `joined`: it follows a comma. `quoted`: it starts with a quote, so that a dash in it
+    is no parameter. `odd`: shells could disagree about where it ends."""
+
+    pieces: tuple[WordPiece, ...]
+    text: str
+    joined: bool = False
+    quoted: bool = False
+    odd: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellRedirect:
+    """`> file`; `target` is None where streams are merged."""
+
+    operator: str
+    target: PowerShellWord | None
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellCommand:
+    """A name and its arguments. `invoked` is the operator in front: "", `&` or `.`."""
+
+    words: tuple[PowerShellWord, ...]
+    redirects: tuple[PowerShellRedirect, ...]
+    text: str
+    start: int
+    invoked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellExpression:
+    """Everything that is no command: `pieces` in order. `assigned` is the statement behind `=`, `target`
+    the variable before it."""
+
+    pieces: tuple[WordPiece, ...]
+    redirects: tuple[PowerShellRedirect, ...]
+    text: str
+    start: int
+    target: str = ""
+    assigned: "PowerShellScript | None" = None
+
+
+PipelineElement: TypeAlias = PowerShellCommand | PowerShellExpression
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellPipeline:
+    elements: tuple[PipelineElement, ...]
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellScript:
+    pipelines: tuple[PowerShellPipeline, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptReading:
+    """A text, read to its end whatever is in it. `faults` are what is no plain PowerShell; `commas` where
+    arguments are parted by one."""
+
+    script: PowerShellScript
+    faults: tuple[str, ...]
+    commas: tuple[int, ...] = ()
+
+
+def list_pieces(element: PipelineElement) -> tuple[WordPiece, ...]:
+    """All pieces of its words and redirections, in order."""
+    if isinstance(element, PowerShellExpression):
+        words = [one.target for one in element.redirects if one.target is not None]
+        return (*element.pieces, *(piece for word in words for piece in word.pieces))
+    words = [*element.words, *(one.target for one in element.redirects if one.target is not None)]
+    return tuple(piece for word in words for piece in word.pieces)

@@ -1,0 +1,79 @@
+"""The built-in rules in a form that loads in a millisecond. The YAML files stay the source: where they do
+not have the digest that stands in the compiled form, they are read.
+
+`python -m cockpit.safety.rules.compiled_rules` writes it anew.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from cockpit.safety.rules.rule import CommandRule
+
+FOLDER = Path(__file__).parent
+FILE = FOLDER / "builtin.json"
+SETS = ("capabilities", "subcommands", "first_unless")
+TUPLES = ("programs", "options_any", "positional", "match", "not_match")
+
+
+def list_sources() -> list[Path]:
+    """The YAML files, in the order of their rules."""
+    return sorted(FOLDER.glob("*.yaml"))
+
+
+def compute_digest(files: list[Path]) -> str:
+    """What the compiled form must have been made from."""
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def load_compiled(files: list[Path]) -> tuple[CommandRule, ...] | None:
+    """The rules, or None where they were not compiled from these files."""
+    try:
+        found = json.loads(FILE.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if found["digest"] != compute_digest(files):
+        return None
+    return tuple(_rule(table) for table in found["rules"])
+
+
+def _rule(table: dict[str, object]) -> CommandRule:
+    for name in SETS:
+        if isinstance(value := table.get(name), list):
+            table[name] = frozenset(value)
+    for name in TUPLES:
+        if isinstance(value := table.get(name), list):
+            table[name] = tuple(value)
+    made = CommandRule("", "ask", ())
+    for name, value in table.items():
+        # A frozen value, filled by the names it has itself: the form is ours, made by `write`.
+        object.__setattr__(made, name, value)
+    return made
+
+
+def write_compiled() -> None:
+    """Compile the YAML files."""
+    from cockpit.safety.rules.yaml_reader import parse_rules as read_yaml
+
+    files = list_sources()
+    rules = []
+    empty = {field.name: asdict(CommandRule("", "ask", ()))[field.name] for field in fields(CommandRule)}
+    for path in files:
+        for rule in read_yaml(path.read_text(encoding="utf-8"), path.name):
+            table = asdict(rule) | {"file": path.name}
+            rules.append(
+                {
+                    name: sorted(value) if isinstance(value, frozenset) else value
+                    for name, value in table.items()
+                    if value != empty[name] or name in ("id", "level", "programs")
+                }
+            )
+    text = json.dumps(
+        {"digest": compute_digest(files), "rules": rules}, ensure_ascii=True, separators=(",", ":")
+    )
+    FILE.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_compiled()

@@ -1,0 +1,204 @@
+"""From the text of a rule file to rules. A fault names the file and the line; unknown keys are faults."""
+
+import re
+from typing import TYPE_CHECKING, get_args
+
+from cockpit.errors import SettingsInvalid
+from cockpit.plugin.tools import Capability
+from cockpit.safety.rules.rule import LEVEL_ORDER, OPERAND_TYPES, CommandRule
+from cockpit.workspace.word_set import word_set
+
+if TYPE_CHECKING:
+    from yaml.nodes import Node
+
+KEYS = word_set("id level risk capabilities argv reason alternative examples needs")
+ARGV = word_set("program subcommand options_allow options_any positional first_unless whole")
+CAPABILITIES = frozenset(get_args(Capability))
+
+
+class _YamlNode:
+    """A YAML value with the place it stands at."""
+
+    def __init__(self, node: "Node", file: str) -> None:
+        self.node, self.file = node, file
+
+    @property
+    def line(self) -> int:
+        mark = self.node.start_mark
+        return int(mark.line) + 1 if mark else 0
+
+    def fault(self, message: str) -> SettingsInvalid:
+        return SettingsInvalid(
+            f"{self.file}:{self.line}: {message}", "docs/policy.md shows the form of a rule"
+        )
+
+    def table(self, allowed: frozenset[str]) -> "dict[str, _YamlNode]":
+        from yaml.nodes import MappingNode
+
+        if not isinstance(self.node, MappingNode):
+            raise self.fault("a table of keys is expected here")
+        found: dict[str, _YamlNode] = {}
+        for key, value in self.node.value:
+            name = str(key.value)
+            if name not in allowed:
+                raise _YamlNode(key, self.file).fault(
+                    f"unknown key `{name}`; known are {', '.join(sorted(allowed))}"
+                )
+            if name in found:
+                raise _YamlNode(key, self.file).fault(f"`{name}` stands here twice")
+            found[name] = _YamlNode(value, self.file)
+        return found
+
+    def items(self) -> "list[_YamlNode]":
+        from yaml.nodes import SequenceNode
+
+        if not isinstance(self.node, SequenceNode):
+            raise self.fault("a list is expected here")
+        return [_YamlNode(one, self.file) for one in self.node.value]
+
+    def text(self) -> str:
+        from yaml.nodes import ScalarNode
+
+        if not isinstance(self.node, ScalarNode):
+            raise self.fault("a text is expected here")
+        return str(self.node.value)
+
+    def texts(self) -> list[str]:
+        """A list of texts; one text is split at blanks."""
+        from yaml.nodes import ScalarNode
+
+        return (
+            self.text().split() if isinstance(self.node, ScalarNode) else [one.text() for one in self.items()]
+        )
+
+
+def parse_rules(text: str, file: str) -> list[CommandRule]:
+    """The rules of a file. Raises `SettingsInvalid` naming file and line."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        root = yaml.compose(text, Loader=loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        raise SettingsInvalid(
+            f"{file}:{line}: this is no YAML: {getattr(error, 'problem', error)}", "mend it"
+        ) from error
+    if root is None:
+        return []
+    top = _YamlNode(root, file).table(frozenset({"rules"}))
+    rules = [_rule(one) for one in top["rules"].items()] if "rules" in top else []
+    seen: dict[str, int] = {}
+    for rule in rules:
+        if rule.id in seen:
+            raise SettingsInvalid(
+                f"{file}:{rule.line}: `{rule.id}` is also the rule of line {seen[rule.id]}", "rename one"
+            )
+        seen[rule.id] = rule.line
+    return rules
+
+
+def _rule(at: _YamlNode) -> CommandRule:
+    table = at.table(KEYS)
+    for name in ("id", "level", "argv", "reason"):
+        if name not in table:
+            raise at.fault(f"the rule has no `{name}`")
+    name, level = table["id"].text(), table["level"].text()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
+        raise table["id"].fault(f"{name!r} is no id: small letters, digits, dots and dashes")
+    if level not in LEVEL_ORDER:
+        raise table["level"].fault(f"`level` must be allow, ask or deny, not {level!r}")
+    argv = table["argv"].table(ARGV)
+    if "program" not in argv:
+        raise table["argv"].fault("`argv` has no `program`")
+    if level == "allow" and "*" in argv["program"].texts():
+        raise argv["program"].fault("an allow rule names its programs")
+    examples = table["examples"].table(frozenset({"match", "not_match"})) if "examples" in table else {}
+    return CommandRule(
+        id=name,
+        level=_level(level),
+        programs=tuple(argv["program"].texts()),
+        risk=_risk(table),
+        capabilities=_capabilities(table),
+        subcommands=frozenset(argv["subcommand"].texts()) if "subcommand" in argv else frozenset(),
+        options=_options(argv["options_allow"]) if "options_allow" in argv else {},
+        options_any=tuple(argv["options_any"].texts()) if "options_any" in argv else (),
+        positional=_types(argv["positional"]) if "positional" in argv else (),
+        first_unless=frozenset(argv["first_unless"].texts()) if "first_unless" in argv else frozenset(),
+        whole="whole" in argv and argv["whole"].text() == "true",
+        needs=_needs(table),
+        reason=table["reason"].text(),
+        alternative=table["alternative"].text() if "alternative" in table else "",
+        match=tuple(one.text() for one in examples["match"].items()) if "match" in examples else (),
+        not_match=tuple(one.text() for one in examples["not_match"].items())
+        if "not_match" in examples
+        else (),
+        line=at.line,
+    )
+
+
+def _level(text: str) -> "Level":
+    return next(level for level in LEVEL_ORDER if level == text)
+
+
+def _risk(table: "dict[str, _YamlNode]") -> int:
+    if "risk" not in table:
+        return {"allow": 0, "ask": 40, "deny": 95}[table["level"].text()]
+    text = table["risk"].text()
+    if not text.isdigit() or int(text) > 100:
+        raise table["risk"].fault(f"`risk` must be a number from 0 to 100, not {text!r}")
+    return int(text)
+
+
+def _needs(table: "dict[str, _YamlNode]") -> str:
+    if "needs" not in table:
+        return ""
+    if (text := table["needs"].text()) not in ("sandbox", "git"):
+        raise table["needs"].fault(f"`needs` must be sandbox or git, not {text!r}")
+    return text
+
+
+def _capabilities(table: "dict[str, _YamlNode]") -> frozenset[Capability]:
+    wanted = table["capabilities"].texts() if "capabilities" in table else []
+    for one in wanted:
+        if one not in CAPABILITIES:
+            raise table["capabilities"].fault(
+                f"{one!r} is no capability; known are {', '.join(sorted(CAPABILITIES))}"
+            )
+    return frozenset(one for one in get_args(Capability) if one in wanted)
+
+
+def _types(at: _YamlNode) -> tuple[str, ...]:
+    found = tuple(at.texts())
+    for one in found:
+        if one not in OPERAND_TYPES and not one.startswith(("=", "!", "/")):
+            raise at.fault(
+                f"{one!r} is no type of an operand; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
+                f"WORD, !WORD, /REGEX"
+            )
+    return found
+
+
+def _options(at: _YamlNode) -> dict[str, str]:
+    """`-abc` (letters without a value), `-n:TYPE`, `--long`, `--long=TYPE`, `--long[=]`, `-#`."""
+    found: dict[str, str] = {}
+    for one in at.texts():
+        if one.endswith("[=]"):
+            found[one[:-3]] = "?TEXT"
+        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", one):
+            kind = matched[2] or "PATTERN"
+            if kind.lstrip("?") not in OPERAND_TYPES and not kind.startswith(("=", "/")):
+                raise at.fault(f"{kind!r} in {one!r} is no type")
+            found[matched[1]] = kind
+        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", one) or (one.startswith("-") and one.endswith("!")):
+            found[one.rstrip("!")] = ""
+        elif re.fullmatch(r"-[\w@]+", one):
+            found.update({f"-{letter}": "" for letter in one[1:]})
+        else:
+            raise at.fault(f"{one!r} is no option")
+    return found
+
+
+if TYPE_CHECKING:
+    from cockpit.plugin.safety import Level

@@ -1,0 +1,127 @@
+"""Diffs: line numbers, signs, tinted lines, and the part of a line that really changed brighter."""
+
+from cockpit.protocol.content import Diff, Hunk
+from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten_path, wrap
+
+_SIGN_STYLES = {
+    "+": ("added-background", "good", "added-strong"),
+    "-": ("removed-background", "bad", "removed-strong"),
+}
+
+
+def diff_heading(diff: Diff, width: int, margin: int) -> StyledLine:
+    """The file's line: its path left, what changes right."""
+    right: list[Piece] = [
+        (f"+{diff.added}", "good"),
+        (" ", "body"),
+        (f"-{diff.removed}", "bad"),
+        (" ", "body"),
+    ]
+    name = f"{diff.moved_from} → {diff.path}" if diff.moved_from else diff.path
+    room = width - margin - 4 - sum(cell_width(text) for text, _ in right)
+    pieces: list[Piece] = [(" " * margin, "body"), (shorten_path(name, max(8, room)), "body+b")]
+    if diff.note:
+        pieces.append((f"  {diff.note}", "muted+i"))
+    return StyledLine(pieces, right=right, indent=margin)
+
+
+def diff_body(diff: Diff, width: int, margin: int) -> list[StyledLine]:
+    """The hunks, with a mark between two of them."""
+    digits = len(
+        str(max((max(h.old_start + h.old_lines, h.new_start + h.new_lines) for h in diff.hunks), default=1))
+    )
+    lines: list[StyledLine] = []
+    for number, hunk in enumerate(diff.hunks):
+        if number:
+            lines.append(
+                StyledLine(
+                    [(" " * margin + " " * digits, "body"), (" ⋯", "faint")], indent=margin + digits + 2
+                )
+            )
+        lines += _hunk_lines(hunk, width, margin, digits)
+    return lines
+
+
+def _hunk_lines(hunk: Hunk, width: int, margin: int, digits: int) -> list[StyledLine]:
+    old, new = hunk.old_start, hunk.new_start
+    lines: list[StyledLine] = []
+    changed = _changed_parts(hunk.lines)
+    for index, line in enumerate(hunk.lines):
+        sign, text = line[:1], line[1:].replace("\t", "    ")
+        number = old if sign == "-" else new
+        label = f"{number:>{digits}} " if sign in ("+", "-", " ") else " " * (digits + 1)
+        lines += _diff_line(sign, text, label, changed.get(index), width, margin)
+        old += sign in ("-", " ")
+        new += sign in ("+", " ")
+    return lines
+
+
+def _diff_line(
+    sign: str, text: str, label: str, changed: tuple[int, int] | None, width: int, margin: int
+) -> list[StyledLine]:
+    background, sign_key, strong = _SIGN_STYLES.get(sign, ("background", "faint", "background"))
+    key = f"body/{background}" if sign in "+-" else "muted"
+    if sign == "\\":
+        key, text = "faint+i", f"({text.strip()})"
+    lead: list[Piece] = [
+        (" " * margin, "body"),
+        (label, f"faint/{background}"),
+        (f"{sign if sign in '+-' else ' '} ", f"{sign_key}/{background}+b"),
+    ]
+    indent = margin + len(label) + 2
+    room = max(8, width - indent - 1)
+    lines: list[StyledLine] = []
+    for start, end in wrap(text.replace(" ", "\u00a0"), room):
+        head_pieces = (
+            lead if not lines else [(" " * margin, "body"), (" " * (len(label) + 2), f"faint/{background}")]
+        )
+        pieces = _emphasise_change(text, start, end, changed, key, f"body/{strong}")
+        lines.append(StyledLine([*head_pieces, *pieces], key, glue="" if lines else None, indent=indent))
+    return lines
+
+
+def _emphasise_change(
+    text: str, start: int, end: int, changed: tuple[int, int] | None, key: str, strong: str
+) -> list[Piece]:
+    if changed is None:
+        return [(text[start:end], key)]
+    first, last = max(start, min(changed[0], end)), max(start, min(changed[1], end))
+    pieces = [(text[start:first], key), (text[first:last], strong), (text[last:end], key)]
+    return [piece for piece in pieces if piece[0]] or [("", key)]
+
+
+def _changed_parts(lines: tuple[str, ...]) -> dict[int, tuple[int, int]]:
+    """For lines that stand in for each other (as many removed as added, side by side): which
+    characters differ. Lines that share less than a third are told apart by their sign alone."""
+    found: dict[int, tuple[int, int]] = {}
+    index = 0
+    while index < len(lines):
+        removed = _count_sign(lines, index, "-")
+        added = _count_sign(lines, index + removed, "+")
+        if removed and removed == added:
+            for offset in range(removed):
+                _compare_pair(lines, index + offset, index + removed + offset, found)
+        index += max(1, removed + added)
+    return found
+
+
+def _count_sign(lines: tuple[str, ...], start: int, sign: str) -> int:
+    length = 0
+    while start + length < len(lines) and lines[start + length].startswith(sign):
+        length += 1
+    return length
+
+
+def _compare_pair(lines: tuple[str, ...], old: int, new: int, found: dict[int, tuple[int, int]]) -> None:
+    before, after = lines[old][1:].replace("\t", "    "), lines[new][1:].replace("\t", "    ")
+    shortest = min(len(before), len(after))
+    start = 0
+    while start < shortest and before[start] == after[start]:
+        start += 1
+    tail = 0
+    while tail < shortest - start and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    if 3 * (start + tail) < max(len(before), len(after)) or before == after:
+        return
+    found[old] = (start, len(before) - tail)
+    found[new] = (start, len(after) - tail)

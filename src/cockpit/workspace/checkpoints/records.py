@@ -1,0 +1,340 @@
+"""What a checkpoint says: files as they were and as they are, call by call. Touches no disk.
+
+The records of a session's calls: JSON lines, appended, one file a session. And the marks of calls
+that are on their way, so that a crash in the middle can be told.
+
+How long checkpoints are kept, and how much: old sessions go first. Deletes only in its own folder.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from cockpit.workspace.checkpoints.blob_store import BlobStore
+from cockpit.workspace.files.journal import try_lock
+
+MissingReason = Literal["", "large", "total", "secret", "unreadable"]
+MISSING_REASONS: dict[MissingReason, str] = {
+    "": "",
+    "large": "it is too large to keep",
+    "total": "the folder holds more than is kept in all",
+    "secret": "it holds secrets, which are not copied",
+    "unreadable": "it could not be read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file or a symbolic link at one moment: its whole st_mode, its size, and the id of its bytes (of
+    a link: where it leads). `id` is empty when the bytes were not kept; `why` says the reason."""
+
+    mode: int
+    size: int
+    id: str
+    why: MissingReason = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDelta:
+    """One path (relative, with `/`) before and after; None for nothing there."""
+
+    path: str
+    before: StoredFile | None
+    after: StoredFile | None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDelta:
+    """What is different between two looks; `made` and `gone` are folders."""
+
+    files: tuple[FileDelta, ...] = ()
+    made: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.made or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointCall:
+    """Whose work a record is. `turn` is the id of the prompt's op; `started` epoch seconds."""
+
+    session: str
+    turn: str
+    agent: str
+    call: str
+    title: str
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One finished call, or a rewind (then `call.call` is the rewind's id and `undoes` may name another).
+
+    `sure` is False where others may have written in the same time: after a crash in the middle.
+    """
+
+    kind: Literal["call", "rewind"]
+    call: CheckpointCall
+    ended: float
+    delta: TreeDelta
+    sure: bool = True
+    turns: tuple[str, ...] = ()
+    undoes: str = ""
+
+
+def join_deltas(one: TreeDelta, other: TreeDelta) -> TreeDelta:
+    """`one`, then `other`, as a single step. What ended as it began is left out."""
+    files = {file.path: file for file in one.files}
+    for file in other.files:
+        known = files.get(file.path)
+        files[file.path] = replace(file, before=known.before) if known else file
+    made = (set(one.made) - set(other.gone)) | (set(other.made) - set(one.gone))
+    gone = (set(one.gone) - set(other.made)) | (set(other.gone) - set(one.made))
+    kept = tuple(file for _, file in sorted(files.items()) if not is_same_file(file.before, file.after))
+    return TreeDelta(kept, tuple(sorted(made)), tuple(sorted(gone)))
+
+
+def is_same_file(one: StoredFile | None, other: StoredFile | None) -> bool:
+    """Whether nothing a person could see is different. Bytes that were not kept are never the same
+    as others, for nobody can tell."""
+    if one is None or other is None:
+        return one is other
+    if not one.id or not other.id:
+        return one == other
+    return (one.mode, one.id) == (other.mode, other.id)
+
+
+def exclude_paths(delta: TreeDelta, paths: frozenset[str]) -> TreeDelta:
+    """`delta` without what another call has reported as its own."""
+    return replace(delta, files=tuple(file for file in delta.files if file.path not in paths))
+
+
+BeforeFiles: TypeAlias = dict[str, StoredFile | None]
+
+
+class CallLog:
+    """The records below `folder`. `running` are the names of the marks that are this process' own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._calls = folder / "calls"
+        self._open = folder / "open"
+        self.running: set[str] = set()
+
+    def prepare(self) -> None:
+        for folder in (self._calls, self._open):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def add(self, record: CallRecord) -> None:
+        """Append; a torn line that a crash left is ended first. Raises OSError."""
+        path = self._file(record.call.session)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            end = os.lseek(file, 0, os.SEEK_END)
+            torn = b""
+            if end:
+                os.lseek(file, end - 1, os.SEEK_SET)
+                torn = b"" if os.read(file, 1) == b"\n" else b"\n"
+            os.write(file, torn + json.dumps(_encode_record(record), separators=(",", ":")).encode() + b"\n")
+        finally:
+            os.close(file)
+
+    def of(self, session: str) -> tuple[CallRecord, ...]:
+        """A session's records in the order they were written; what cannot be read is skipped."""
+        try:
+            lines = self._file(session).read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return ()
+        return tuple(record for line in lines if (record := _decode_record(line)) is not None)
+
+    def sessions(self) -> Iterator[tuple[str, float]]:
+        """Each session there are records of, and when the last was written (epoch seconds)."""
+        for path in self._calls.glob("*.jsonl"):
+            yield path.stem, path.stat().st_mtime
+
+    def forget(self, session: str) -> None:
+        self._file(session).unlink(missing_ok=True)
+
+    def begin(self, call: CheckpointCall, before: BeforeFiles | None = None) -> "CallMark":
+        """Mark that `call` is about to change something: the paths of `before`, or (None) anything."""
+        path = self._open / f"{_safe_name(call.session)}-{_safe_name(call.call)}.json"
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        try_lock(file)
+        sides = None if before is None else [[path, _encode_file(kept)] for path, kept in before.items()]
+        os.write(file, json.dumps({"call": asdict(call), "before": sides}).encode())
+        self.running.add(path.name)
+        return CallMark(call, before, str(path), file)
+
+    def unfinished(self) -> Iterator["CallMark"]:
+        """The calls that a crash cut off, each taken by this process."""
+        for path in sorted(self._open.glob("*.json")):
+            try:
+                file = os.open(path, os.O_RDWR)
+            except FileNotFoundError:
+                continue
+            if not try_lock(file):
+                os.close(file)
+                continue
+            try:
+                raw = json.loads(path.read_bytes())
+                sides = raw["before"]
+                before = None if sides is None else {name: _decode_file(side) for name, side in sides}
+                opened = CallMark(CheckpointCall(**raw["call"]), before, str(path), file)
+            except (ValueError, TypeError, KeyError):
+                os.close(file)
+                path.unlink(missing_ok=True)
+                continue
+            yield opened
+
+    def is_crashed(self) -> bool:
+        """Whether there is a mark of a call that this process does not run."""
+        return any(path.name not in self.running for path in self._open.glob("*.json"))
+
+    def _file(self, session: str) -> Path:
+        return self._calls / f"{_safe_name(session)}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class CallMark:
+    """The mark of a call on its way, locked by who runs it."""
+
+    call: CheckpointCall
+    before: BeforeFiles | None
+    path: str
+    file: int
+
+    def end(self) -> None:
+        """The call is on record, or changed nothing."""
+        # Windows deletes no open file.
+        os.close(self.file)
+        Path(self.path).unlink(missing_ok=True)
+
+
+def _safe_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)[:120]
+
+
+def _encode_record(record: CallRecord) -> Mapping[str, object]:
+    delta = record.delta
+    return {
+        "kind": record.kind,
+        "call": asdict(record.call),
+        "ended": record.ended,
+        "sure": record.sure,
+        "turns": record.turns,
+        "undoes": record.undoes,
+        "files": [[one.path, _encode_file(one.before), _encode_file(one.after)] for one in delta.files],
+        "made": delta.made,
+        "gone": delta.gone,
+    }
+
+
+def _encode_file(kept: StoredFile | None) -> list[object] | None:
+    return None if kept is None else [kept.mode, kept.size, kept.id, kept.why]
+
+
+def _decode_record(line: bytes) -> CallRecord | None:
+    try:
+        raw = json.loads(line)
+        files = tuple(
+            FileDelta(path, _decode_file(before), _decode_file(after)) for path, before, after in raw["files"]
+        )
+        delta = TreeDelta(files, tuple(raw["made"]), tuple(raw["gone"]))
+        call, turns = CheckpointCall(**raw["call"]), tuple(raw["turns"])
+        return CallRecord(raw["kind"], call, raw["ended"], delta, raw["sure"], turns, raw["undoes"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _decode_file(side: list[object] | None) -> StoredFile | None:
+    if side is None:
+        return None
+    mode, size, id, why = side
+    return StoredFile(int(str(mode)), int(str(size)), str(id), cast("MissingReason", why))
+
+
+MAX_AGE_DAYS = 30
+MAX_BYTES = 2 * 1024**3
+PRUNE_INTERVAL = 86_400.0
+IS_ALONE_WITHOUT_LOCKS = False
+
+
+class StoreLock:
+    """That this process keeps checkpoints here: a lock shared with others, held while it lives."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "present.lock"
+        self._file: int | None = None
+
+    def take(self) -> None:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock("shared")
+
+    def is_alone(self) -> bool:
+        """Take the lock for this process alone; `share` gives it back. Without such locks (Windows)
+        nobody can tell, and the answer is no."""
+        return self._file is not None and self._lock("alone")
+
+    def share(self) -> None:
+        self._lock("shared")
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _lock(self, how: Literal["shared", "alone"]) -> bool:
+        try:
+            import fcntl
+        except ImportError:
+            return IS_ALONE_WITHOUT_LOCKS
+        # Whoever tidies is soon done; for being alone nobody waits.
+        kind = fcntl.LOCK_SH if how == "shared" else fcntl.LOCK_EX | fcntl.LOCK_NB
+        try:
+            fcntl.flock(self._file or 0, kind)
+        except OSError:
+            return False
+        return True
+
+
+def prune_store(
+    folder: Path, ledger: CallLog, objects: BlobStore, presence: StoreLock, named: set[str]
+) -> int:
+    """Drop the records of old sessions, then the oldest while all is too much, then every object that
+    no record and no known file (`named`) names. How many objects went; 0 when it was done lately or
+    somebody else is here."""
+    stamp, now = folder / "tidied", time.time()
+    if stamp.exists() and now - stamp.stat().st_mtime < PRUNE_INTERVAL:
+        return 0
+    if not presence.is_alone():
+        return 0
+    try:
+        stamp.touch(mode=0o600)
+        return _prune_records(ledger, objects, named, now)
+    finally:
+        presence.share()
+
+
+def _prune_records(ledger: CallLog, objects: BlobStore, named: set[str], now: float) -> int:
+    wanted = set(named)
+    spent = sum(objects.size_of(one) for one in wanted)
+    for session, written in sorted(ledger.sessions(), key=lambda one: -one[1]):
+        ids = {
+            kept.id
+            for record in ledger.of(session)
+            for file in record.delta.files
+            for kept in (file.before, file.after)
+            if kept is not None and kept.id
+        }
+        more = sum(objects.size_of(one) for one in ids - wanted)
+        if now - written > MAX_AGE_DAYS * 86_400 or spent + more > MAX_BYTES:
+            ledger.forget(session)
+            continue
+        wanted |= ids
+        spent += more
+    return objects.drop(wanted, now)

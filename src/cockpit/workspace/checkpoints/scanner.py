@@ -1,0 +1,439 @@
+"""What is known of a root's files: facts that show a change without reading, and the ids of their bytes.
+
+What is known of a root, on disk: so that a next session need not read every file anew, and so that
+after a crash one can still say what the call in the middle changed. One process at a time writes it.
+
+Looking a root over: what is different from what was known. Follows no link, reads only what changed.
+
+A folder whose time of change is the same is not listed again; a file whose facts are the same is not
+read again (git's untracked cache and index do the same). A time that lies within `YOUNG` of the look
+proves nothing: such a file is read again, such a folder listed again.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, cast
+
+from cockpit.plugin.context import PathRefused
+from cockpit.workspace import path_names
+from cockpit.workspace.checkpoints.blob_store import BlobStore, blob_id
+from cockpit.workspace.checkpoints.records import (
+    FileDelta,
+    MissingReason,
+    StoredFile,
+    TreeDelta,
+    is_same_file,
+)
+from cockpit.workspace.files.ignore_rules import RULE_FILES, RuleStack, is_excluded, list_folder, rules_above
+from cockpit.workspace.files.journal import try_lock
+from cockpit.workspace.files.safe_open import read_file
+
+
+class IndexedFile(NamedTuple):
+    """A file as it was looked at. `mtime` and `ctime` are ns; `young`: it was written so shortly before
+    that a later write might not show in them."""
+
+    mode: int
+    size: int
+    mtime: int
+    ctime: int
+    ino: int
+    id: str
+    why: MissingReason = ""
+    young: bool = False
+
+    @property
+    def kept(self) -> StoredFile:
+        return StoredFile(self.mode, self.size, self.id, self.why)
+
+
+@dataclass(slots=True)
+class IndexedFolder:
+    """A folder, its listing as of `mtime` (-1: to be listed again), and the rules in force in it. `above`
+    are those that reach into it."""
+
+    mtime: int = -1
+    listed: bool = False
+    ino: int = 0
+    files: dict[str, IndexedFile] = field(default_factory=dict)
+    folders: dict[str, "IndexedFolder"] = field(default_factory=dict)
+    levels: RuleStack = ()
+    rules: tuple[tuple[str, int, int], ...] = ()
+    above: RuleStack = ()
+
+    def walk(self, path: str = "") -> Iterator[tuple[str, IndexedFile]]:
+        for name, file in self.files.items():
+            yield path + name, file
+        for name, folder in self.folders.items():
+            yield from folder.walk(f"{path}{name}/")
+
+    def walk_folders(self, path: str = "") -> Iterator[str]:
+        for name, folder in self.folders.items():
+            yield path + name
+            yield from folder.walk_folders(f"{path}{name}/")
+
+    def at(self, parts: list[str]) -> "IndexedFolder":
+        """The folder below, made where it is not known."""
+        here = self
+        for name in parts:
+            here = here.folders.setdefault(name, IndexedFolder())
+        return here
+
+    def find(self, path: str) -> IndexedFile | None:
+        """What is known of the file at `path`."""
+        *above, name = path.split("/")
+        here = self
+        for one in above:
+            if one not in here.folders:
+                return None
+            here = here.folders[one]
+        return here.files.get(name)
+
+    def put(self, path: str, file: IndexedFile | None) -> None:
+        """Take a file (or its absence) as known."""
+        *above, name = path.split("/")
+        if file is not None:
+            self.at(above).files[name] = file
+            return
+        here = self
+        for one in above:
+            if one not in here.folders:
+                return
+            here = here.folders[one]
+        here.files.pop(name, None)
+
+
+def is_trackable(mode: int) -> bool:
+    """Whether it is something a checkpoint knows: a regular file or a link."""
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+IndexedFacts: TypeAlias = tuple[int, int, int, int, int, str, MissingReason, bool]
+MAX_APPENDED_LINES = 20_000
+"""Lines after which the file is written whole again."""
+
+
+class StoredIndex:
+    """The file `known.jsonl` in `folder`; `take` it first."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "known.jsonl"
+        self._lock_path = folder / "known.lock"
+        self._lock: int | None = None
+        self._added = 0
+
+    def take(self) -> bool:
+        """Whether this process may write; another one keeps what it knows in memory."""
+        if self._lock is None:
+            file = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+            if not try_lock(file):
+                os.close(file)
+                return False
+            self._lock = file
+        return True
+
+    def load(self) -> IndexedFolder | None:
+        """What was known, or None. A torn end is what a crash left: the lines before it hold."""
+        tree = IndexedFolder()
+        try:
+            with self._path.open("rb") as file:
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break
+                    _read_line(tree, json.loads(line))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, IndexError):
+            return None
+        return tree
+
+    def write(self, tree: IndexedFolder) -> None:
+        """All of it, anew."""
+        if self._lock is None:
+            return
+        temp = self._path.with_suffix(".new")
+        with open(temp, "wb", opener=_open_private) as file:
+            file.writelines(_encode_line([name]) for name in tree.walk_folders())
+            file.writelines(_encode_line([name, *one]) for name, one in tree.walk())
+        os.replace(temp, self._path)
+        self._added = 0
+
+    def add(self, tree: IndexedFolder, changed: Iterable[tuple[str, IndexedFile | None]]) -> None:
+        """These are different now."""
+        lines = [_encode_line([name, *one] if one is not None else [name, None]) for name, one in changed]
+        if self._lock is None or not lines:
+            return
+        self._added += len(lines)
+        if self._added > MAX_APPENDED_LINES:
+            self.write(tree)
+            return
+        with open(self._path, "ab", opener=_open_private) as file:
+            file.write(b"".join(lines))
+
+    def ids(self) -> set[str]:
+        """The ids that are named on disk."""
+        tree = self.load()
+        return {file.id for _, file in tree.walk()} if tree is not None else set()
+
+    def close(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _read_line(tree: IndexedFolder, line: list[object]) -> None:
+    name = str(line[0])
+    if len(line) == 1:
+        tree.at(name.split("/"))
+    elif line[1] is None:
+        tree.put(name, None)
+    else:
+        tree.put(name, IndexedFile(*cast("IndexedFacts", line[1:])))
+
+
+def _encode_line(value: list[object]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+RECENT_NS = 100_000_000
+COARSE_RECENT_NS = 2_100_000_000
+"""Nanoseconds: a clock tick of a kernel with room, and the two seconds of file systems like FAT."""
+TEMPORARY_PREFIX = ".cockpit-"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointLimits:
+    """What is kept: bytes of one file, bytes of all, and how many files a root may have at all."""
+
+    file: int = 16 * 1024 * 1024
+    total: int = 1024 * 1024 * 1024
+    files: int = 100_000
+
+
+class TooManyFiles(Exception):
+    """The root holds more files than are looked over."""
+
+
+class ScanStopped(Exception):
+    """Somebody wants the look to end."""
+
+
+@dataclass(slots=True)
+class RootScan:
+    """One look over `root`, changing `tree` as it goes. `stop` is asked at each folder."""
+
+    root: str
+    tree: IndexedFolder
+    objects: BlobStore
+    limits: CheckpointLimits
+    stop: list[bool]
+    count: int = 0
+    total: int = 0
+    found: list[FileDelta] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    began: int = field(default_factory=time.time_ns)
+
+    def run(self, kept: int) -> TreeDelta:
+        """What is different. `kept` are the bytes kept so far. Raises `TooMany`, `Stopped`, OSError."""
+        self.total = kept
+        above, known = rules_above(self.root, self.root), self.tree.above
+        is_same = [one.rules.runs for one in above] == [one.rules.runs for one in known]
+        self._folder(self.root, "", self.tree, known if is_same else above, False)
+        return TreeDelta(tuple(self.found), tuple(self.made), tuple(self.gone))
+
+    def _folder(self, path: str, name: str, known: IndexedFolder, above: RuleStack, quiet: bool) -> None:
+        """`quiet`: the folder was ignored until now, so that what is in it may be old."""
+        if self.stop:
+            raise ScanStopped
+        facts = os.lstat(path)
+        is_same = (known.mtime, known.ino) == (facts.st_mtime_ns, facts.st_ino)
+        if is_same and _has_same_rules(path, known, above):
+            for one in self._different(path, known):
+                self._file(os.path.join(path, one), name, one, known, False)
+            for one in tuple(known.folders):
+                self._below(os.path.join(path, one), name, one, known, False)
+            return
+        entries, levels = list_folder(path, above, True)
+        before = known.levels if known.listed else levels
+        known.above, known.levels, known.listed, known.ino = above, levels, True, facts.st_ino
+        known.mtime = -1 if _is_recent(facts.st_mtime_ns, self.began) else facts.st_mtime_ns
+        known.rules = tuple(
+            _stat_rule_file(path, one) for one in RULE_FILES if os.path.lexists(os.path.join(path, one))
+        )
+        self._leave(path, name, known, {entry.name: _is_folder(entry) for entry in entries})
+        for entry in entries:
+            one = entry.name
+            hidden = quiet or (before != levels and is_excluded(entry, before))
+            if not _is_folder(entry):
+                self._file(entry.path, name, one, known, hidden)
+                continue
+            if one not in known.folders:
+                known.folders[one] = IndexedFolder()
+                self.made += [] if hidden else [name + one]
+            self._below(entry.path, name, one, known, hidden)
+
+    def _different(self, path: str, known: IndexedFolder) -> list[str]:
+        """The files of a folder whose facts are not what they were. Most of a look is spent here."""
+        begin, lstat, found = path + os.sep, os.lstat, list[str]()
+        for one, file in known.files.items():
+            try:
+                is_same = not file.young and _stat_facts(lstat(begin + one)) == file[:5]
+            except OSError:
+                is_same = False
+            if not is_same:
+                found.append(one)
+        self.count += len(known.files) - len(found)
+        return found
+
+    def _leave(self, path: str, name: str, known: IndexedFolder, listed: dict[str, bool]) -> None:
+        """Forget what is listed no more; what is ignored from now on is still there, and not lost."""
+        for gone in [one for one in known.files if listed.get(one) is not False]:
+            is_there = gone not in listed and os.path.lexists(os.path.join(path, gone))
+            self._lost(name + gone, known.files.pop(gone), is_there)
+        for gone in [one for one in known.folders if not listed.get(one)]:
+            is_there = gone not in listed and os.path.lexists(os.path.join(path, gone))
+            self._lost_folder(name + gone, known.folders.pop(gone), is_there)
+
+    def _below(self, path: str, name: str, one: str, known: IndexedFolder, quiet: bool) -> None:
+        try:
+            self._folder(path, f"{name}{one}/", known.folders[one], known.levels, quiet)
+        except (FileNotFoundError, NotADirectoryError):
+            self._lost_folder(name + one, known.folders.pop(one), False)
+
+    def _file(self, path: str, folder: str, one: str, known: IndexedFolder, quiet: bool) -> None:
+        if one.startswith(TEMPORARY_PREFIX):
+            return
+        before = known.files.get(one)
+        self.count += 1
+        if self.count > self.limits.files:
+            raise TooManyFiles
+        try:
+            facts = os.lstat(path)
+        except FileNotFoundError:
+            if before is not None:
+                self._lost(folder + one, known.files.pop(one), False)
+            return
+        if before is not None and not before.young and _stat_facts(facts) == before[:5]:
+            return
+        if not is_trackable(facts.st_mode):
+            if before is not None:
+                self._lost(folder + one, known.files.pop(one), False)
+            return
+        held = before.size if before is not None and before.id else 0
+        after = index_file(path, folder + one, facts, self.objects, self._limit(held), self.began)
+        self.total += (after.size if after.id else 0) - held
+        known.files[one] = after
+        is_new = before is None or not is_same_file(before.kept, after.kept)
+        if is_new and not (quiet and before is None):
+            self.found.append(FileDelta(folder + one, before.kept if before else None, after.kept))
+
+    def _limit(self, held: int) -> CheckpointLimits:
+        """What is left of the total for one more file."""
+        left = self.limits.total - self.total + held
+        return CheckpointLimits(self.limits.file, left, self.limits.files)
+
+    def _lost(self, path: str, file: IndexedFile, quiet: bool) -> None:
+        self.total -= file.size if file.id else 0
+        if not quiet:
+            self.found.append(FileDelta(path, file.kept, None))
+
+    def _lost_folder(self, path: str, folder: IndexedFolder, quiet: bool) -> None:
+        if not quiet:
+            self.gone.append(path)
+            self.gone += [f"{path}/{one}" for one in folder.walk_folders()]
+        for name, file in folder.walk(f"{path}/"):
+            self._lost(name, file, quiet)
+
+
+def _has_same_rules(path: str, known: IndexedFolder, above: RuleStack) -> bool:
+    """Whether the ignore files that reach here are what they were."""
+    return (
+        known.listed
+        and known.above == above
+        and all(_stat_rule_file(path, one[0]) == one for one in known.rules)
+    )
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def index_file(
+    path: str, name: str, facts: os.stat_result, objects: BlobStore | None, limits: CheckpointLimits, now: int
+) -> IndexedFile:
+    """The file at `path` as it is, its bytes kept in `objects` (with None only named)."""
+    mode, size, mtime, ctime, ino = _stat_facts(facts)
+    why: MissingReason = ""
+    id = ""
+    if is_secret_path(name):
+        why = "secret"
+    elif size > limits.file:
+        why = "large"
+    elif size > limits.total and objects is not None:
+        why = "total"
+    else:
+        try:
+            content = read_content(path, mode)
+            id = objects.put(content) if objects is not None else blob_id(content)
+            size = len(content)
+        except (OSError, PathRefused):
+            why = "unreadable"
+    return IndexedFile(mode, size, mtime, ctime, ino, id, why, _is_recent(max(mtime, ctime), now))
+
+
+def is_secret_path(path: str) -> bool:
+    """Whether the name says that secrets are in it. Ten thousand plain names must not cost a second:
+    where no folder on the way is special, the file's own name decides."""
+    folder, _, name = path.rpartition("/")
+    if (kind := _folder_kind(folder)) == "plain":
+        return _is_secret_name(name)
+    return kind == "secret" or bool(path_names.secret_reason(tuple(path.split("/"))))
+
+
+@lru_cache(maxsize=16_384)
+def _is_secret_name(name: str) -> bool:
+    return bool(path_names.secret_reason((name,)))
+
+
+@lru_cache(maxsize=4096)
+def _folder_kind(folder: str) -> Literal["plain", "special", "secret"]:
+    parts = tuple(folder.split("/"))
+    if folder and path_names.secret_reason(parts):
+        return "secret"
+    return (
+        "special" if any(part.startswith(".") or part.casefold() == "library" for part in parts) else "plain"
+    )
+
+
+def read_content(path: str, mode: int) -> bytes:
+    """The bytes of a file, or of a link where it leads. Raises OSError, `PathRefused`."""
+    if stat.S_ISLNK(mode):
+        return os.fsencode(os.readlink(path))
+    return read_file(path)
+
+
+def _stat_facts(facts: os.stat_result) -> tuple[int, int, int, int, int]:
+    return facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
+
+
+def _is_recent(changed: int, now: int) -> bool:
+    return now - changed < (RECENT_NS if changed % 1_000_000_000 else COARSE_RECENT_NS)
+
+
+def _stat_rule_file(path: str, name: str) -> tuple[str, int, int]:
+    try:
+        facts = os.lstat(os.path.join(path, name))
+    except OSError:
+        return name, -1, -1
+    return name, facts.st_mtime_ns, facts.st_size

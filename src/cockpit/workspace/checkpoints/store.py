@@ -1,0 +1,347 @@
+"""How many lines a delta adds and removes. Reads the store; remembers what it counted.
+
+The checkpoints of one root: a look before and after each call that can write, and what each changed.
+
+What is different between two calls is not an agent's, so nobody's record holds it. Every method blocks:
+call it in a thread. Writes nothing into the root.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cockpit.errors import CockpitError
+from cockpit.workspace.checkpoints import records
+from cockpit.workspace.checkpoints.blob_store import BlobMissing, BlobStore
+from cockpit.workspace.checkpoints.records import (
+    BeforeFiles,
+    CallLog,
+    CallMark,
+    CallRecord,
+    CheckpointCall,
+    FileDelta,
+    StoredFile,
+    TreeDelta,
+    exclude_paths,
+    is_same_file,
+    join_deltas,
+)
+from cockpit.workspace.checkpoints.scanner import (
+    CheckpointLimits,
+    IndexedFile,
+    IndexedFolder,
+    RootScan,
+    ScanStopped,
+    StoredIndex,
+    TooManyFiles,
+    index_file,
+    is_trackable,
+)
+from cockpit.workspace.files.changes import count_lines, diff_hunks, is_binary
+
+MAX_COUNTED_FILES = 200
+MAX_COUNTED_BYTES = 400_000
+
+
+@dataclass(slots=True)
+class LineCounter:
+    """Lines of the store `objects`."""
+
+    objects: BlobStore
+    _known: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+
+    def lines(self, delta: TreeDelta) -> tuple[int, int]:
+        """Added and removed lines of the first 200 files."""
+        each = [self._of(file) for file in delta.files[:MAX_COUNTED_FILES]]
+        return sum(added for added, _ in each), sum(removed for _, removed in each)
+
+    def _of(self, file: FileDelta) -> tuple[int, int]:
+        key = (file.before.id if file.before else "", file.after.id if file.after else "")
+        if key not in self._known:
+            self._known[key] = self._counted(file)
+        return self._known[key]
+
+    def _counted(self, file: FileDelta) -> tuple[int, int]:
+        try:
+            before, after = self._bytes(file.before), self._bytes(file.after)
+        except BlobMissing:
+            return 0, 0
+        if is_binary(before) or is_binary(after) or len(before) + len(after) > MAX_COUNTED_BYTES:
+            return 0, 0
+        return count_lines(diff_hunks(before, after, context=0))
+
+    def _bytes(self, kept: StoredFile | None) -> bytes:
+        return self.objects.get(kept.id) if kept is not None and kept.id else b""
+
+
+@dataclass(slots=True)
+class PendingCall:
+    """A call on its way. `before` are the paths it says it will write; None: it may write anything."""
+
+    mark: CallMark
+    before: BeforeFiles | None
+    missing: tuple[str, ...] = ()
+    delta: TreeDelta = field(default_factory=TreeDelta)
+
+
+class CheckpointStore:
+    """The checkpoints of `root`, kept in `folder`. `problem` says why only edits are kept, or ""."""
+
+    def __init__(self, root: str, folder: Path, limits: CheckpointLimits | None = None) -> None:
+        self.root = root
+        self.objects = BlobStore(folder)
+        self.counting = LineCounter(self.objects)
+        self.ledger = CallLog(folder)
+        self.problem = ""
+        self._folder = folder
+        self._limits = limits or CheckpointLimits()
+        self._remembered = StoredIndex(folder)
+        self._presence = records.StoreLock(folder)
+        self._tree: IndexedFolder | None = None
+        self._kept = 0
+        self._pending: dict[str, PendingCall] = {}
+        self._lock = threading.RLock()
+        self._stop: list[bool] = []
+        self._prepared = False
+
+    def warm(self) -> None:
+        """Look the root over for the first time, so that the first call need not wait for it."""
+        with self._lock, contextlib.suppress(ScanStopped):
+            self._ready()
+
+    def begin(self, call: CheckpointCall, paths: tuple[str, ...] | None, jobs: bool = False) -> str:
+        """`call` is about to run, and to write `paths` (None: anything). `jobs`: programs of earlier
+        calls still run, so that what is new now may be theirs. What is in the way of a checkpoint, or ""."""
+        with self._lock:
+            try:
+                self._prepare()
+                if paths is not None:
+                    self._begin_paths(call, paths)
+                    return ""
+                self._ready()
+                if not self.problem:
+                    self._between(call, self._scan(), jobs)
+                    self._pending[call.call] = PendingCall(self.ledger.begin(call), None)
+            except ScanStopped:
+                return "the session ends"
+            except TooManyFiles:
+                self.problem = _too_many_message(self._limits)
+            except OSError as error:
+                return f"{error.filename or self._folder}: {error.strerror or error}"
+            return self.problem
+
+    def finish(self, call: str) -> CallRecord | None:
+        """`call` has ended: what it changed, on record; None for nothing. Raises `CockpitError`."""
+        with self._lock:
+            pending = self._pending.get(call)
+            if pending is None:
+                return None
+            try:
+                if pending.before is None:
+                    self._scan()
+                    delta = pending.delta
+                else:
+                    delta = self._written(pending)
+                if not delta:
+                    return None
+                record = CallRecord("call", pending.mark.call, time.time(), delta)
+                self.ledger.add(record)
+                return record
+            except ScanStopped:
+                return None
+            except (OSError, TooManyFiles) as error:
+                text = f"what {pending.mark.call.title} changed is on no checkpoint: {error}"
+                raise CockpitError(text, "rewind cannot take it back; git may") from error
+            finally:
+                del self._pending[call]
+                pending.mark.end()
+
+    def rewound(self, record: CallRecord) -> None:
+        """Keep a rewind, which is itself a step that can be taken back; what it wrote is known now."""
+        with self._lock:
+            self._prepare()
+            self.ledger.add(record)
+            for file in record.delta.files:
+                self._observe(file.path)
+            self.objects.settle()
+
+    def records(self, session: str) -> tuple[CallRecord, ...]:
+        """What the calls of a session changed, in the order they ended."""
+        with self._lock:
+            if not self._folder.is_dir():
+                return ()
+            self._prepare()
+            if self.ledger.is_crashed():
+                self._ready()
+            return self.ledger.of(session)
+
+    def now(self, path: str) -> StoredFile | None:
+        """The file at `path` as it is; its bytes are not kept by this."""
+        file = _index_path(self.root, path, None, self._limits)
+        return file.kept if file is not None else None
+
+    def left_out(self) -> tuple[tuple[str, StoredFile], ...]:
+        """The files whose bytes are not kept, and why."""
+        with self._lock:
+            if self._tree is None:
+                return ()
+            return tuple((name, one.kept) for name, one in sorted(self._tree.walk()) if not one.id)
+
+    def tidy(self) -> int:
+        """Drop what is old or too much, at most once a day, and only where nobody else keeps anything
+        here. How many objects went."""
+        with self._lock:
+            if not self._prepared or self._pending:
+                return 0
+            tree = self._tree
+            named = {file.id for _, file in tree.walk()} if tree is not None else self._remembered.ids()
+            return records.prune_store(self._folder, self.ledger, self.objects, self._presence, named)
+
+    def close(self) -> None:
+        """End a look that goes on, and let others write what is known."""
+        self._stop.append(True)
+        with self._lock:
+            if self._tree is not None:
+                # Where it cannot be written, the next session reads the files anew.
+                with contextlib.suppress(OSError):
+                    self._remembered.write(self._tree)
+            for pending in self._pending.values():
+                pending.mark.end()
+            self._pending.clear()
+            self._remembered.close()
+            self._presence.close()
+
+    def _prepare(self) -> None:
+        if not self._prepared:
+            self.objects.prepare()
+            self.ledger.prepare()
+            self._presence.take()
+            self._prepared = True
+
+    def _ready(self) -> None:
+        """The tree is known, and what a crash cut off is on record."""
+        self._prepare()
+        if self._tree is not None or self.problem:
+            return
+        mine = self._remembered.take()
+        known = self._remembered.load() if mine else None
+        self._tree = known or IndexedFolder()
+        self._kept = sum(file.size for _, file in self._tree.walk() if file.id)
+        try:
+            look = self._look_over()
+        except (ScanStopped, TooManyFiles, OSError) as error:
+            self._tree = None
+            if isinstance(error, TooManyFiles):
+                self.problem = _too_many_message(self._limits)
+                return
+            raise
+        for mark in self.ledger.unfinished():
+            self._recover(mark, look if known is not None else TreeDelta())
+        self._remembered.write(self._tree)
+
+    def _recover(self, mark: CallMark, look: TreeDelta) -> None:
+        """What a call changed that a crash cut off, as far as it can be told: others may have written too."""
+        delta = look if mark.before is None else self._written(PendingCall(mark, mark.before))
+        if delta:
+            self.ledger.add(CallRecord("call", mark.call, time.time(), delta, sure=mark.before is not None))
+        mark.end()
+
+    def _between(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
+        """What is new before a call is a person's, unless a job may have done it: nobody can tell then."""
+        if delta and jobs and not any(one.before is None for one in self._pending.values()):
+            job = replace(call, call=f"{call.call}-jobs", title="background jobs")
+            self.ledger.add(CallRecord("call", job, call.started, delta, sure=False))
+
+    def _scan(self) -> TreeDelta:
+        """What is different since the last look belongs to every call that may have written it."""
+        assert self._tree is not None
+        delta = self._look_over()
+        own = {path for one in self._pending.values() if one.before is not None for path in one.before}
+        delta = exclude_paths(delta, frozenset(own))
+        for pending in self._pending.values():
+            if pending.before is None:
+                pending.delta = join_deltas(pending.delta, delta)
+        self._remember(tuple(file.path for file in delta.files))
+        return delta
+
+    def _look_over(self) -> TreeDelta:
+        assert self._tree is not None
+        look = RootScan(self.root, self._tree, self.objects, self._limits, self._stop)
+        try:
+            return look.run(self._kept)
+        finally:
+            self._kept = look.total
+            self.objects.settle()
+
+    def _begin_paths(self, call: CheckpointCall, paths: tuple[str, ...]) -> None:
+        before: BeforeFiles = {}
+        for path in paths:
+            file = _index_path(self.root, path, self.objects, self._limits)
+            before[path] = file.kept if file is not None else None
+        self.objects.settle()
+        missing = {
+            above
+            for path in paths
+            for above in _parent_folders(path)
+            if not os.path.isdir(_absolute_path(self.root, above))
+        }
+        mark = self.ledger.begin(call, before)
+        self._pending[call.call] = PendingCall(mark, before, tuple(sorted(missing)))
+
+    def _written(self, pending: PendingCall) -> TreeDelta:
+        assert pending.before is not None
+        files: list[FileDelta] = []
+        for path, before in pending.before.items():
+            after = self._observe(path)
+            if not is_same_file(before, after):
+                files.append(FileDelta(path, before, after))
+        self.objects.settle()
+        made = tuple(one for one in pending.missing if os.path.isdir(_absolute_path(self.root, one)))
+        return TreeDelta(tuple(files), made)
+
+    def _observe(self, path: str) -> StoredFile | None:
+        """Take the file at `path` as known, so that the next look finds nothing new in it."""
+        file = _index_path(self.root, path, self.objects, self._limits)
+        if self._tree is not None and not os.path.isabs(path):
+            self._tree.put(path, file)
+            self._remember((path,))
+        return file.kept if file is not None else None
+
+    def _remember(self, paths: tuple[str, ...]) -> None:
+        if self._tree is not None:
+            self._remembered.add(self._tree, ((path, self._tree.find(path)) for path in paths))
+
+
+def _index_path(
+    root: str, path: str, objects: BlobStore | None, limits: CheckpointLimits
+) -> IndexedFile | None:
+    """The file at `path` as it is; its bytes are kept in `objects`, where there are some."""
+    real = _absolute_path(root, path)
+    try:
+        facts = os.lstat(real)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (
+        index_file(real, path, facts, objects, limits, time.time_ns())
+        if is_trackable(facts.st_mode)
+        else None
+    )
+
+
+def _absolute_path(root: str, path: str) -> str:
+    return os.path.join(root, path.replace("/", os.sep))
+
+
+def _parent_folders(path: str) -> list[str]:
+    """The folders between the root and a file in it."""
+    if os.path.isabs(path):
+        return []
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: at + 1]) for at in range(len(parts))]
+
+
+def _too_many_message(limits: CheckpointLimits) -> str:
+    return f"the folder holds more than {limits.files:,} files: only edits are kept, no shell commands"

@@ -1,0 +1,302 @@
+"""Two names of one folder swapped in one step, so that what somebody put there a moment ago is in our
+hands and not gone: renameat2(2) with RENAME_EXCHANGE on Linux, renameatx_np(2) with RENAME_SWAP on macOS.
+
+The file calls of the operating system that a transaction makes, each one method. Nothing else of
+this room writes. `before` is called with the call's name ahead of each: tests fail or stop there.
+
+`COCKPIT_FAULT=disk.NAME:N` kills this process ahead of the N-th (from 1) call NAME, `disk.any:N` ahead of
+the N-th of any, as `core/fault` does at its points.
+
+Small steps on disk that a transaction and its recovery share.
+"""
+
+import ctypes
+import errno
+import os
+import signal
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+
+from cockpit.plugin.context import ChangeRefused
+from cockpit.workspace.files import safe_open
+from cockpit.workspace.files.safe_open import FILE_FLAGS, file_kind
+
+EXCHANGE_FLAG = 2  # the flag has this value on both
+EXCHANGE_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
+SwapFunction = Callable[[int, bytes, int, bytes, int], int]
+
+
+@cache
+def _load_swap_function() -> SwapFunction | None:
+    name = {"linux": "renameat2", "darwin": "renameatx_np"}.get(sys.platform, "")
+    if not name:
+        return None
+    function = getattr(ctypes.CDLL(None, use_errno=True), name, None)
+    if function is None:
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    function.restype = ctypes.c_int
+    swap: SwapFunction = function
+    return swap
+
+
+def exchange_names(name: str, other: str, folder: int) -> bool:
+    """Swap them; False where the platform or the file system cannot. Raises OSError."""
+    function = _load_swap_function()
+    if function is None:
+        return False
+    if function(folder, os.fsencode(name), folder, os.fsencode(other), EXCHANGE_FLAG) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in EXCHANGE_UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), name)
+
+
+_wanted, _, _number = os.environ.get("COCKPIT_FAULT", "").rpartition(":")
+_operation_count = 0
+
+
+def _stop_at_fault_point(name: str) -> None:
+    """Lets every call through, but for the one that a test has named."""
+    if _wanted.startswith("disk."):
+        _count_operation(name)
+
+
+def _count_operation(name: str) -> None:
+    global _operation_count
+    if _wanted not in ("disk.any", f"disk.{name}"):
+        return
+    _operation_count += 1
+    if _operation_count == int(_number):
+        os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskOperations:
+    """`relative` opens folders link by link and works relative to them; without it (Windows) paths are
+    used as they are. A `folder` argument is an open folder or None."""
+
+    before: Callable[[str], None] = _stop_at_fault_point
+    relative: bool = safe_open.HAS_DIR_FD
+
+    def folder(self, path: str) -> int | None:
+        if not self.relative:
+            return None
+        self.before("open")
+        return safe_open.open_folder(path)
+
+    def open(self, name: str, flags: int, folder: int | None, mode: int = 0o600) -> int:
+        self.before("open")
+        return os.open(name, flags | getattr(os, "O_CLOEXEC", 0), mode, dir_fd=folder)
+
+    def close(self, file: int) -> None:
+        os.close(file)
+
+    def read(self, file: int, size: int) -> bytes:
+        self.before("read")
+        return os.read(file, size)
+
+    def write(self, file: int, content: bytes) -> None:
+        rest = memoryview(content)
+        while rest:
+            self.before("write")
+            rest = rest[os.write(file, rest) :]
+
+    def fsync(self, file: int) -> None:
+        self.before("fsync")
+        os.fsync(file)
+
+    def chmod(self, file: int, name: str, mode: int) -> None:
+        self.before("chmod")
+        if hasattr(os, "fchmod"):
+            os.fchmod(file, mode)
+        else:
+            os.chmod(name, mode)
+
+    def chown(self, file: int, user: int, group: int) -> None:
+        self.before("chown")
+        if hasattr(os, "fchown"):
+            os.fchown(file, user, group)
+
+    def lstat(self, name: str, folder: int | None) -> os.stat_result:
+        self.before("lstat")
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+    def rename(self, name: str, to: str, folder: int | None) -> None:
+        self.before("rename")
+        if self.relative:
+            os.rename(name, to, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            os.replace(name, to)
+
+    def exchange(self, name: str, other: str, folder: int | None) -> bool:
+        """Swap two names; False where that cannot be done in one step."""
+        self.before("exchange")
+        return folder is not None and exchange_names(name, other, folder)
+
+    def link(self, name: str, to: str, folder: int | None) -> None:
+        self.before("link")
+        if self.relative:
+            os.link(name, to, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        else:
+            os.link(name, to)
+
+    def unlink(self, name: str, folder: int | None) -> None:
+        self.before("unlink")
+        os.unlink(name, dir_fd=folder)
+
+    def mkdir(self, name: str, folder: int | None) -> None:
+        self.before("mkdir")
+        os.mkdir(name, dir_fd=folder)
+
+    def rmdir(self, name: str, folder: int | None) -> None:
+        self.before("rmdir")
+        os.rmdir(name, dir_fd=folder)
+
+
+READ_CHUNK = 1 << 20
+CREATE_FLAGS = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+
+
+def stale_file_error(path: str) -> ChangeRefused:
+    return ChangeRefused(f"{path} has changed since the edit was planned; read it again, nothing was written")
+
+
+def read_regular_file(
+    name: str, folder: int | None, calls: DiskOperations, path: str
+) -> tuple[bytes | None, os.stat_result | None]:
+    """Bytes and facts of a regular file, (None, None) where there is nothing.
+
+    Raises `ChangeRefused` for anything else that stands there.
+    """
+    try:
+        file = calls.open(name, FILE_FLAGS, folder)
+    except FileNotFoundError:
+        return None, None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            mode = calls.lstat(name, folder).st_mode
+            raise ChangeRefused(f"{path} is a {file_kind(mode)}, not a file; nothing was written") from error
+        raise
+    try:
+        facts = os.fstat(file)
+        if not stat.S_ISREG(facts.st_mode):
+            raise ChangeRefused(f"{path} is a {file_kind(facts.st_mode)}, not a file; nothing was written")
+        chunks: list[bytes] = []
+        while chunk := calls.read(file, READ_CHUNK):
+            chunks.append(chunk)
+        return b"".join(chunks), facts
+    finally:
+        calls.close(file)
+
+
+def create_file(
+    name: str,
+    folder: int | None,
+    calls: DiskOperations,
+    content: bytes,
+    mode: int,
+    owner: os.stat_result | None,
+) -> None:
+    """A new file with its bytes on disk. Raises FileExistsError; what it made it takes away on failure."""
+    file = calls.open(name, CREATE_FLAGS, folder)
+    try:
+        calls.write(file, content)
+        if owner is not None:
+            _copy_owner(file, owner, calls)
+        calls.chmod(file, name, mode)
+        calls.fsync(file)
+    except OSError:
+        retry_once(partial(calls.unlink, name, folder))
+        raise
+    finally:
+        calls.close(file)
+
+
+def _copy_owner(file: int, owner: os.stat_result, calls: DiskOperations) -> None:
+    """Root editing somebody's file must not take it away from them."""
+    ours = os.fstat(file)
+    if (ours.st_uid, ours.st_gid) == (owner.st_uid, owner.st_gid):
+        return
+    try:
+        calls.chown(file, owner.st_uid, owner.st_gid)
+    except PermissionError:
+        return
+
+
+def sync_folder(folder: int | None, calls: DiskOperations) -> None:
+    """Make renames in an open folder last through a power cut, where the platform can."""
+    if folder is None:
+        return
+    try:
+        file = calls.open(".", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0), folder)
+    except PermissionError:
+        return
+    try:
+        calls.fsync(file)
+    finally:
+        calls.close(file)
+
+
+def retry_once(act: Callable[[], None]) -> bool:
+    """Do what must be done on the way back: twice if need be. False when it could not be done.
+
+    Whatever is left lies in the journal, and the next start tries again.
+    """
+    for _ in range(2):
+        try:
+            act()
+            return True
+        except FileNotFoundError:
+            return True
+        except OSError:
+            continue
+    return False
+
+
+class OpenFolders:
+    """Folders held open by path while a transaction lasts, so that each is walked to once."""
+
+    def __init__(self, calls: DiskOperations) -> None:
+        self._calls = calls
+        self._open: dict[str, int | None] = {}
+
+    def at(self, path: str) -> int | None:
+        """Raises `PathRefused` where a link is on the way."""
+        if path not in self._open:
+            self._open[path] = self._calls.folder(path)
+        return self._open[path]
+
+    def spot(self, path: str) -> tuple[int | None, str]:
+        """The open folder of `path`, and the file's name as seen from it."""
+        folder = self.at(os.path.dirname(path))
+        return folder, path if folder is None else os.path.basename(path)
+
+    def make(self, path: str) -> bool:
+        """Make one folder; False when it is there already."""
+        folder, name = self.spot(path)
+        try:
+            self._calls.mkdir(name, folder)
+        except FileExistsError:
+            return False
+        return True
+
+    def unmake(self, path: str) -> None:
+        folder, name = self.spot(path)
+        self._calls.rmdir(name, folder)
+
+    def sync(self) -> None:
+        for folder in self._open.values():
+            sync_folder(folder, self._calls)
+
+    def close(self) -> None:
+        for folder in self._open.values():
+            if folder is not None:
+                self._calls.close(folder)
+        self._open.clear()

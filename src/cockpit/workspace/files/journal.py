@@ -1,0 +1,291 @@
+"""The note of a transaction on its way, kept in the state folder: enough to finish or undo it after a
+crash. Two lines: what will be done, and `commit` once everything is prepared.
+
+What a crash left of a transaction: finished if it had been committed, else undone.
+
+A file that somebody changed since the crash keeps their bytes, and that is said.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from cockpit.plugin.context import ChangeRefused, PathRefused
+from cockpit.workspace.files.changes import digest
+from cockpit.workspace.files.disk_operations import DiskOperations, OpenFolders, read_regular_file, retry_once
+
+JOURNAL_SUFFIX = ".journal"
+COMMIT_LINE = b"commit\n"
+LOCK_TIMEOUT = 20.0
+LOCK_POLL = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One file: hashes before and after ("" for none), and the names beside it, as real paths."""
+
+    path: str
+    before: str
+    after: str
+    temp: str
+    backup: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRecord:
+    """A whole transaction. `folders` are those it makes, outermost first."""
+
+    entries: tuple[JournalEntry, ...]
+    folders: tuple[str, ...]
+    committed: bool = False
+
+
+@dataclass(slots=True)
+class Journal:
+    """An open journal file; it is locked, so that nobody recovers what is still going on."""
+
+    path: str
+    file: int
+
+    @classmethod
+    def begin(cls, folder: str, token: str, record: JournalRecord, calls: DiskOperations) -> "Journal":
+        """Write the record and make it last."""
+        Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = os.path.join(folder, token + JOURNAL_SUFFIX)
+        file = calls.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, None)
+        journal = cls(path, file)
+        try:
+            try_lock(file)
+            calls.write(file, json.dumps(asdict(record)).encode() + b"\n")
+            calls.fsync(file)
+        except BaseException:
+            journal.let_go()
+            with contextlib.suppress(OSError):
+                calls.unlink(path, None)
+            raise
+        return journal
+
+    def commit(self, calls: DiskOperations) -> None:
+        calls.write(self.file, COMMIT_LINE)
+        calls.fsync(self.file)
+
+    def end(self, calls: DiskOperations) -> None:
+        """The transaction left nothing to do."""
+        calls.unlink(self.path, None)
+
+    def let_go(self) -> None:
+        os.close(self.file)
+
+
+@contextlib.contextmanager
+def exclusive_writer(journals: str) -> Iterator[None]:
+    """One transaction at a time among all processes with these journals. Raises `ChangeRefused` when
+    another one does not end."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    Path(journals).parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(f"{journals}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        until = time.monotonic() + LOCK_TIMEOUT
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > until:
+                    raise ChangeRefused(
+                        f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written",
+                        "try again, or end the other one",
+                    ) from error
+                time.sleep(LOCK_POLL)
+        yield
+    finally:
+        os.close(file)
+
+
+def try_lock(file: int) -> bool:
+    """Take the journal for this process; False when a living one has it."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def unfinished_journals(folder: str) -> Iterator[tuple[Journal, JournalRecord | None]]:
+    """The journals of processes that are gone; None for one torn while it was written, which is
+    before anything else was. Each is closed when the next is asked for."""
+    for path in sorted(Path(folder).glob("*" + JOURNAL_SUFFIX)):
+        try:
+            file = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            continue
+        journal = Journal(str(path), file)
+        try:
+            if try_lock(file):
+                yield journal, _parse_record(path.read_bytes())
+        finally:
+            journal.let_go()
+
+
+def _parse_record(content: bytes) -> JournalRecord | None:
+    line, newline, rest = content.partition(b"\n")
+    try:
+        raw = json.loads(line)
+        entries = tuple(JournalEntry(**entry) for entry in raw["entries"])
+        folders = tuple(str(folder) for folder in raw["folders"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return JournalRecord(entries, folders, rest == COMMIT_LINE) if newline else None
+
+
+FileState = Literal["before", "after", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredTransaction:
+    """One transaction that was brought to an end. `conflicts` are files left as somebody made them."""
+
+    outcome: Literal["finished", "undone"]
+    paths: tuple[str, ...]
+    conflicts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """One line for the person who opens the session."""
+        said = f"a write that a crash had cut off was {self.outcome}: {', '.join(self.paths)}"
+        left = ", ".join(self.conflicts)
+        return f"{said}; changed meanwhile and left as they are: {left}" if left else said
+
+
+def recover_transactions(
+    journals: str, calls: DiskOperations | None = None
+) -> tuple[RecoveredTransaction, ...]:
+    """Bring every unfinished transaction to an end. Those of living processes are left alone."""
+    calls = calls or DiskOperations()
+    done: list[RecoveredTransaction] = []
+    for journal, record in unfinished_journals(journals):
+        clean = True
+        if record is not None:
+            folders = OpenFolders(calls)
+            try:
+                recovered, clean = _recover_transaction(record, folders, calls)
+            finally:
+                folders.close()
+            done.append(recovered)
+        if clean:
+            retry_once(partial(journal.end, calls))
+    return tuple(done)
+
+
+def _recover_transaction(
+    record: JournalRecord, folders: OpenFolders, calls: DiskOperations
+) -> tuple[RecoveredTransaction, bool]:
+    theirs = [
+        entry
+        for entry in record.entries
+        if record.committed and _was_edited_during_swap(entry, folders, calls)
+    ]
+    given = [retry_once(partial(_restore_user_file, entry, folders, calls)) for entry in theirs]
+    if not all(given):
+        return RecoveredTransaction("undone", tuple(entry.path for entry in record.entries)), False
+    states = {entry.path: _file_state(entry, folders, calls) for entry in record.entries}
+    conflicts = tuple(path for path, state in states.items() if state == "other")
+    ready = all(_can_roll_forward(entry, states[entry.path], folders, calls) for entry in record.entries)
+    forward = record.committed and not conflicts and ready
+    clean = True
+    for entry in record.entries:
+        if forward and states[entry.path] == "before":
+            clean = retry_once(partial(_roll_forward, entry, folders, calls)) and clean
+        elif record.committed and not forward and states[entry.path] == "after":
+            clean = retry_once(partial(_roll_back, entry, folders, calls)) and clean
+    if clean:
+        clean = _remove_leftovers(record, folders, calls, forward)
+    paths = tuple(entry.path for entry in record.entries)
+    return RecoveredTransaction("finished" if forward else "undone", paths, conflicts), clean
+
+
+def _was_edited_during_swap(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> bool:
+    """Whether our file is in place and what it was swapped with is neither old nor ours: somebody saved
+    it in the very moment before."""
+    if entry.before == entry.after or _digest_of(entry.path, folders, calls) != entry.after:
+        return False
+    return _digest_of(entry.temp, folders, calls) not in ("", entry.before, entry.after)
+
+
+def _restore_user_file(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> None:
+    folder, name = folders.spot(entry.path)
+    calls.rename(folders.spot(entry.temp)[1], name, folder)
+
+
+def _file_state(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> FileState:
+    found = _digest_of(entry.path, folders, calls)
+    if found == entry.before and _has_file(entry.temp, folders, calls) == bool(entry.after):
+        return "before"
+    if found == entry.after:
+        return "after"
+    return "before" if found == entry.before else "other"
+
+
+def _digest_of(path: str, folders: OpenFolders, calls: DiskOperations) -> str | None:
+    try:
+        folder, name = folders.spot(path)
+        return digest(read_regular_file(name, folder, calls, path)[0])
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (ChangeRefused, PathRefused):
+        return None
+
+
+def _has_file(path: str, folders: OpenFolders, calls: DiskOperations) -> bool:
+    return bool(_digest_of(path, folders, calls))
+
+
+def _can_roll_forward(
+    entry: JournalEntry, state: FileState, folders: OpenFolders, calls: DiskOperations
+) -> bool:
+    """Whether what the entry still needs to go forward lies whole beside it."""
+    return state == "after" or not entry.after or _digest_of(entry.temp, folders, calls) == entry.after
+
+
+def _roll_forward(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> None:
+    folder, name = folders.spot(entry.path)
+    if entry.after:
+        calls.rename(folders.spot(entry.temp)[1], name, folder)
+    else:
+        calls.unlink(name, folder)
+
+
+def _roll_back(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> None:
+    folder, name = folders.spot(entry.path)
+    if not entry.before:
+        calls.unlink(name, folder)
+    elif _has_file(entry.backup, folders, calls):
+        calls.rename(folders.spot(entry.backup)[1], name, folder)
+
+
+def _remove_leftovers(
+    record: JournalRecord, folders: OpenFolders, calls: DiskOperations, forward: bool
+) -> bool:
+    clean = True
+    for entry in record.entries:
+        for path in (entry.temp, entry.backup):
+            if _digest_of(path, folders, calls) not in ("", None):
+                folder, name = folders.spot(path)
+                clean = retry_once(partial(calls.unlink, name, folder)) and clean
+    for path in reversed(record.folders):
+        if not forward and os.path.isdir(path) and not os.listdir(path):
+            clean = retry_once(partial(folders.unmake, path)) and clean
+    return clean

@@ -1,0 +1,174 @@
+"""Linux's openat2(2): one call that opens a path and refuses any symbolic link on the way. Where the
+kernel (before 5.6) or a seccomp filter has none, `opened` says so and the caller walks.
+
+Opening what a real path names and nothing else: no link is followed on the way, so that one put in the
+place of a folder after the check is noticed and refused (G7 of the safety guarantees).
+
+In one call where the kernel has openat2, otherwise folder by folder with O_NOFOLLOW. Where the platform
+cannot open relative to a folder (Windows), paths are opened as they are.
+"""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol
+
+from cockpit.plugin.context import PathRefused
+
+# The number is the same on every architecture that Linux has had since 5.6.
+OPENAT2_NUMBER = 437
+NO_MAGICLINKS, NO_SYMLINKS = 0x02, 0x04
+UNSUPPORTED_ERRORS = (errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG)
+
+
+class OpenAt2(Protocol):
+    def __call__(self, path: bytes, flags: int) -> int:
+        """A descriptor, or the negative errno."""
+        ...
+
+
+@cache
+def load_openat2() -> OpenAt2 | None:
+    """The call, None where it is not there."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    class How(ctypes.Structure):
+        _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+
+    library = ctypes.CDLL(None, use_errno=True)
+
+    def call(path: bytes, flags: int) -> int:
+        how = How(flags | os.O_CLOEXEC, 0, NO_SYMLINKS | NO_MAGICLINKS)
+        got = library.syscall(OPENAT2_NUMBER, -100, path, ctypes.byref(how), ctypes.sizeof(how))
+        return int(got) if got >= 0 else -ctypes.get_errno()
+
+    root = call(b"/", os.O_PATH | os.O_DIRECTORY)
+    if root < 0:
+        return None
+    os.close(root)
+    return call
+
+
+def open_without_symlinks(path: str, flags: int) -> int | None:
+    """A descriptor of what stands at absolute `path`, no link followed; None where there is no such call.
+
+    Raises OSError: ELOOP for a link anywhere in it.
+    """
+    call = load_openat2()
+    if call is None:
+        return None
+    got = call(os.fsencode(path), flags)
+    if got >= 0:
+        return got
+    if -got in UNSUPPORTED_ERRORS:
+        return None
+    raise OSError(-got, os.strerror(-got), path)
+
+
+HAS_DIR_FD = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+FOLDER_FLAGS = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+FILE_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
+MAX_FILE_BYTES = 64 * 1024 * 1024
+OpenAt = Callable[[str, int, int | None], int]
+
+
+def _open_at(name: str, flags: int, folder: int | None) -> int:
+    return os.open(name, flags, dir_fd=folder)
+
+
+def open_folder(path: str, opener: OpenAt = _open_at) -> int:
+    """A descriptor of the folder at real `path`. The caller closes it. Raises `PathRefused` for a link.
+
+    With an `opener` of the caller's each folder is opened by it, one by one.
+    """
+    if opener is _open_at and (whole := _open_with_openat2(path, FOLDER_FLAGS)) is not None:
+        return whole
+    here = opener(os.sep, FOLDER_FLAGS, None)
+    for name in path.split(os.sep):
+        if not name:
+            continue
+        try:
+            below = opener(name, FOLDER_FLAGS, here)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, here):
+                raise PathRefused(f"{path} leads over a symbolic link ({name}); use the real path") from error
+            raise
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
+def _open_with_openat2(path: str, flags: int) -> int | None:
+    """By openat2; None where there is none."""
+    try:
+        return open_without_symlinks(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise PathRefused(f"{path} leads over a symbolic link; use the real path") from error
+        raise
+
+
+def _is_link(name: str, folder: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def open_file(path: str) -> int:
+    """A descriptor of the regular file at real `path`, for reading. Raises `PathRefused`, OSError."""
+    if not HAS_DIR_FD:
+        return _require_regular(os.open(path, FILE_FLAGS), path)
+    if (whole := _open_with_openat2(path, FILE_FLAGS)) is not None:
+        return _require_regular(whole, path)
+    folder = open_folder(os.path.dirname(path))
+    try:
+        return _require_regular(os.open(os.path.basename(path), FILE_FLAGS, dir_fd=folder), path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise PathRefused(f"{path} is a symbolic link; use the path it leads to") from error
+        raise
+    finally:
+        os.close(folder)
+
+
+def _require_regular(file: int, path: str) -> int:
+    mode = os.fstat(file).st_mode
+    if stat.S_ISREG(mode):
+        return file
+    os.close(file)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+    raise PathRefused(f"{path} is a {file_kind(mode)}, not a file")
+
+
+def file_kind(mode: int) -> str:
+    """What `mode` says a file is, as a person calls it."""
+    for kind, name in (
+        (stat.S_ISREG, "file"),
+        (stat.S_ISDIR, "folder"),
+        (stat.S_ISLNK, "symbolic link"),
+        (stat.S_ISFIFO, "FIFO"),
+        (stat.S_ISSOCK, "socket"),
+    ):
+        if kind(mode):
+            return name
+    return "device"
+
+
+def read_file(path: str) -> bytes:
+    """All bytes of the regular file at real `path`. Raises `PathRefused` over 64 MiB."""
+    with os.fdopen(open_file(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MAX_FILE_BYTES:
+            hint = "read a part of it with shell: sed -n '1,200p' or tail"
+            raise PathRefused(f"{path} has {size:,} bytes, more than {MAX_FILE_BYTES:,}", hint)
+        return file.read(MAX_FILE_BYTES + 1)

@@ -1,0 +1,260 @@
+"""Putting files on disk all or nothing. Knows bytes and real paths; nothing of plans or hunks.
+
+The order, so that a crash at any point leaves the tree before or after, never between:
+check, journal, new folders, temporary files, backups, check again, the word `commit` in the journal,
+renames, backups away, journal away. Without `commit` recovery goes back, with it forward.
+"""
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+
+from cockpit.plugin.context import ChangeRefused
+from cockpit.workspace.files.changes import digest
+from cockpit.workspace.files.disk_operations import (
+    DiskOperations,
+    OpenFolders,
+    create_file,
+    read_regular_file,
+    retry_once,
+    stale_file_error,
+)
+from cockpit.workspace.files.journal import Journal, JournalEntry, JournalRecord, exclusive_writer
+
+# File systems without hard links (FAT, some network mounts), or files we may not link to.
+LINK_UNSUPPORTED = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EACCES)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTarget:
+    """What one real path shall hold: `after` (None: nothing), given that it holds `before` (a hash)."""
+
+    path: str
+    before: str
+    after: bytes | None
+    mode: int
+
+
+@dataclass(slots=True)
+class WriteSlot:
+    """A target on its way to disk, with the names beside it as seen from its open folder."""
+
+    target: WriteTarget
+    folder: int | None
+    name: str
+    temp: str
+    backup: str
+    facts: os.stat_result | None
+    has_temp: bool = False
+    has_backup: bool = False
+    placed: bool = False
+    swapped: bool = False  # the old file lies under the temporary name
+
+
+class Transaction:
+    """One all-or-nothing write; `run` it once. `journals` is a folder, or "" for no crash safety."""
+
+    def __init__(
+        self, targets: tuple[WriteTarget, ...], journals: str = "", calls: DiskOperations | None = None
+    ) -> None:
+        self._targets = targets
+        self._journals = journals
+        self._calls = calls or DiskOperations()
+        self._folders = OpenFolders(self._calls)
+        self._slots: list[WriteSlot] = []
+        self.made: list[str] = []
+        self._journal: Journal | None = None
+
+    def run(self) -> dict[str, int]:
+        """Write everything; the permission bits each real path had. Raises `ChangeRefused`, OSError."""
+        with exclusive_writer(self._journals) if self._journals else nullcontext():
+            return self._run()
+
+    def _run(self) -> dict[str, int]:
+        try:
+            self._prepare()
+            self._commit()
+        except OSError as error:
+            self._go_back()
+            where = f"{error.filename}: " if error.filename else ""
+            raise ChangeRefused(f"{where}{error.strerror or error}; nothing was written") from error
+        except BaseException:
+            self._go_back()
+            raise
+        else:
+            self._sweep([])
+        finally:
+            self._folders.close()
+            if self._journal is not None:
+                self._journal.let_go()
+        return {slot.target.path: stat.S_IMODE(slot.facts.st_mode) for slot in self._slots if slot.facts}
+
+    def _prepare(self) -> None:
+        token = secrets.token_hex(6)
+        missing = missing_folders(self._targets)
+        entries = tuple(_journal_entry(target, token, at) for at, target in enumerate(self._targets))
+        if self._journals:
+            self._journal = Journal.begin(self._journals, token, JournalRecord(entries, missing), self._calls)
+        for folder in missing:
+            if self._folders.make(folder):
+                self.made.append(folder)
+        for target, entry in zip(self._targets, entries, strict=True):
+            self._slots.append(self._opened(target, entry))
+        for slot in self._slots:
+            if slot.target.after is not None:
+                owner, mode = slot.facts, slot.target.mode
+                create_file(slot.temp, slot.folder, self._calls, slot.target.after, mode, owner)
+                slot.has_temp = True
+            self._back_up(slot)
+        self._folders.sync()
+
+    def _opened(self, target: WriteTarget, entry: JournalEntry) -> WriteSlot:
+        try:
+            folder, name = self._folders.spot(target.path)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise stale_file_error(target.path) from error
+        _, temp = self._folders.spot(entry.temp)
+        _, backup = self._folders.spot(entry.backup)
+        content, facts = read_regular_file(name, folder, self._calls, target.path)
+        if digest(content) != target.before:
+            raise stale_file_error(target.path)
+        if facts is not None and facts.st_nlink > 1:
+            hint = "replace it by a copy of its own first"
+            raise ChangeRefused(f"{target.path} is a hard link: {facts.st_nlink} names share it", hint)
+        return WriteSlot(target, folder, name, temp, backup, facts)
+
+    def _back_up(self, slot: WriteSlot) -> None:
+        if slot.facts is None:
+            return
+        try:
+            self._calls.link(slot.name, slot.backup, slot.folder)
+        except OSError as error:
+            if error.errno not in LINK_UNSUPPORTED:
+                raise
+            content, facts = read_regular_file(slot.name, slot.folder, self._calls, slot.target.path)
+            if content is None or facts is None:
+                raise stale_file_error(slot.target.path) from error
+            mode = stat.S_IMODE(facts.st_mode)
+            create_file(slot.backup, slot.folder, self._calls, content, mode, facts)
+        slot.has_backup = True
+
+    def _commit(self) -> None:
+        for slot in self._slots:
+            content, _ = read_regular_file(slot.name, slot.folder, self._calls, slot.target.path)
+            if digest(content) != slot.target.before:
+                raise stale_file_error(slot.target.path)
+        if self._journal is not None:
+            self._journal.commit(self._calls)
+        for slot in self._slots:
+            self._place(slot)
+            slot.placed = True
+        self._folders.sync()
+        for slot in self._slots:
+            self._verify(slot)
+
+    def _place(self, slot: WriteSlot) -> None:
+        if slot.facts is None:
+            self._place_new(slot)
+            return
+        if slot.target.after is None:
+            # Taken aside and not unlinked: a file that somebody saved since the check is still there.
+            self._calls.rename(slot.name, slot.temp, slot.folder)
+            slot.swapped = slot.has_temp = True
+            self._check_same(slot, slot.temp)
+        elif digest(slot.target.after) != slot.target.before and self._calls.exchange(
+            slot.temp, slot.name, slot.folder
+        ):
+            slot.swapped = True
+            self._check_same(slot, slot.temp)
+        else:
+            # Recovery tells by the bytes which of the two is which, so a new mode alone is renamed.
+            self._check_same(slot, slot.name)
+            self._calls.rename(slot.temp, slot.name, slot.folder)
+            slot.has_temp = False
+
+    def _check_same(self, slot: WriteSlot, name: str) -> None:
+        now = self._calls.lstat(name, slot.folder)
+        if slot.facts is None or (now.st_dev, now.st_ino) != (slot.facts.st_dev, slot.facts.st_ino):
+            raise stale_file_error(slot.target.path)
+
+    def _place_new(self, slot: WriteSlot) -> None:
+        """A link, unlike a rename, fails where somebody has made the file meanwhile."""
+        try:
+            self._calls.link(slot.temp, slot.name, slot.folder)
+        except FileExistsError as error:
+            raise stale_file_error(slot.target.path) from error
+        except OSError as error:
+            if error.errno not in LINK_UNSUPPORTED:
+                raise
+            self._calls.rename(slot.temp, slot.name, slot.folder)
+            slot.has_temp = False
+
+    def _verify(self, slot: WriteSlot) -> None:
+        """The backup is the old file itself: a write into it since the last check shows here."""
+        if slot.has_backup:
+            content, _ = read_regular_file(slot.backup, slot.folder, self._calls, slot.target.path)
+            if digest(content) != slot.target.before:
+                raise stale_file_error(slot.target.path)
+
+    def _go_back(self) -> None:
+        for slot in reversed(self._slots):
+            if (slot.placed or slot.swapped) and not self._put_back(slot):
+                return
+        self._sweep(self.made)
+
+    def _put_back(self, slot: WriteSlot) -> bool:
+        if slot.swapped:
+            return self._swap_back(slot)
+        if not slot.has_backup:
+            return retry_once(partial(self._calls.unlink, slot.name, slot.folder))
+        if not retry_once(partial(self._calls.rename, slot.backup, slot.name, slot.folder)):
+            return False
+        slot.has_backup = False
+        return True
+
+    def _swap_back(self, slot: WriteSlot) -> bool:
+        """What was taken from its place goes back there, ours or somebody's."""
+        if slot.target.after is not None:
+            return retry_once(partial(self._exchange, slot))
+        if not retry_once(partial(self._calls.rename, slot.temp, slot.name, slot.folder)):
+            return False
+        slot.has_temp = False
+        return True
+
+    def _exchange(self, slot: WriteSlot) -> None:
+        if not self._calls.exchange(slot.temp, slot.name, slot.folder):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), slot.target.path)
+
+    def _sweep(self, folders: list[str]) -> None:
+        """Take away what lies beside the targets. What resists stays in the journal for later."""
+        clean = True
+        for slot in self._slots:
+            for name, there in ((slot.temp, slot.has_temp), (slot.backup, slot.has_backup)):
+                if there and not retry_once(partial(self._calls.unlink, name, slot.folder)):
+                    clean = False
+        for path in reversed(folders):
+            clean = retry_once(partial(self._folders.unmake, path)) and clean
+        journal = self._journal
+        if clean and journal is not None:
+            retry_once(partial(journal.end, self._calls))
+
+
+def missing_folders(targets: tuple[WriteTarget, ...]) -> tuple[str, ...]:
+    """The folders that must be made for what is written, outermost first."""
+    missing: set[str] = set()
+    for target in targets:
+        above = os.path.dirname(target.path)
+        while target.after is not None and not os.path.lexists(above):
+            missing.add(above)
+            above = os.path.dirname(above)
+    return tuple(sorted(missing))
+
+
+def _journal_entry(target: WriteTarget, token: str, at: int) -> JournalEntry:
+    folder = os.path.dirname(target.path)
+    temp, backup = (os.path.join(folder, f".cockpit-{token}-{at}.{end}") for end in ("new", "old"))
+    return JournalEntry(target.path, target.before, digest(target.after), temp, backup)

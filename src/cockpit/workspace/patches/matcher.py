@@ -1,0 +1,318 @@
+"""When two lines are equal to a patch, in four ways, the strictest first: to the letter; but for a CR
+and a byte order mark; but for space at the end; and, for context alone, but for space around and
+typographic signs. What would be removed must be there: the last way is never used on it.
+
+Words for a hunk that fits nowhere: which one, in which file, and what is nearest. Pure.
+
+Where a chunk belongs in a text, and the text with it applied. Lines end at \n and nowhere else.
+
+`comparing` says when two lines are equal; a stricter way anywhere beats a laxer one nearby.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import pairwise
+
+from cockpit.workspace.patches.values import HunkPlacement, LineSign, MatchKind, PatchChunk, PatchRefused
+
+BOM = "\ufeff"
+TYPOGRAPHIC_SIGNS = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f", '"')
+    | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
+)
+
+
+def is_equal_line(line: str, text: str, sign: LineSign, level: int) -> bool:
+    if line == text:
+        return True
+    match level if sign == " " else min(level, 2):
+        case 0:
+            return False
+        case 1:
+            return strip_line_end(line) == strip_line_end(text)
+        case 2:
+            return strip_line_end(line).rstrip() == strip_line_end(text).rstrip()
+        case _:
+            return normalize_line(line) == normalize_line(text)
+
+
+def strip_line_end(line: str) -> str:
+    return line.removesuffix("\r").removeprefix(BOM)
+
+
+def normalize_line(line: str) -> str:
+    return unicodedata.normalize("NFC", strip_line_end(line)).translate(TYPOGRAPHIC_SIGNS).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLocation:
+    """A hunk as its reader knows it: `number` (from 1) in the file, `place` its line in the patch."""
+
+    name: str
+    number: int
+    place: int
+
+    def refused(self, reason: str, hint: str = "", near: int = 0) -> PatchRefused:
+        text = f"{self.name}, part {self.number} (patch line {self.place}): {reason}"
+        return PatchRefused(text, hint, path=self.name, hunk=self.number, place=self.place, near=near)
+
+
+def no_match_error(lines: list[str], chunk: PatchChunk, where: ChunkLocation) -> PatchRefused:
+    first = next((text for sign, text in chunk.old if text.strip()), "")
+    if chunk.at_end:
+        return where.refused("its lines are not the last of the file", *find_nearest_line(lines, first))
+    for at in range(len(lines)):
+        if normalize_line(lines[at]) == normalize_line(first):
+            wrong = _first_difference(lines, at, chunk)
+            if wrong:
+                return where.refused(wrong, "read the file again and copy the lines", at + 1)
+    return where.refused(f"there is no line {first[:80]!r}", *find_nearest_line(lines, first))
+
+
+def _first_difference(lines: list[str], at: int, chunk: PatchChunk) -> str:
+    at -= next(step for step, (_, text) in enumerate(chunk.old) if text.strip())
+    for step, (sign, text) in enumerate(chunk.old):
+        here = lines[at + step] if 0 <= at + step < len(lines) else None
+        if here is None:
+            return f"the file ends at line {len(lines)}, before {text[:80]!r}"
+        if not is_equal_line(here, text, sign, 3):
+            return f"line {at + step + 1} is {here[:80]!r}, not {text[:80]!r}"
+    return ""
+
+
+def find_nearest_line(lines: list[str], text: str) -> tuple[str, int]:
+    """What to do, and the line (from 1) that is most like `text`, 0 where none is."""
+    close = get_close_matches(text, lines[:20_000], 1, 0.6) if text.strip() else []
+    if not close:
+        return "read the file again and copy its lines", 0
+    at = lines.index(close[0]) + 1
+    return f"the nearest is line {at}: {close[0][:80]!r}", at
+
+
+def format_line_numbers(found: list[int]) -> str:
+    shown = ", ".join(str(at + 1) for at in found[:8])
+    return shown + (f" and {len(found) - 8} more" if len(found) > 8 else "")
+
+
+LEVELS = (0, 1, 2, 3)
+EXACT_LEVELS = (0, 1)
+MATCH_KINDS: tuple[MatchKind, ...] = ("exact", "line ends", "trailing space", "space or typographic signs")
+MATCH_NOTES = {
+    2: "matched but for space at line ends",
+    3: "matched context but for space and typographic signs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMatch:
+    """Where a chunk's old lines stand: from line `at` (counted from 0), by which way."""
+
+    chunk: PatchChunk
+    at: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedText:
+    """A text with its chunks applied. `notes` say what did not match to the letter."""
+
+    text: str
+    notes: tuple[str, ...]
+    placed: tuple[HunkPlacement, ...] = ()
+
+
+def apply_chunks(text: str, chunks: tuple[PatchChunk, ...], name: str) -> PatchedText:
+    """`text` with all chunks. Raises `PatchRefused` with the place in both texts."""
+    lines = text.split("\n")
+    ends = lines.pop() if lines[-1] == "" else None
+    spots: list[ChunkMatch] = []
+    for number, chunk in enumerate(chunks, 1):
+        where = ChunkLocation(name, number, chunk.place)
+        spots.append(
+            _match_numbered(lines, chunk, spots, where)
+            if chunk.start is not None
+            else _match_unnumbered(lines, chunk, spots, where)
+        )
+    ordered = sorted(spots, key=lambda spot: spot.at)
+    for one, other in pairwise(ordered):
+        if one.at + len(one.chunk.old) > other.at:
+            number = spots.index(other) + 1
+            reason = f"two parts of the patch change line {other.at + 1}; join them"
+            raise PatchRefused(f"{name}: {reason}", path=name, hunk=number, place=other.chunk.place)
+    made = _splice_chunks(lines, ordered)
+    closed = _ends_in_newline(chunks, ends is not None or not lines)
+    notes = tuple(note for number, spot in enumerate(spots, 1) if (note := _match_note(spot, number, name)))
+    placed = tuple(
+        HunkPlacement(number, spot.chunk.place, spot.at + 1, spot.chunk.start, MATCH_KINDS[spot.level])
+        for number, spot in enumerate(spots, 1)
+    )
+    return PatchedText("\n".join(made) + ("\n" if made and closed else ""), notes, placed)
+
+
+def _ends_in_newline(chunks: tuple[PatchChunk, ...], was: bool) -> bool:
+    """Whether the new text ends in a newline: as the patch says, else as it was."""
+    if any(chunk.new_open for chunk in chunks):
+        return False
+    return True if any(chunk.old_open for chunk in chunks) else was
+
+
+def _match_note(spot: ChunkMatch, number: int, name: str) -> str:
+    if spot.level in MATCH_NOTES:
+        return f"{name}: part {number} {MATCH_NOTES[spot.level]} (line {spot.at + 1})"
+    start = spot.chunk.start
+    if start is not None and spot.chunk.old and spot.at + 1 != start and spot.chunk.lines[0][0] != "+":
+        return f"{name}: part {number} found at line {spot.at + 1}, not {start}"
+    return ""
+
+
+def _match_numbered(
+    lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], where: ChunkLocation
+) -> ChunkMatch:
+    """A unified hunk: where its number says, or where its lines stand once and to the letter."""
+    old, start = chunk.old, chunk.start or 0
+    shift = next((one.at - ((one.chunk.start or 1) - 1) for one in reversed(before) if one.chunk.old), 0)
+    if not old:
+        # Nothing to compare with: it goes where the hunks before it went.
+        at = start + shift if start else 0
+        if not 0 <= at <= len(lines):
+            raise where.refused(f"there is no line {at}; the file has {len(lines)}")
+        return ChunkMatch(chunk, at, 0)
+    for level in EXACT_LEVELS:
+        for at in (start - 1 + shift, start - 1):
+            if _fits(lines, at, chunk, level):
+                return ChunkMatch(chunk, at, level)
+    for level in EXACT_LEVELS:
+        found = _find_all(lines, chunk, level, 0)
+        if len(found) == 1:
+            return ChunkMatch(chunk, found[0], level)
+        if found:
+            at_lines = format_line_numbers(found)
+            raise where.refused(f"not at line {start}, and it fits at lines {at_lines}; correct the number")
+    raise no_match_error(lines, chunk, where)
+
+
+def _match_unnumbered(
+    lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], where: ChunkLocation
+) -> ChunkMatch:
+    """A chunk without numbers: below its anchors, else the one place where it fits."""
+    start = before[-1].at + len(before[-1].chunk.old) if before else 0
+    if not chunk.old:
+        return ChunkMatch(chunk, _find_insertion(lines, chunk, start, where), 0)
+    starts = _below_anchors(lines, chunk.anchors, start, where) if chunk.anchors else (start,)
+    for level in LEVELS:
+        found = _candidates(lines, chunk, level, starts)
+        if not found and not chunk.anchors:
+            found = _find_all(lines, chunk, level, 0)
+        if len(found) > 1:
+            raise where.refused(
+                f"it fits at lines {format_line_numbers(found)}",
+                "add context lines, or an @@ line with the function or class above it",
+            )
+        if found:
+            return ChunkMatch(chunk, found[0], level)
+    raise no_match_error(lines, chunk, where)
+
+
+def _candidates(lines: list[str], chunk: PatchChunk, level: int, starts: tuple[int, ...]) -> list[int]:
+    if not chunk.anchors:
+        return _find_all(lines, chunk, level, starts[0])
+    found: list[int] = []
+    for start in starts:
+        below = _find_all(lines, chunk, level, start)
+        # Without anchor text of its own the first place below is meant: that is what an anchor is for.
+        if below and below[0] not in found:
+            found.append(below[0])
+    return found
+
+
+def _below_anchors(
+    lines: list[str], anchors: tuple[str, ...], start: int, where: ChunkLocation
+) -> tuple[int, ...]:
+    """The lines that follow the last anchor: one for each place where the anchors stand in order."""
+    starts: tuple[int, ...] = (start,)
+    for anchor in anchors:
+        found: list[int] = []
+        for begin in starts:
+            hits = _anchor_hits(lines, anchor, begin) or (
+                _anchor_hits(lines, anchor, 0) if begin == start else []
+            )
+            found += [hit + 1 for hit in hits if hit + 1 not in found]
+        if not found:
+            raise where.refused(
+                f"there is no line {anchor!r} to anchor at", *find_nearest_line(lines, anchor)
+            )
+        starts = tuple(found)
+    return starts
+
+
+def _anchor_hits(lines: list[str], anchor: str, start: int) -> list[int]:
+    for fits in (
+        lambda line: line.strip() == anchor,
+        lambda line: normalize_line(line) == normalize_line(anchor),
+    ):
+        if hits := [at for at in range(start, len(lines)) if fits(lines[at])]:
+            return hits
+    return []
+
+
+def _find_insertion(lines: list[str], chunk: PatchChunk, start: int, where: ChunkLocation) -> int:
+    """Where lines go that say nothing of what is around: below the anchor, else at the end."""
+    if not chunk.anchors:
+        return len(lines)
+    found = _below_anchors(lines, chunk.anchors, start, where)
+    if len(found) > 1:
+        at_lines = format_line_numbers([at - 1 for at in found])
+        raise where.refused(f"the anchor stands at lines {at_lines}; add a second @@ line above it")
+    return found[0]
+
+
+def _find_all(lines: list[str], chunk: PatchChunk, level: int, start: int) -> list[int]:
+    last = len(lines) - len(chunk.old)
+    first = last if chunk.at_end else start
+    return [at for at in range(max(first, 0), last + 1) if _fits(lines, at, chunk, level)]
+
+
+def _fits(lines: list[str], at: int, chunk: PatchChunk, level: int) -> bool:
+    old = chunk.old
+    if at < 0 or at + len(old) > len(lines) or (chunk.at_end and at + len(old) != len(lines)):
+        return False
+    return all(is_equal_line(lines[at + step], text, sign, level) for step, (sign, text) in enumerate(old))
+
+
+def _splice_chunks(lines: list[str], spots: list[ChunkMatch]) -> list[str]:
+    out: list[str] = []
+    at = 0
+    crlf = sum(line.endswith("\r") for line in lines) * 2 > len(lines)
+    for spot in spots:
+        out += lines[at : spot.at]
+        at = spot.at + len(spot.chunk.old)
+        out += _replace_lines(lines[spot.at : at], spot, crlf)
+    out += lines[at:]
+    if lines and lines[0].startswith(BOM) and out and not _drops_mark(spots):
+        out[0] = BOM + out[0].removeprefix(BOM)
+    return out
+
+
+def _drops_mark(spots: list[ChunkMatch]) -> bool:
+    """Whether the patch itself says that the byte order mark goes."""
+    return any(sign == "-" and text.startswith(BOM) for spot in spots for sign, text in spot.chunk.lines[:1])
+
+
+def _replace_lines(old: list[str], spot: ChunkMatch, crlf: bool) -> list[str]:
+    """The chunk's new lines: context as the file has it, additions with the line ends around them."""
+    to_the_letter = spot.level == 0 and (bool(old) or spot.chunk.start is not None)
+    if old:
+        crlf = sum(line.endswith("\r") for line in old) * 2 > len(old)
+    out: list[str] = []
+    at = 0
+    for sign, text in spot.chunk.lines:
+        if sign == "+":
+            out.append(text if to_the_letter else text.removesuffix("\r") + ("\r" if crlf else ""))
+            continue
+        if sign == " ":
+            out.append(old[at])
+        at += 1
+    return out

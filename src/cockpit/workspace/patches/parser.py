@@ -1,0 +1,458 @@
+"""How patches name files: prefixes, git's quotes, GNU diff's dates. Pure.
+
+Unified diffs as git and diff write them: `---`, `+++`, `@@ -a,b +c,d @@`, and git's extended
+headers for new, deleted, renamed files and modes (git-diff(1), "Generating patch text with -p").
+
+The `*** Begin Patch` form: Add, Update and Delete File, Move to, `@@` anchors, End of File.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from cockpit.workspace.patches.values import FilePatch, LineSign, PatchChunk, PatchRefused, check_patch_path
+
+DEV_NULL = "/dev/null"
+PREFIXES = (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("b/", "a/"))
+DATED_NAME = re.compile(r"\t(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([+-]\d{4})\s*$")
+ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
+
+
+def parse_file_name(text: str) -> str:
+    """The name on a `---` or `+++` line, without a date behind it."""
+    text = text.rstrip("\r")
+    if text.startswith('"'):
+        return unquote(text)
+    return text.split("\t")[0].rstrip(" ")
+
+
+def is_epoch(line: str) -> bool:
+    """Whether the line bears the date with which `diff -N` says that there is no file."""
+    found = DATED_NAME.search(line)
+    if found is None:
+        return False
+    when = datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M:%S %z")
+    return when == datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def strip_prefixes(old: str, new: str) -> tuple[str, str]:
+    """The two names of one file without git's prefixes, or without the folders that `diff -r` compared."""
+    for left, right in PREFIXES:
+        old_fits, new_fits = old == DEV_NULL or old.startswith(left), new == DEV_NULL or new.startswith(right)
+        if old_fits and new_fits:
+            return (old if old == DEV_NULL else old[2:]), (new if new == DEV_NULL else new[2:])
+    (_, _, old_tail), (_, _, new_tail) = old.partition("/"), new.partition("/")
+    if old != new and DEV_NULL not in (old, new) and old_tail and old_tail == new_tail:
+        return old_tail, new_tail
+    return old, new
+
+
+def parse_git_paths(line: str) -> tuple[str, str]:
+    """The two names of a `diff --git` line. Names with spaces are equal, so the middle parts them."""
+    rest = line[len("diff --git ") :].rstrip("\r")
+    if rest.startswith('"'):
+        cut = _closing_quote(rest)
+        return parse_file_name(rest[:cut]), parse_file_name(rest[cut + 1 :])
+    if rest.endswith('"') and ' "' in rest:
+        old, _, new = rest.partition(' "')
+        return parse_file_name(old), parse_file_name(f'"{new}')
+    middle = len(rest) // 2
+    if rest[middle : middle + 1] == " " and rest[:middle][2:] == rest[middle + 1 :][2:]:
+        return rest[:middle], rest[middle + 1 :]
+    old, _, new = rest.partition(" ")
+    return parse_file_name(old), parse_file_name(new)
+
+
+def _closing_quote(text: str) -> int:
+    """The place behind the quote that closes the one `text` begins with."""
+    at = 1
+    while at < len(text) and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return at + 1
+
+
+def unquote(text: str) -> str:
+    """A name as git quotes it, in C's way with octal bytes (git-config(1), core.quotePath)."""
+    body = text[1 : _closing_quote(text) - 1]
+    out = bytearray()
+    at = 0
+    while at < len(body):
+        if body[at] != "\\" or at + 1 == len(body):
+            out += body[at].encode("utf-8", "surrogateescape")
+            at += 1
+        elif octal := re.match(r"[0-3][0-7]{2}", body[at + 1 :]):
+            out.append(int(octal[0], 8))
+            at += 4
+        else:
+            sign = body[at + 1]
+            out += bytes([ESCAPES[sign]]) if sign in ESCAPES else sign.encode("utf-8", "surrogateescape")
+            at += 2
+    return out.decode("utf-8", "surrogateescape")
+
+
+HUNK_LINE = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+REGULAR_MODE = re.compile(r"100[0-7]{3}")
+INDEX_LINE = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+ (\d{6})$")
+
+
+@dataclass(slots=True)
+class PatchFileHeader:
+    """What stood above the hunks of one file."""
+
+    place: int
+    git: tuple[str, str] | None = None
+    old: str | None = None
+    new: str | None = None
+    rename_from: str = ""
+    rename_to: str = ""
+    is_copy: bool = False
+    is_new: bool = False
+    is_deleted: bool = False
+    mode: int | None = None
+    chunks: list[PatchChunk] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.git is None and self.old is None and self.new is None
+
+
+def parse_unified_diff(text: str) -> tuple[FilePatch, ...]:
+    """Raises `PatchRefused` with the line that cannot be read."""
+    lines = _split_patch(text)
+    files: list[FilePatch] = []
+    head = PatchFileHeader(1)
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("diff --git "):
+            _finish_file(head, files)
+            head = PatchFileHeader(at + 1, git=parse_git_paths(line))
+        elif line.startswith(("diff --cc ", "diff --combined ")):
+            raise PatchRefused(
+                f"patch line {at + 1}: a merge's combined diff is not applied; send a plain one"
+            )
+        elif line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
+            if head.chunks or head.old is not None:
+                _finish_file(head, files)
+                head = PatchFileHeader(at + 1)
+            head.old, head.new = parse_file_name(line[4:]), parse_file_name(lines[at + 1][4:])
+            head.is_new = head.is_new or (is_epoch(line) and _adds_all(lines, at + 2))
+            head.is_deleted = head.is_deleted or (is_epoch(lines[at + 1]) and _removes_all(lines, at + 2))
+            at += 1
+        elif HUNK_LINE.match(line):
+            chunk, at = _read_hunk(lines, at)
+            head.chunks.append(chunk)
+            continue
+        else:
+            _read_extended_header(line, head, at + 1)
+        at += 1
+    _finish_file(head, files)
+    if not files:
+        raise PatchRefused("this is no patch: no --- and +++ lines, and no *** Begin Patch")
+    return tuple(files)
+
+
+def _split_patch(text: str) -> list[str]:
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    # A patch that was saved with CRLF throughout says nothing about the file's own line ends.
+    if lines and all(line.endswith("\r") for line in lines):
+        return [line[:-1] for line in lines]
+    return lines
+
+
+def _read_extended_header(line: str, head: PatchFileHeader, place: int) -> None:
+    line = line.rstrip("\r")
+    if line.startswith(("new file mode ", "deleted file mode ", "old mode ", "new mode ")):
+        words = line.split()
+        mode = _parse_mode(words[-1], place)
+        head.is_new = head.is_new or (words[0] == "new" and words[1] == "file")
+        head.is_deleted = head.is_deleted or words[0] == "deleted"
+        head.mode = mode if words[0] == "new" else head.mode
+    elif found := INDEX_LINE.match(line):
+        _parse_mode(found[1], place)
+    elif line.startswith(("rename from ", "copy from ")):
+        head.rename_from, head.is_copy = parse_file_name(line.partition(" from ")[2]), line[0] == "c"
+    elif line.startswith(("rename to ", "copy to ")):
+        head.rename_to = parse_file_name(line.partition(" to ")[2])
+    elif line.startswith(("GIT binary patch", "Binary files ")):
+        what = " and ".join(head.git or ()) or "a file"
+        raise PatchRefused(
+            f"patch line {place}: the part for {what} is binary; binary patches are not applied",
+            "leave it out, or copy the file with shell",
+        )
+    elif line[:1] in "+-@" and line and not head.is_empty and not _is_mail_footer(line):
+        raise PatchRefused(
+            f"patch line {place}: {line[:60]!r} stands outside of a hunk; its @@ line is missing"
+        )
+
+
+def _read_hunk(lines: list[str], at: int) -> tuple[PatchChunk, int]:
+    place = at + 1
+    header = HUNK_LINE.match(lines[at])
+    if header is None:
+        raise PatchRefused(f"patch line {place}: {lines[at]!r} is no hunk header")
+    old_left, new_left = int(header[2] or "1"), int(header[4] or "1")
+    body: list[tuple[LineSign, str]] = []
+    open_sides: set[LineSign] = set()
+    at += 1
+    while at < len(lines) and (old_left > 0 or new_left > 0 or lines[at].startswith("\\")):
+        line = lines[at]
+        if line.startswith("\\"):
+            open_sides.add(body[-1][0] if body else " ")
+            at += 1
+            continue
+        sign = _line_sign(line)
+        if sign is None:
+            break
+        old_left -= sign != "+"
+        new_left -= sign != "-"
+        body.append((sign, line[1:]))
+        at += 1
+    if old_left or new_left or (at < len(lines) and _continues_hunk(lines, at)):
+        raise PatchRefused(
+            f"patch line {place}: the hunk does not have as many lines as {header[0]!r} says",
+            "send it whole, or use the *** Begin Patch form, which counts nothing",
+        )
+    old_open = bool(open_sides & {" ", "-"})
+    return PatchChunk(
+        place,
+        tuple(body),
+        start=int(header[1]),
+        at_end=old_open,
+        old_open=old_open,
+        new_open=bool(open_sides & {" ", "+"}),
+    ), at
+
+
+def _line_sign(line: str) -> LineSign | None:
+    if line in ("", "\r"):
+        return " "
+    match line[0]:
+        case " ":
+            return " "
+        case "-":
+            return "-"
+        case "+":
+            return "+"
+        case _:
+            return None
+
+
+def _continues_hunk(lines: list[str], at: int) -> bool:
+    line = lines[at]
+    if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
+        return False
+    # `-- ` with a version under it is the foot of a mailed patch (git-format-patch(1)).
+    return line[:1] in ("+", "-", " ") and bool(line) and not _is_mail_footer(line)
+
+
+def _is_mail_footer(line: str) -> bool:
+    return line.rstrip() == "--"
+
+
+def _parse_mode(text: str, place: int) -> int:
+    if not REGULAR_MODE.fullmatch(text):
+        kind = {"120000": "a symbolic link", "160000": "a submodule"}.get(text, "a special file")
+        raise PatchRefused(f"patch line {place}: mode {text} is {kind}; only plain files are patched")
+    return int(text, 8) & 0o777
+
+
+def _adds_all(lines: list[str], at: int) -> bool:
+    header = HUNK_LINE.match(lines[at]) if at < len(lines) else None
+    return header is not None and header[1] == "0" and header[2] == "0"
+
+
+def _removes_all(lines: list[str], at: int) -> bool:
+    header = HUNK_LINE.match(lines[at]) if at < len(lines) else None
+    return header is not None and header[3] == "0" and header[4] == "0"
+
+
+def _finish_file(head: PatchFileHeader, files: list[FilePatch]) -> None:
+    if head.is_empty:
+        if head.chunks:
+            raise PatchRefused("the patch has hunks but names no file; put --- and +++ lines above them")
+        return
+    old, new = _file_names(head)
+    chunks = tuple(head.chunks)
+    file = FilePatch("update", "", head.place, chunks, mode=head.mode, counted=True)
+    if new == DEV_NULL or head.is_deleted:
+        path = check_patch_path(old if old != DEV_NULL else new, head.place)
+        files.append(replace(file, action="delete", path=path, mode=None))
+    elif old == DEV_NULL or head.is_new:
+        files.append(replace(file, action="add", path=check_patch_path(new, head.place)))
+    else:
+        path, to = check_patch_path(old, head.place), check_patch_path(new, head.place)
+        if not chunks and path == to and head.mode is None:
+            raise PatchRefused(f"patch line {head.place}: the part for {path} changes nothing")
+        action: Literal["copy", "update"] = "copy" if head.is_copy else "update"
+        files.append(replace(file, action=action, path=path, to=to if to != path else ""))
+
+
+def _file_names(head: PatchFileHeader) -> tuple[str, str]:
+    if head.rename_from and head.rename_to:
+        return head.rename_from, head.rename_to
+    if head.old is not None and head.new is not None:
+        old, new = strip_prefixes(head.old, head.new)
+        # Without git's word for it two names are one file and its backup (`x.orig`), not a rename.
+        is_rename = DEV_NULL not in (old, new) and old != new
+        return (new, new) if is_rename and head.git is None else (old, new)
+    if head.git is None:
+        raise PatchRefused(f"patch line {head.place}: no file is named")
+    return strip_prefixes(*head.git)
+
+
+BEGIN, END = "*** Begin Patch", "*** End Patch"
+ENVELOPE_HEADER = re.compile(r"\*\*\* (Add File|Update File|Delete File|Move to): ?(.*?)\s*$")
+HUNK_HEADER = re.compile(r"@@ -\d+(,\d+)? \+\d+(,\d+)? @@")
+END_OF_FILE = "*** End of File"
+
+
+def is_envelope(text: str) -> bool:
+    """Whether the text holds a patch of this form. A diff of a file that holds one is none."""
+    for line in text.split("\n"):
+        if line.startswith("diff --git ") or HUNK_HEADER.match(line):
+            return False
+        if line.strip() == BEGIN:
+            return True
+    return False
+
+
+def parse_envelope(text: str) -> tuple[FilePatch, ...]:
+    """Raises `PatchRefused` with the line that cannot be read."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    marks = [line.strip() for line in lines]
+    start = marks.index(BEGIN)
+    if END not in marks[start:]:
+        raise PatchRefused(f"the patch has no {END!r} line; it may be cut off: send it whole")
+    # Context may hold the words of an end, with its sign before it: the last one counts.
+    end = len(marks) - 1 - marks[::-1].index(END)
+    if BEGIN in lines[start + 1 :]:
+        raise PatchRefused("there is more than one *** Begin Patch; put all files into one patch")
+    files = _read_files(lines, start + 1, end)
+    if not files:
+        raise PatchRefused("the patch names no file; add *** Update File: PATH and its lines")
+    return files
+
+
+def _read_files(lines: list[str], at: int, end: int) -> tuple[FilePatch, ...]:
+    files: list[FilePatch] = []
+    while at < end:
+        header = ENVELOPE_HEADER.match(lines[at].strip())
+        if not lines[at].strip():
+            at += 1
+            continue
+        if header is None or header[1] == "Move to":
+            raise PatchRefused(
+                f"patch line {at + 1}: {lines[at]!r} is no file header",
+                "write *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH",
+            )
+        path = check_patch_path(header[2], at + 1)
+        match header[1]:
+            case "Add File":
+                file, at = _read_added_file(lines, at, end, path)
+            case "Update File":
+                file, at = _read_updated_file(lines, at, end, path)
+            case _:
+                file, at = FilePatch("delete", path, at + 1), at + 1
+        files.append(file)
+    return tuple(files)
+
+
+def _read_added_file(lines: list[str], at: int, end: int, path: str) -> tuple[FilePatch, int]:
+    place = at + 1
+    at += 1
+    content: list[tuple[LineSign, str]] = []
+    while at < end and not _is_envelope_header(lines[at]):
+        if not lines[at].startswith("+"):
+            if not any(line.strip() for line in lines[at:end]):
+                return _make_added_file(path, place, content), end
+            raise PatchRefused(f"patch line {at + 1}: every line of an added file starts with +")
+        content.append(("+", lines[at][1:]))
+        at += 1
+    return _make_added_file(path, place, content), at
+
+
+def _make_added_file(path: str, place: int, content: list[tuple[LineSign, str]]) -> FilePatch:
+    return FilePatch("add", path, place, (PatchChunk(place, tuple(content)),))
+
+
+def _read_updated_file(lines: list[str], at: int, end: int, path: str) -> tuple[FilePatch, int]:
+    file = FilePatch("update", path, at + 1)
+    at += 1
+    if at < end and (move := ENVELOPE_HEADER.match(lines[at].strip())) and move[1] == "Move to":
+        file = replace(file, to=check_patch_path(move[2], at + 1))
+        at += 1
+    chunks: list[PatchChunk] = []
+    while at < end and not _is_envelope_header(lines[at]):
+        if not lines[at].strip() and not any(line.strip() for line in lines[at:end]):
+            at = end
+            break
+        chunk, at = _read_chunk(lines, at, end)
+        chunks.append(chunk)
+    if not chunks and not file.to:
+        raise PatchRefused(f"patch line {file.place}: the update of {path} changes nothing; add its lines")
+    return replace(file, chunks=tuple(chunks)), at
+
+
+def _read_chunk(lines: list[str], at: int, end: int) -> tuple[PatchChunk, int]:
+    place = at + 1
+    anchors: list[str] = []
+    while at < end and lines[at].startswith("@@"):
+        if anchor := _parse_anchor(lines[at]):
+            anchors.append(anchor)
+        at += 1
+    body: list[tuple[LineSign, str]] = []
+    at_end = False
+    while at < end and not lines[at].startswith("@@") and not _is_envelope_header(lines[at]):
+        if lines[at].rstrip() == END_OF_FILE:
+            at_end = True
+            at += 1
+            break
+        body.append(_parse_line(lines[at], at + 1))
+        at += 1
+    if at >= end or _is_envelope_header(lines[at]):
+        _drop_blank_tail(body, lines, at)
+    if not any(sign != " " for sign, _ in body):
+        raise PatchRefused(f"patch line {place}: this part adds and removes nothing; mark lines with + or -")
+    return PatchChunk(place, tuple(body), anchors=tuple(anchors), at_end=at_end), at
+
+
+def _drop_blank_tail(body: list[tuple[LineSign, str]], lines: list[str], at: int) -> None:
+    """Blank lines before the next header part the files of a patch; they are no context."""
+    while body and lines[at - 1] == "":
+        body.pop()
+        at -= 1
+
+
+def _parse_line(line: str, place: int) -> tuple[LineSign, str]:
+    if line == "":
+        return (" ", "")
+    match line[0]:
+        case " ":
+            return (" ", line[1:])
+        case "-":
+            return ("-", line[1:])
+        case "+":
+            return ("+", line[1:])
+        case _:
+            raise PatchRefused(
+                f"patch line {place}: {line[:60]!r} starts with neither space, + nor -",
+                "every line of a change starts with one of them",
+            )
+
+
+def _parse_anchor(line: str) -> str:
+    """The text of `@@ text` (or `@@ text @@`). A unified header's numbers are no anchor: what stands
+    after them is."""
+    text = line[2:].strip()
+    if numbers := re.match(r"-\d+(,\d+)? \+\d+(,\d+)? @@(.*)", text):
+        return numbers[3].strip()
+    return text.removesuffix("@@").strip()
+
+
+def _is_envelope_header(line: str) -> bool:
+    """Within a change only a line that begins with its stars is one: context may hold anything."""
+    return ENVELOPE_HEADER.match(line) is not None

@@ -1,0 +1,107 @@
+"""Where git keeps what belongs to a workspace, and what of it runs programs later. Runs no git.
+
+What `.git` says of other folders is a repository's own word: it is believed only where the folder it
+points at points back (the spoof of a commondir, CVE-2026-40068).
+"""
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+from cockpit.settings import file_io
+from cockpit.workspace.resolver import is_within
+
+MAX_SUBMODULES = 64
+MAX_FOLDERS = 512
+MAX_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolders:
+    """`stores` are the folders a commit writes to. `fixed` are the paths in them that must not change,
+    there or not, `unwelcome` those that must not appear: git itself would stumble over a stub there.
+    """
+
+    stores: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    unwelcome: tuple[str, ...] = ()
+
+
+def git_folders(root: str) -> GitFolders:
+    """The git folders of the work tree whose top is `root` (real, absolute)."""
+    dot = os.path.join(root, ".git")
+    if os.path.islink(dot):
+        return GitFolders()
+    if os.path.isdir(dot):
+        return GitFolders((dot,), _fixed_paths(dot), _unwelcome_paths(dot))
+    own = read_pointer(dot, "gitdir:")
+    if not own or os.path.realpath(read_pointer(os.path.join(own, "gitdir"))) != os.path.realpath(dot):
+        return GitFolders()
+    common = read_pointer(os.path.join(own, "commondir"))
+    if not common or os.path.dirname(own) != os.path.join(common, "worktrees"):
+        return GitFolders()
+    if not os.path.isfile(os.path.join(common, "HEAD")):
+        return GitFolders()
+    return GitFolders((common,), _fixed_paths(common), _unwelcome_paths(common))
+
+
+def nested_git_folders(protected: tuple[str, ...], known: GitFolders) -> GitFolders:
+    """The same for the repositories within a workspace, among its protected paths: a build may work in
+    them, and may not change what git runs."""
+    found = [one for one in protected if os.path.basename(one) == ".git" and one not in known.stores]
+    stores = tuple(one for one in found if os.path.isdir(one))
+    fixed = tuple(one for store in stores for one in _fixed_paths(store) if os.path.lexists(one))
+    return GitFolders(stores, fixed)
+
+
+def work_tree_top(root: str, home: str) -> str:
+    """The top of the work tree that `root` lies in: `root` itself where no folder above it is one. A home
+    folder that is a repository shows nothing of itself."""
+    above = root
+    while not os.path.lexists(os.path.join(above, ".git")):
+        if above in (os.path.dirname(above), home):
+            return root
+        above = os.path.dirname(above)
+    return root if is_within(home, above) else above
+
+
+def read_pointer(file: str, word: str = "") -> str:
+    """The real path that one of git's pointer files names, or ""."""
+    try:
+        line = file_io.read_bytes(file, 4096).decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    if not line.startswith(word) or "\n" in line or "\0" in line:
+        return ""
+    return os.path.realpath(os.path.join(os.path.dirname(file), line.removeprefix(word).strip()))
+
+
+def _fixed_paths(store: str) -> tuple[str, ...]:
+    found = [f"{store}/config", f"{store}/hooks", f"{store}/config.worktree"]
+    with contextlib.suppress(OSError):
+        for one in sorted(os.listdir(f"{store}/worktrees"))[:MAX_SUBMODULES]:
+            kept = f"{store}/worktrees/{one}"
+            found += [f"{kept}/commondir", f"{kept}/gitdir", f"{kept}/config.worktree"]
+    for one in _submodule_stores(f"{store}/modules"):
+        found += [f"{one}/config", f"{one}/hooks", f"{one}/config.worktree"]
+    return tuple(one for one in found if os.path.lexists(one) or one == f"{store}/hooks")
+
+
+def _unwelcome_paths(store: str) -> tuple[str, ...]:
+    """Where a stub would stop git. Settings of a work tree count only where the repository says so."""
+    return (f"{store}/commondir", f"{store}/config.worktree")
+
+
+def _submodule_stores(folder: str) -> list[str]:
+    """The stores of submodules below `folder`: a name may be a path (`libs/foo`), and one may hold more."""
+    waiting, found, looked = [(folder, 0)], list[str](), 0
+    while waiting and looked < MAX_FOLDERS and len(found) < MAX_SUBMODULES:
+        here, depth = waiting.pop()
+        looked += 1
+        with contextlib.suppress(OSError), os.scandir(here) as entries:
+            below = sorted(one.path for one in entries if one.is_dir(follow_symlinks=False))
+            if os.path.isfile(f"{here}/HEAD"):
+                found.append(here)
+                below = [f"{here}/modules"] if f"{here}/modules" in below else []
+            waiting += [(one, depth + 1) for one in below if depth < MAX_DEPTH]
+    return found

@@ -1,0 +1,172 @@
+"""What this machine can hold a program in with: tried, not guessed. Says what would mend what is missing.
+
+`reason_for` is pure: it turns what was seen into the sentence a person reads.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cockpit.plugin.workspace import Isolation
+from cockpit.workspace.environment import absolute_search_path
+from cockpit.workspace.sandbox import kernel_limits
+from cockpit.workspace.sandbox.bubblewrap import BubblewrapFeatures
+from cockpit.workspace.sandbox.seccomp import build_filter as refusals
+
+# On Ubuntu only this one may make user namespaces (AppArmor names it by its path).
+SYSTEM_BWRAP = "/usr/bin/bwrap"
+PROBE_SECONDS = 10
+INSTALL_COMMANDS = {
+    "apt-get": "sudo apt-get install -y",
+    "dnf": "sudo dnf install -y",
+    "pacman": "sudo pacman -S",
+}
+SWITCHED_OFF = Isolation("none", "none", 'switched off in settings: [sandbox] use = "off"')
+NAMESPACE_SETTINGS = (
+    ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What was found: `features` where bubblewrap works."""
+
+    isolation: Isolation
+    features: BubblewrapFeatures | None = None
+
+
+def probe_sandbox(platform: str = sys.platform, machine: str = "") -> ProbeResult:
+    """Try it. Takes some ten milliseconds, and starts programs: call it in a thread."""
+    if platform != "linux":
+        return ProbeResult(Isolation("none", "none", unsupported_reason(platform)))
+    # With `.` in PATH a folder that nobody trusts would say what the sandbox is.
+    where = absolute_search_path(os.environ.get("PATH", os.defpath))
+    is_there = os.access(SYSTEM_BWRAP, os.X_OK) and _is_in_path(SYSTEM_BWRAP)
+    program = SYSTEM_BWRAP if is_there else shutil.which("bwrap", path=where)
+    features, said = _try_bubblewrap(program) if program else (None, "")
+    filtered = bool(refusals(machine or os.uname().machine, unix=True))
+    if features is not None and filtered:
+        return ProbeResult(Isolation("full", "bwrap"), features)
+    if features is not None:
+        reason = f"no filter of system calls is known for {os.uname().machine}"
+    else:
+        reason = bubblewrap_failure_reason(program or "", said, shutil.which, _read_setting)
+    if kernel_limits.landlock_version() > 0 and filtered:
+        as_root = "; cockpit runs as root, so chmod reaches further" if os.geteuid() == 0 else ""
+        return ProbeResult(Isolation("partial", "landlock", reason + as_root))
+    return ProbeResult(Isolation("none", "none", f"{reason}; this kernel has no Landlock either"))
+
+
+def unsupported_reason(platform: str) -> str:
+    """Why there is no sandbox on a system that is not Linux."""
+    if platform == "darwin":
+        return "macOS has none to count on (sandbox-exec is withdrawn); approvals protect you"
+    if platform == "win32":
+        return (
+            "Windows has no sandbox that cockpit can set up without an administrator; approvals protect you"
+        )
+    return f"no sandbox is known for {platform}; approvals protect you"
+
+
+def bubblewrap_failure_reason(
+    program: str, said: str, which: Callable[[str], str | None], knob: Callable[[str], str]
+) -> str:
+    """Why bubblewrap does not hold here, with the one command that mends it where one is known."""
+    if not program:
+        verb = next((f"`{words} bubblewrap`" for tool, words in INSTALL_COMMANDS.items() if which(tool)), "")
+        return f"bubblewrap is not installed; {verb or 'install the package bubblewrap'}"
+    for name, bad, mend in NAMESPACE_SETTINGS:
+        if knob(name) == bad:
+            return f"user namespaces are switched off; `{mend}`"
+    return f"bubblewrap cannot set up a sandbox here: {said or 'it did not say why'}"
+
+
+def _try_bubblewrap(program: str) -> tuple[BubblewrapFeatures | None, str]:
+    """What this bubblewrap can, tried with a real sandbox; None and its own words when it fails."""
+    asked = _run((program, "--help"))
+    if asked is None or asked.returncode != 0:
+        return None, f"{program} does not answer"
+    text = asked.stdout + asked.stderr
+    # From the first version with it on, an ordinary user is not the one inside who can undo it.
+    uid, gid = os.getuid() or 1000, os.getgid() or 1000
+    said = ""
+    for disables in (True, False):
+        if disables and "--disable-userns" not in text:
+            continue
+        features = BubblewrapFeatures(program, disables, "--size" in text, (uid, gid))
+        options = ["--unshare-user", "--uid", str(uid), "--gid", str(gid), "--unshare-all"]
+        options += ["--disable-userns"] if disables else []
+        options += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+        options += ["--ro-bind", "/", "/", "--tmpfs", "/tmp", "--dev", "/dev", "--proc", "/proc"]
+        options += ["--ro-bind", "/proc/sys", "/proc/sys"]
+        done = _run_filtered((program, *options), ("/bin/sh", "-c", "echo $$"))
+        # A pid namespace: the shell is one of the first few processes. A program that only says yes is not.
+        if done is not None and done.returncode == 0 and done.stdout.strip() in ("1", "2", "3"):
+            return features, ""
+        said = said or _first_line(done)
+    return None, said
+
+
+def _run_filtered(
+    options: tuple[str, ...], command: tuple[str, ...]
+) -> "subprocess.CompletedProcess[str] | None":
+    """Run with the filter of system calls that commands get."""
+    fd = memory_file(refusals(os.uname().machine, unix=False))
+    try:
+        return _run((*options, "--seccomp", str(fd), "--", *command), fd)
+    finally:
+        os.close(fd)
+
+
+def memory_file(content: bytes) -> int:
+    """A file in memory that holds `content`, to be read from its start. Whoever asked closes it."""
+    fd = os.memfd_create("cockpit", os.MFD_CLOEXEC)
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _run(argv: tuple[str, ...], *fds: int) -> "subprocess.CompletedProcess[str] | None":
+    try:
+        return subprocess.run(
+            argv,
+            env={"PATH": "/usr/bin:/bin"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PROBE_SECONDS,
+            pass_fds=fds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def _first_line(done: "subprocess.CompletedProcess[str] | None") -> str:
+    if done is None:
+        return "it does not answer"
+    lines = done.stderr.strip().splitlines()
+    return lines[0][:200] if lines else f"it ended with code {done.returncode}"
+
+
+def _is_in_path(program: str) -> bool:
+    """Whoever takes a program's folder out of PATH means it; a fake in front of it is passed over."""
+    return os.path.dirname(program) in os.environ.get("PATH", os.defpath).split(os.pathsep)
+
+
+def _read_setting(name: str) -> str:
+    try:
+        return Path("/proc/sys", name).read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,216 @@
+"""The system calls that a held process is refused, as a seccomp program. Pure: makes bytes, loads nothing.
+
+A list of refusals, not of permissions: it closes the doors of the kernel that no build needs (key rings,
+io_uring, tracing, mounting, namespaces, modules) behind what the namespaces already hold. The layout is
+`struct sock_filter` and `struct seccomp_data` (linux/filter.h, linux/seccomp.h).
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LOAD, EQUAL, ATLEAST, ANY, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, MACHINE, FIRST, SECOND, THIRD, FOURTH = 0, 4, 16, 24, 32, 40
+ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
+X32 = 0x40000000
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+NEW_USER = 0x10000000
+SETUID = 0o4000
+CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then does open(2) look at its mode
+TERMINAL_INPUT_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
+
+
+@dataclass(frozen=True, slots=True)
+class SyscallTable:
+    """One architecture: its AUDIT_ARCH number and its numbers of the calls named below. `modes` are calls
+    that set permission bits, each with the argument that holds them; `opens` those that do so where they
+    create, with the arguments of the flags and of the bits."""
+
+    audit: int
+    refused: tuple[int, ...]
+    unknown: tuple[int, ...]
+    socket: int
+    ioctl: int
+    clone: int
+    modes: tuple[tuple[int, int], ...]
+    opens: tuple[tuple[int, int, int], ...]
+
+
+# The calls from 424 on have one number everywhere (asm-generic/unistd.h).
+# open_tree move_mount fsopen fsconfig fsmount fspick pidfd_getfd mount_setattr
+LATE_REFUSED = (428, 429, 430, 431, 432, 433, 438, 442)
+# clone3 and openat2 hide their flags from a filter, io_uring does other calls: as if the kernel had none,
+# so that programs take the older way.
+LATE_UNKNOWN = (425, 426, 427, 435, 437)
+FCHMODAT2 = (452, THIRD)
+X86_64 = SyscallTable(
+    0xC000003E,
+    (
+        101,  # ptrace
+        103,  # syslog
+        134,  # uselib
+        153,  # vhangup
+        154,  # modify_ldt
+        155,  # pivot_root
+        161,  # chroot
+        163,  # acct
+        164,  # settimeofday
+        165,  # mount
+        166,  # umount2
+        167,  # swapon
+        168,  # swapoff
+        169,  # reboot
+        170,  # sethostname
+        171,  # setdomainname
+        172,  # iopl
+        173,  # ioperm
+        175,  # init_module
+        176,  # delete_module
+        179,  # quotactl
+        212,  # lookup_dcookie
+        227,  # clock_settime
+        246,  # kexec_load
+        248,  # add_key
+        249,  # request_key
+        250,  # keyctl
+        272,  # unshare
+        298,  # perf_event_open
+        300,  # fanotify_init
+        304,  # open_by_handle_at
+        308,  # setns
+        310,  # process_vm_readv
+        311,  # process_vm_writev
+        312,  # kcmp
+        313,  # finit_module
+        320,  # kexec_file_load
+        321,  # bpf
+        323,  # userfaultfd
+        *LATE_REFUSED,
+    ),
+    LATE_UNKNOWN,
+    socket=41,
+    ioctl=16,
+    clone=56,
+    # chmod fchmod fchmodat fchmodat2 creat mknod mknodat
+    modes=((90, SECOND), (91, SECOND), (268, THIRD), FCHMODAT2, (85, SECOND), (133, SECOND), (259, THIRD)),
+    opens=((2, SECOND, THIRD), (257, THIRD, FOURTH)),
+)
+AARCH64 = SyscallTable(
+    0xC00000B7,
+    (
+        18,  # lookup_dcookie
+        39,  # umount2
+        40,  # mount
+        41,  # pivot_root
+        51,  # chroot
+        58,  # vhangup
+        60,  # quotactl
+        89,  # acct
+        97,  # unshare
+        104,  # kexec_load
+        105,  # init_module
+        106,  # delete_module
+        112,  # clock_settime
+        116,  # syslog
+        117,  # ptrace
+        142,  # reboot
+        161,  # sethostname
+        162,  # setdomainname
+        170,  # settimeofday
+        217,  # add_key
+        218,  # request_key
+        219,  # keyctl
+        224,  # swapon
+        225,  # swapoff
+        241,  # perf_event_open
+        262,  # fanotify_init
+        265,  # open_by_handle_at
+        268,  # setns
+        270,  # process_vm_readv
+        271,  # process_vm_writev
+        272,  # kcmp
+        273,  # finit_module
+        280,  # bpf
+        282,  # userfaultfd
+        294,  # kexec_file_load
+        *LATE_REFUSED,
+    ),
+    LATE_UNKNOWN,
+    socket=198,
+    ioctl=29,
+    clone=220,
+    # fchmod fchmodat fchmodat2 mknodat
+    modes=((52, SECOND), (53, THIRD), FCHMODAT2, (33, THIRD)),
+    opens=((56, THIRD, FOURTH),),
+)
+SYSCALL_TABLES: Mapping[str, SyscallTable] = {"x86_64": X86_64, "aarch64": AARCH64, "arm64": AARCH64}
+
+BpfInstruction = tuple[int, int, int, int]
+
+
+def build_filter(machine: str, *, unix: bool, internet: bool = True) -> bytes:
+    """The filter for `machine` (as `platform.machine()` names it); b"" for one that is not known.
+
+    `unix` and `internet` say which sockets can be made; a pair of unix sockets always can. Of netlink
+    there is only routing: programs list their interfaces with it.
+    """
+    known = SYSCALL_TABLES.get(machine)
+    if known is None:
+        return b""
+    steps: list[BpfInstruction] = [
+        (LOAD, 0, 0, MACHINE),
+        (EQUAL, 1, 0, known.audit),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+    ]
+    if known is X86_64:
+        steps += [(ATLEAST, 0, 1, X32), _fail(ENOSYS)]
+    for number in known.refused:
+        steps += [(EQUAL, 0, 1, number), _fail(EPERM)]
+    for number in known.unknown:
+        steps += [(EQUAL, 0, 1, number), _fail(ENOSYS)]
+    steps += _for_syscall(known.ioctl, _ioctl())
+    steps += _for_syscall(known.clone, [(LOAD, 0, 0, FIRST), (ANY, 0, 1, NEW_USER), _fail(EPERM), _allow()])
+    for number, bits in known.modes:
+        steps += _for_syscall(number, _unless_setuid(bits))
+    for number, flags, bits in known.opens:
+        creating = [(LOAD, 0, 0, flags), (ANY, 1, 0, CREATES), _allow(), *_unless_setuid(bits)]
+        steps += _for_syscall(number, creating)
+    families = ((AF_UNIX,) if unix else ()) + ((AF_INET, AF_INET6) if internet else ())
+    steps += _for_syscall(known.socket, _socket(families))
+    steps.append(_allow())
+    return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _for_syscall(number: int, steps: list[BpfInstruction]) -> list[BpfInstruction]:
+    """`steps`, which end in returns, for one call; all others go past them."""
+    return [(EQUAL, 0, len(steps), number), *steps]
+
+
+def _unless_setuid(bits: int) -> list[BpfInstruction]:
+    """Outside the sandbox a setuid file in the workspace would hand on the rights of whoever runs cockpit."""
+    return [(LOAD, 0, 0, bits), (ANY, 0, 1, SETUID), _fail(EPERM), _allow()]
+
+
+def _ioctl() -> list[BpfInstruction]:
+    steps: list[BpfInstruction] = [(LOAD, 0, 0, SECOND)]
+    for command in TERMINAL_INPUT_IOCTLS:
+        steps += [(EQUAL, 0, 1, command), _fail(EPERM)]
+    return [*steps, _allow()]
+
+
+def _socket(families: tuple[int, ...]) -> list[BpfInstruction]:
+    steps: list[BpfInstruction] = [(LOAD, 0, 0, FIRST)]
+    for family in families:
+        steps += [(EQUAL, 0, 1, family), _allow()]
+    routing = [(LOAD, 0, 0, THIRD), (EQUAL, 0, 1, 0), _allow()]
+    return [*steps, *_for_syscall(AF_NETLINK, [*routing, _fail(EAFNOSUPPORT)]), _fail(EAFNOSUPPORT)]
+
+
+def _fail(number: int) -> BpfInstruction:
+    return (RETURN, 0, 0, FAIL | number)
+
+
+def _allow() -> BpfInstruction:
+    return (RETURN, 0, 0, ALLOW)

@@ -1,0 +1,238 @@
+"""Bringing a branch's work into another: tried in a worktree of its own, applied only when that went without
+a conflict, and only to a clean tree. A conflict is listed, and nobody's tree or index has changed.
+
+Where the branch began with uncommitted changes that were carried, only what came after them is brought.
+"""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+
+from cockpit.errors import CockpitError
+from cockpit.workspace.processes.child_process import run_to_completion
+from cockpit.workspace.resolver import Resolver
+from cockpit.workspace.worktrees import git_client
+from cockpit.workspace.worktrees.git_client import GitClient, format_paths, parse_last_id, take_snapshot
+from cockpit.workspace.worktrees.inventory import (
+    WorktreeLock,
+    count_uncommitted,
+    find_worktree,
+    list_work_trees,
+)
+from cockpit.workspace.worktrees.lifecycle import commit_work, remove_worktree_folder, work_commit
+from cockpit.workspace.worktrees.values import (
+    BRANCH_PREFIX,
+    SCRATCH_PREFIX,
+    MergedFile,
+    MergeTrial,
+    Repository,
+    Worktree,
+    worktrees_folder,
+)
+
+MOST_SUBJECTS = 50
+LINK, MODULE = "120000", "160000"
+
+
+@asynccontextmanager
+async def try_merge(
+    git: GitClient, seen: Repository, branch: str, target: str = ""
+) -> AsyncIterator[tuple[MergeTrial, str]]:
+    """Merge in a scratch worktree: what came of it, and the folder in which it lies until this is left.
+    Raises `CockpitError` for branches that cannot be merged."""
+    asked, tree = await _resolve_request(git, seen, branch, target)
+    scratch = os.path.join(
+        worktrees_folder(seen.origin), f"{SCRATCH_PREFIX}{os.getpid()}-{secrets.token_hex(3)}"
+    )
+    lock: WorktreeLock | None = None
+    try:
+        await git.say("worktree", "add", "--quiet", "--detach", scratch, asked.old)
+        lock = WorktreeLock(scratch)
+        lock.take()
+        merged = await _merge_in_scratch(git.at(scratch), asked, tree)
+        yield merged, scratch
+    finally:
+        if lock is not None:
+            lock.release()
+        await run_to_completion(remove_worktree_folder(git.at(seen.origin), scratch))
+
+
+async def preview_merge(git: GitClient, seen: Repository, branch: str, target: str = "") -> MergeTrial:
+    """What merging would do; nothing is left of the trial."""
+    async with try_merge(git, seen, branch, target) as (merged, _):
+        return merged
+
+
+async def apply_merge(git: GitClient, seen: Repository, merge: MergeTrial, protected: bool = False) -> None:
+    """Move `merge.target` to what was tried. Raises `CockpitError`, and then nothing has changed.
+
+    `protected`: a person has said that files which steer programs may be changed too.
+    """
+    refuse_merge(merge, protected)
+    if await git.commit_of(f"refs/heads/{merge.target}") != merge.old:
+        raise CockpitError(f"{merge.target} has moved on meanwhile", "try again")
+    if merge.tree:
+        await require_clean_tree(git.at(merge.tree), merge)
+        flags = ("--ff-only", "--no-verify", "--no-verify-signatures", "--no-autostash", "--quiet")
+        await git.at(merge.tree).say("merge", *flags, merge.new)
+    else:
+        reason = f"cockpit: merged {merge.branch}"
+        await git.say("update-ref", "-m", reason, f"refs/heads/{merge.target}", merge.new, merge.old)
+    if merge.branch.startswith(BRANCH_PREFIX):
+        tail = merge.branch.removeprefix(BRANCH_PREFIX)
+        await git.say("update-ref", f"{git_client.REF_PREFIX}{tail}/{git_client.MERGED_REF}", merge.tip)
+
+
+def refuse_merge(merge: MergeTrial, protected: bool = False) -> None:
+    """Raises `CockpitError` for a merge that cannot or must not be applied."""
+    if merge.conflicts:
+        raise CockpitError(
+            f"{merge.branch} conflicts with {merge.target} in {format_paths(merge.conflicts)}; nothing was changed",
+            f"merge {merge.target} into {merge.branch} in its worktree and settle it there, or merge by hand",
+        )
+    if merge.refused and not protected:
+        named = "; ".join(f"{path}: {reason}" for path, reason in merge.refused[:5])
+        raise CockpitError(
+            f"{merge.branch} changes files that no agent may change ({named}); nothing was changed",
+            f"look at them, then a person merges by hand: git merge {merge.branch}",
+        )
+    if not merge.new:
+        raise CockpitError(f"{merge.branch} holds nothing that {merge.target} does not", "")
+
+
+async def require_clean_tree(git: GitClient, merge: MergeTrial) -> None:
+    """Only a clean tree is changed: what lies uncommitted in it is the person's. Raises `CockpitError`."""
+    said = await git.say("status", "--porcelain", "-z", "--untracked-files=no")
+    paths = tuple(field[3:] for field in said.split("\0") if len(field) > 3)
+    if paths:
+        raise CockpitError(
+            f"{git.top}, where {merge.target} is checked out, holds changes that are not committed "
+            f"({format_paths(paths)}); nothing was changed",
+            "commit or stash them, then merge again",
+        )
+
+
+async def commit_pending_work(git: GitClient, seen: Repository, branch: str) -> None:
+    """What is not committed in the worktree of `branch` goes onto it, if nobody works there."""
+    tree = await find_worktree(git, seen, branch)
+    if tree is None:
+        return
+    lock = WorktreeLock(tree.path)
+    if not lock.take():
+        raise CockpitError(f"an agent works in {tree.name} now", "wait for its end, or stop it")
+    try:
+        await commit_work(git.at(tree.path), tree, f"Work in {tree.name}")
+    finally:
+        lock.release()
+
+
+async def _resolve_request(
+    git: GitClient, seen: Repository, branch: str, target: str
+) -> tuple[MergeTrial, Worktree]:
+    """Branches and commits by name, with what is not committed in the branch's worktree taken in."""
+    tree = await find_worktree(git, seen, branch)
+    branch = tree.branch if tree is not None else branch
+    tip = await git.commit_of(f"refs/heads/{branch}")
+    if not tip and not branch.startswith(BRANCH_PREFIX):
+        branch, tip = f"{BRANCH_PREFIX}{branch}", await git.commit_of(f"refs/heads/{BRANCH_PREFIX}{branch}")
+    target = target or seen.branch
+    if not target:
+        raise CockpitError(
+            "HEAD is detached: there is no branch to merge into", "git switch BRANCH, or name a target"
+        )
+    old = await git.commit_of(f"refs/heads/{target}")
+    for name, commit_id in ((branch, tip), (target, old)):
+        if not commit_id:
+            raise CockpitError(f"there is no branch {name}", "/worktree list shows those of worktrees")
+    if branch == target:
+        raise CockpitError(f"{branch} cannot be merged into itself", "name another target")
+    if tree is None:
+        kept = (await git_client.read_refs(git)).get(branch.removeprefix(BRANCH_PREFIX), {})
+        head = kept.get(git_client.HEAD_REF, tip)
+        tree = Worktree("", branch, "", seen.origin, head, kept.get(git_client.BASE_REF, head))
+    waiting = await count_uncommitted(git.at(tree.path), tree, tip) if tree.path else 0
+    end = work_commit(tree, tip)
+    if waiting:
+        end = (await take_snapshot(git.at(tree.path), end, f"Work in {tree.name}")).commit
+    checked = next(
+        (one.path for one in await list_work_trees(git) if one.branch == target and not one.gone), ""
+    )
+    return MergeTrial(branch, target, old, end, tree=checked, uncommitted=waiting), tree
+
+
+async def _merge_in_scratch(scratch: GitClient, asked: MergeTrial, tree: Worktree) -> MergeTrial:
+    """Merge in the scratch worktree, whose HEAD is the target."""
+    who = await scratch.identity()
+    said = await scratch.say("log", "-z", f"-{MOST_SUBJECTS}", "--format=%s", f"{tree.base}..{asked.tip}")
+    asked = replace(asked, subjects=tuple(line for line in said.split("\0") if line.strip()))
+    message = f"Merge {asked.branch}"
+    if tree.is_carrying:
+        # One commit upon what was carried: picked, it brings what came after, whatever the target has.
+        body = "\n".join(f"- {one}" for one in asked.subjects)
+        message = f"{message}\n\n{body}" if body else message
+        one = await scratch.say(
+            "commit-tree", f"{asked.tip}^{{tree}}", "-p", tree.base, "-m", message, environment=who
+        )
+        command: tuple[str, ...] = (
+            "cherry-pick",
+            "--allow-empty",
+            "--keep-redundant-commits",
+            parse_last_id(one),
+        )
+    else:
+        quiet = ("--no-verify", "--no-verify-signatures", "--no-autostash", "--quiet")
+        command = ("merge", "--ff", *quiet, "-m", message, asked.tip)
+    code, words = await scratch.run(*command, environment=who)
+    if code != 0:
+        said = await scratch.say("diff", "--name-only", "--diff-filter=U", "-z")
+        conflicts = tuple(sorted({path for path in said.split("\0") if path}))
+        if not conflicts:
+            raise CockpitError(f"{asked.branch} cannot be merged into {asked.target}: {words.strip()[:300]}")
+        return replace(asked, conflicts=conflicts)
+    new = await scratch.commit_of("HEAD")
+    files = await _changed_files(scratch, asked.old, new)
+    if not files:
+        return asked
+    refused = await asyncio.to_thread(_refused_files, asked.tree or scratch.top, scratch.top, files)
+    result = parse_last_id(await scratch.say("rev-parse", f"{new}^{{tree}}"))
+    return replace(asked, new=new, result=result, files=files, refused=refused)
+
+
+async def _changed_files(git: GitClient, old: str, new: str) -> tuple[MergedFile, ...]:
+    said = await git.say("diff-tree", "-r", "-z", "--numstat", old, new)
+    counted = {
+        path: (added, removed)
+        for row in said.split("\0")
+        if row
+        for added, removed, path in [row.split("\t", 2)]
+    }
+    fields = (await git.say("diff-tree", "-r", "-z", "--raw", "--no-abbrev", old, new)).split("\0")
+    found: list[MergedFile] = []
+    for facts, path in zip(fields[::2], fields[1::2], strict=False):
+        letter, mode = facts.split()[-1], facts.split()[1]
+        added, removed = (int(one) if one.isdigit() else 0 for one in counted.get(path, ("0", "0")))
+        if letter == "D":
+            found.append(MergedFile(path, "deleted", "", added, removed))
+        else:
+            found.append(MergedFile(path, "created" if letter == "A" else "modified", mode, added, removed))
+    return tuple(found)
+
+
+def _refused_files(tree: str, scratch: str, files: tuple[MergedFile, ...]) -> tuple[tuple[str, str], ...]:
+    """The files that the path rules refuse, in the tree they would go to; and links that lead out of it."""
+    resolver = Resolver(os.path.realpath(tree), tree)
+    found: list[tuple[str, str]] = []
+    for file in files:
+        judged = resolver.judge(os.path.join(resolver.root, file.path), "write")
+        if judged.level == "deny" and judged.sort != "link":
+            found.append((file.path, judged.reason))
+        elif file.mode == LINK:
+            with suppress(OSError):
+                where = os.readlink(os.path.join(scratch, file.path))
+                real = os.path.realpath(os.path.join(scratch, os.path.dirname(file.path), where))
+                if os.path.isabs(where) or not Resolver(os.path.realpath(scratch)).is_inside(real):
+                    found.append((file.path, f"it is a link to {where}, out of the tree"))
+    return tuple(found)

@@ -1,0 +1,300 @@
+"""That a worktree is in use: a lock held while its agent lives, gone with the process that held it.
+
+The worktrees there are, and how each stands. Changes nothing.
+
+Taking old worktrees away: only ours, never one that is in use, and none with work that is nowhere else.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from dataclasses import dataclass
+
+from cockpit.errors import CockpitError
+from cockpit.workspace.sandbox.git_folders import read_pointer
+from cockpit.workspace.worktrees import git_client
+from cockpit.workspace.worktrees.git_client import GitClient, list_changed_paths, take_snapshot
+from cockpit.workspace.worktrees.lifecycle import count_changes, remove_worktree_folder, work_commit
+from cockpit.workspace.worktrees.values import (
+    BRANCH_PREFIX,
+    SCRATCH_PREFIX,
+    PruneOutcome,
+    Repository,
+    Worktree,
+    WorktreeRow,
+    worktrees_folder,
+)
+
+LOCK_FILE = "cockpit-in-use"
+
+
+class WorktreeLock:
+    """The lock of the worktree at `path`. It lies in git's folder for that, and goes with it."""
+
+    def __init__(self, path: str) -> None:
+        own = read_pointer(os.path.join(path, ".git"), "gitdir:")
+        self._file = os.path.join(own, LOCK_FILE) if own else ""
+        self._descriptor: int | None = None
+
+    def take(self) -> bool:
+        """Take it; False when another holds it."""
+        if not self._file or self._descriptor is not None:
+            return self._descriptor is not None
+        try:
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            descriptor = os.open(self._file, flags, 0o600)
+        except OSError:
+            return False
+        if not _try_lock(descriptor):
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def is_in_use(path: str) -> bool:
+    """Whether an agent works in the worktree at `path` now, in whatever process."""
+    lock = WorktreeLock(path)
+    if not read_pointer(os.path.join(path, ".git"), "gitdir:"):
+        return False
+    if lock.take():
+        lock.release()
+        return False
+    return True
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedOutTree:
+    """A work tree as git lists it: `branch` "" where HEAD is detached; `gone`: its folder is not there."""
+
+    path: str
+    head: str
+    branch: str = ""
+    gone: bool = False
+
+
+async def list_work_trees(git: GitClient) -> tuple[CheckedOutTree, ...]:
+    """Every work tree of the repository, the main one first."""
+    found: list[CheckedOutTree] = []
+    # Without -z, which git has since 2.36 alone: nobody has a line break in the path of a work tree.
+    for block in (await git.say("worktree", "list", "--porcelain")).split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines() if line)
+        if path := fields.get("worktree"):
+            branch = fields.get("branch", "").removeprefix("refs/heads/")
+            found.append(CheckedOutTree(path, fields.get("HEAD", ""), branch, "prunable" in fields))
+    return tuple(found)
+
+
+async def list_worktrees(git: GitClient, seen: Repository) -> tuple[Worktree, ...]:
+    """Our worktrees of this origin whose folder is there, scratch ones left out."""
+    kept = await git_client.read_refs(git)
+    found: list[Worktree] = []
+    for one in await list_work_trees(git):
+        if is_own_worktree(one, seen) and not one.gone and not is_scratch_path(one.path):
+            branch = _recorded_branch(one, kept)
+            own = kept.get(branch.removeprefix(BRANCH_PREFIX), {})
+            head = own.get(git_client.HEAD_REF, one.head)
+            base = own.get(git_client.BASE_REF, head)
+            found.append(Worktree(os.path.basename(one.path), branch, one.path, seen.origin, head, base))
+    return tuple(found)
+
+
+async def find_worktree(git: GitClient, seen: Repository, name: str) -> Worktree | None:
+    """The worktree of that name, branch or path."""
+    for one in await list_worktrees(git, seen):
+        if name in (one.name, one.branch, one.tail, one.path):
+            return one
+    return None
+
+
+async def list_rows(git: GitClient, seen: Repository) -> tuple[WorktreeRow, ...]:
+    """Our worktrees, then our branches that have none."""
+    trees = await list_worktrees(git, seen)
+    found = [await read_row(git, one) for one in trees]
+    known = {one.branch for one in trees}
+    kept = await git_client.read_refs(git)
+    for branch, tip in (await git_client.list_branches(git)).items():
+        if branch not in known:
+            own = kept.get(branch.removeprefix(BRANCH_PREFIX), {})
+            head = own.get(git_client.HEAD_REF, tip)
+            tree = Worktree("", branch, "", seen.origin, head, own.get(git_client.BASE_REF, head))
+            found.append(await _make_row(git, tree, tip, 0))
+    return tuple(found)
+
+
+async def read_row(git: GitClient, tree: Worktree) -> WorktreeRow:
+    """How one worktree stands."""
+    own = git.at(tree.path)
+    tip = await own.commit_of("HEAD")
+    return await _make_row(own, tree, tip, await count_uncommitted(own, tree, tip) if tip else 0)
+
+
+def is_own_worktree(one: CheckedOutTree, seen: Repository) -> bool:
+    return _normalize_path(os.path.dirname(os.path.normpath(one.path))) == _normalize_path(
+        worktrees_folder(seen.origin)
+    )
+
+
+def _normalize_path(path: str) -> str:
+    return os.path.normcase(os.path.normpath(path))
+
+
+def is_scratch_path(path: str) -> bool:
+    return os.path.basename(path).startswith(SCRATCH_PREFIX)
+
+
+def _recorded_branch(one: CheckedOutTree, kept: dict[str, dict[str, str]]) -> str:
+    """The branch that a worktree was made with: its agent may have switched to another."""
+    if one.branch.removeprefix(BRANCH_PREFIX) in kept:
+        return one.branch
+    name = os.path.basename(one.path)
+    for tail in kept:
+        slug, _, number = tail.rpartition("-")
+        if name == (slug if number == "1" else tail):
+            return f"{BRANCH_PREFIX}{tail}"
+    return one.branch
+
+
+async def count_uncommitted(own: GitClient, tree: Worktree, tip: str) -> int:
+    """How many files differ from what its branch holds, or from what it was given."""
+    try:
+        taken = await take_snapshot(own, work_commit(tree, tip), "a look")
+    except CockpitError:
+        return len(await list_changed_paths(own))
+    return taken.files + len(taken.left_out)
+
+
+async def _make_row(git: GitClient, tree: Worktree, tip: str, open_files: int) -> WorktreeRow:
+    end = work_commit(tree, tip)
+    files, added, removed = await count_changes(git, tree.base, end) if end else (0, 0, 0)
+    said = await git.say("rev-list", "--count", f"{tree.base}..{end}") if end else "0"
+    used, in_use = await asyncio.to_thread(_read_use, tree.path)
+    used = max(used, float((await git.say("log", "-1", "--format=%ct", end)).strip() or 0) if end else 0.0)
+    merged = await is_merged(git, tree, end)
+    commits = int(said.strip() or 0)
+    return WorktreeRow(
+        tree.name, tree.branch, tree.path, commits, files, added, removed, open_files, merged, in_use, used
+    )
+
+
+async def is_merged(git: GitClient, tree: Worktree, tip: str) -> bool:
+    """Whether what was committed there is in a branch of the person's, or was brought into one."""
+    if not tip or tip == tree.base:
+        return True
+    if (await git_client.read_refs(git)).get(tree.tail, {}).get(git_client.MERGED_REF) == tip:
+        return True
+    said = await git.say("for-each-ref", "--format=%(refname:short)", f"--contains={tip}", "refs/heads")
+    return any(not name.startswith(BRANCH_PREFIX) for name in said.split())
+
+
+def _read_use(path: str) -> tuple[float, bool]:
+    """When something was last done in a worktree, and whether an agent is in it now."""
+    if not path:
+        return 0.0, False
+    try:
+        return os.stat(path).st_mtime, is_in_use(path)
+    except OSError:
+        return time.time(), False
+
+
+MAX_AGE_HOURS = 24.0
+
+
+async def prune_worktrees(
+    git: GitClient,
+    seen: Repository,
+    max_age_hours: float = MAX_AGE_HOURS,
+    dry_run: bool = False,
+    unmerged: bool = False,
+    only: str = "",
+) -> tuple[PruneOutcome, ...]:
+    """What went (or would go), and what stays and why. `unmerged` also takes work that is nowhere else;
+    `only` looks at one, by name or branch. Raises `CockpitError`."""
+    origin = git.at(seen.origin)
+    found = await _prune_scratch(origin, seen, dry_run) if not only else []
+    for row in await list_rows(git, seen):
+        if only and only not in (row.name, row.branch, row.path):
+            continue
+        reason = _reason_to_stay(row, max_age_hours, unmerged)
+        if not reason and not dry_run:
+            await remove_worktree(origin, row)
+        found.append(PruneOutcome(row.name, row.branch, not reason, reason or _reason_to_remove(row)))
+    if not dry_run:
+        await origin.run("worktree", "prune")
+    return (*found, *(_prune_strays(seen, dry_run) if not only else ()))
+
+
+async def remove_worktree(origin: GitClient, row: WorktreeRow) -> None:
+    """The worktree, its branch and what is on record of it."""
+    if row.path:
+        await remove_worktree_folder(origin, row.path)
+    await origin.run("branch", "-D", "--", row.branch)
+    await git_client.delete_refs(origin, row.branch.rpartition("/")[2])
+
+
+def _reason_to_stay(row: WorktreeRow, max_age_hours: float, unmerged: bool) -> str:
+    if row.is_in_use:
+        return "an agent works in it"
+    if row.uncommitted and not unmerged:
+        return f"{row.uncommitted} files in it are not committed"
+    if not row.is_merged and row.files and not unmerged:
+        return f"{row.commits} commits are not merged ({row.files} files +{row.added} -{row.removed})"
+    hours = (time.time() - row.used) / 3600
+    return f"used {hours:.1f} hours ago" if hours < max_age_hours else ""
+
+
+def _reason_to_remove(row: WorktreeRow) -> str:
+    if row.is_empty:
+        return "nothing was done in it"
+    return "merged" if row.is_merged and not row.uncommitted else "asked for, though it is not merged"
+
+
+async def _prune_scratch(origin: GitClient, seen: Repository, dry_run: bool) -> list[PruneOutcome]:
+    """What a merge left that was killed."""
+    found: list[PruneOutcome] = []
+    for one in await list_work_trees(origin):
+        if is_own_worktree(one, seen) and is_scratch_path(one.path) and not is_in_use(one.path):
+            if not dry_run:
+                await remove_worktree_folder(origin, one.path)
+            found.append(PruneOutcome(os.path.basename(one.path), "", True, "a merge that was cut off"))
+    return found
+
+
+def _prune_strays(seen: Repository, dry_run: bool) -> list[PruneOutcome]:
+    """Folders beside our worktrees that git does not know. An empty one is what a crash left."""
+    folder = worktrees_folder(seen.origin)
+    found: list[PruneOutcome] = []
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        path = os.path.join(folder, name)
+        if os.path.lexists(os.path.join(path, ".git")) or not os.path.isdir(path) or os.path.islink(path):
+            continue
+        if os.listdir(path):
+            found.append(
+                PruneOutcome(name, "", False, "git knows nothing of it: look at it, and remove it by hand")
+            )
+            continue
+        if not dry_run:
+            os.rmdir(path)
+        found.append(PruneOutcome(name, "", True, "empty, left by a crash"))
+    return found

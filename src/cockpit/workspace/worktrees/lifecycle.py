@@ -1,0 +1,241 @@
+"""The end of an agent's work in a worktree: what it did goes onto its branch; what holds nothing goes.
+
+A new worktree: from the commit that is worked on, on a branch of its own, with what is not committed yet,
+and out of everybody's status. Nothing of the tree it is made from changes.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import stat
+from dataclasses import replace
+
+from cockpit.errors import CockpitError
+from cockpit.workspace.processes.child_process import run_to_completion
+from cockpit.workspace.worktrees.git_client import (
+    BASE_REF,
+    HEAD_REF,
+    GitClient,
+    delete_refs,
+    format_paths,
+    take_snapshot,
+    write_ref,
+)
+from cockpit.workspace.worktrees.package_links import (
+    editable_sources,
+    exclude_from_status,
+    find_links,
+    make_links,
+    relative_link_path,
+    remove_links,
+)
+from cockpit.workspace.worktrees.values import (
+    WORKTREES_FOLDER,
+    Repository,
+    Worktree,
+    WorktreeOutcome,
+    branch_name,
+    folder_name,
+    make_slug,
+    worktrees_folder,
+)
+
+
+async def settle_worktree(git: GitClient, tree: Worktree, message: str) -> WorktreeOutcome:
+    """Commit what is in `tree` on its branch, or take it away where nothing was done in it. Raises
+    `CockpitError`; the worktree stays then."""
+    own = git.at(tree.path)
+    notes = await commit_work(own, tree, message)
+    tip = work_commit(tree, await own.commit_of("HEAD"))
+    branch = await _current_branch(own) or tree.branch
+    if not notes and await _has_same_tree(own, tree.base, tip):
+        await discard_worktree(git.at(tree.origin), tree)
+        return WorktreeOutcome(branch, False)
+    files, added, removed = await count_changes(own, tree.base, tip)
+    return WorktreeOutcome(branch, True, tip, files, added, removed, notes)
+
+
+async def commit_work(own: GitClient, tree: Worktree, message: str) -> tuple[str, ...]:
+    """Put what is not committed onto the branch that is checked out in `tree`; what cannot be is said."""
+    tip = await own.commit_of("HEAD")
+    if not tip:
+        raise CockpitError(f"the branch of the worktree {tree.name} is gone", f"look at {tree.path}")
+    notes: list[str] = []
+    taken = await take_snapshot(own, work_commit(tree, tip), message)
+    if taken.left_out:
+        notes.append(f"not committed: {format_paths(taken.left_out)}")
+    if taken.files:
+        branch = await _current_branch(own)
+        if branch:
+            await own.say(
+                "update-ref", "-m", "cockpit: work of an agent", f"refs/heads/{branch}", taken.commit, tip
+            )
+        else:
+            await own.say("update-ref", "--no-deref", "HEAD", taken.commit, tip)
+            await own.say("branch", "--force", tree.branch, taken.commit)
+        # The index follows; files are as they were.
+        await own.say("reset", "--quiet")
+    return tuple(notes)
+
+
+async def discard_worktree(git: GitClient, tree: Worktree) -> None:
+    """Take worktree, branch and records away, whatever they hold. `git` is that of the origin."""
+    await remove_worktree_folder(git, tree.path)
+    await git.run("branch", "-D", "--", tree.branch)
+    await delete_refs(git, tree.tail)
+
+
+async def remove_worktree_folder(git: GitClient, path: str) -> None:
+    """Take a worktree's folder away; its branch stays. What its links lead to is not touched."""
+    with contextlib.suppress(CockpitError, OSError):
+        remove_links(path, await find_links(git, git.top, path))
+    await git.run("worktree", "remove", "--force", "--force", path)
+    if await asyncio.to_thread(_remove_leftovers, path):
+        await git.run("worktree", "prune")
+
+
+def work_commit(tree: Worktree, tip: str) -> str:
+    """The commit that holds what was done, for the branch's commit `tip`: with no commit of its own a branch
+    stands before what was carried."""
+    return tree.base if tip == tree.head else tip
+
+
+async def count_changes(git: GitClient, base: str, tip: str) -> tuple[int, int, int]:
+    """Files, added and removed lines between two commits."""
+    said = await git.say("diff-tree", "-r", "-z", "--numstat", base, tip)
+    rows = [field.split("\t") for field in said.split("\0") if field.count("\t") >= 2]
+    return len(rows), sum(_parse_count(row[0]) for row in rows), sum(_parse_count(row[1]) for row in rows)
+
+
+async def _has_same_tree(git: GitClient, one: str, other: str) -> bool:
+    said = await git.say("rev-parse", f"{one}^{{tree}}", f"{other}^{{tree}}")
+    return len(set(said.split())) == 1
+
+
+async def _current_branch(git: GitClient) -> str:
+    code, said = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    return said.strip() if code == 0 else ""
+
+
+def _remove_leftovers(path: str) -> bool:
+    """Whether git left something, which is removed then. A link is never followed."""
+    if not os.path.lexists(path):
+        return False
+    shutil.rmtree(path, onerror=_make_writable)
+    return True
+
+
+def _parse_count(text: str) -> int:
+    return int(text) if text.isdigit() else 0
+
+
+def _make_writable(function: object, path: str, reason: object) -> None:
+    """A folder without the right to write in it (Go's modules are such) cannot be emptied."""
+    with contextlib.suppress(OSError):
+        os.chmod(os.path.dirname(path), stat.S_IRWXU)
+        os.chmod(path, stat.S_IRWXU)
+        os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+
+
+MAX_WORKTREES = 1_000
+CARRIED_MESSAGE = "uncommitted changes of {where}, as {name} was given them"
+
+
+async def make_worktree(
+    git: GitClient, seen: Repository, name: str, ref: str = "", carry: bool = True
+) -> Worktree:
+    """A worktree called about `name`, from `ref` ("": the commit that is checked out, with what is not
+    committed yet if `carry`). Raises `CockpitError`; nothing is left then."""
+    folder = _make_worktrees_folder(seen)
+    exclude_from_status(seen.store, f"/{'/'.join(WORKTREES_FOLDER)}", folder=True)
+    head = await git.commit_of(ref) if ref else seen.head
+    if not head:
+        raise CockpitError(
+            f"there is no commit called {ref!r}", "git log shows them; leave `ref` out for HEAD"
+        )
+    tree = await _add_worktree(git, seen, make_slug(name), folder, head)
+    try:
+        return await _fill_worktree(git, seen, tree, carry and head == seen.head)
+    except BaseException:
+        await run_to_completion(discard_worktree(git.at(seen.origin), tree))
+        raise
+
+
+async def _fill_worktree(git: GitClient, seen: Repository, tree: Worktree, carry: bool) -> Worktree:
+    notes: list[str] = []
+    own = git.at(tree.path)
+    if carry:
+        message = CARRIED_MESSAGE.format(where=seen.branch or seen.head[:12], name=tree.name)
+        taken = await take_snapshot(git, seen.head, message)
+        if taken.files:
+            # Nothing is staged there: that a change was staged is the person's own note.
+            await own.say("restore", f"--source={taken.commit}", "--worktree", "--", ":/")
+            notes.append(
+                f"it holds the {taken.files} files of {seen.top} that are not committed, as they are now"
+            )
+            tree = replace(tree, base=taken.commit)
+        if taken.left_out:
+            notes.append(f"not carried: {format_paths(taken.left_out)}")
+    await write_ref(git, tree, BASE_REF, tree.base)
+    linked = await make_links(git, seen.origin, tree.path)
+    if linked:
+        named = format_paths([relative_link_path(one, tree.path) for one in linked])
+        notes.append(f"links to the packages installed in {seen.origin}, read-only: {named}")
+    targets = tuple(one.target for one in linked)
+    if edited := await asyncio.to_thread(editable_sources, seen.origin, targets):
+        notes.append(
+            f"the linked Python environment imports this project from {seen.origin}, not from here: run with "
+            f"PYTHONPATH={os.pathsep.join(edited)}"
+        )
+    if _exists(os.path.join(tree.path, ".gitmodules")):
+        notes.append("submodules are empty in it")
+    return replace(tree, linked=targets, notes=tuple(notes))
+
+
+async def _add_worktree(git: GitClient, seen: Repository, name: str, folder: str, head: str) -> Worktree:
+    """The worktree under the first free number, as git makes it."""
+    for number in range(1, MAX_WORKTREES):
+        path = os.path.join(folder, folder_name(name, number))
+        branch = branch_name(name, number)
+        if _exists(path) or await git.commit_of(f"refs/heads/{branch}"):
+            continue
+        try:
+            # Whoever makes the folder has the name: agents are made side by side.
+            os.mkdir(path)
+        except FileExistsError:
+            continue
+        tree = Worktree(os.path.basename(path), branch, path, seen.origin, head, head)
+        try:
+            await git.say("worktree", "add", "--quiet", "--no-track", "-b", branch, path, head)
+            await write_ref(git, tree, HEAD_REF, head)
+        except BaseException:
+            await run_to_completion(discard_worktree(git.at(seen.origin), tree))
+            raise
+        return tree
+    raise CockpitError(
+        f"there are {MAX_WORKTREES} worktrees called {name}", "cockpit worktrees prune takes old ones away"
+    )
+
+
+def _exists(path: str) -> bool:
+    return os.path.lexists(path)
+
+
+def _make_worktrees_folder(seen: Repository) -> str:
+    """The folder of worktrees, made. What stands there must be a folder: a link would lead us elsewhere."""
+    path = seen.origin
+    for part in WORKTREES_FOLDER:
+        path = os.path.join(path, part)
+        try:
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                raise CockpitError(f"{path} is no folder, so no worktree can be made in it", "move it away")
+        except FileNotFoundError:
+            try:
+                os.mkdir(path)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise CockpitError(f"{path} cannot be made: {error.strerror or error}") from error
+    assert os.path.realpath(path) == os.path.realpath(worktrees_folder(seen.origin))
+    return path

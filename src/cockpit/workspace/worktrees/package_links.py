@@ -1,0 +1,207 @@
+"""`.git/info/exclude`, the ignore file that is nobody's commit: our folders stay out of a person's status.
+
+Folders of installed packages, which git ignores and every worktree needs: links to those of the origin's.
+
+They are never written through: a link that leads out of its root is refused by the path rules, and a held
+program sees such a folder read-only (docs/worktrees.md).
+
+Python's editable installs in a linked environment: they lead to the tree it was made for, so that tests in
+a worktree would try that tree's code and not their own.
+"""
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from glob import escape, glob
+from typing import Literal
+
+from cockpit.errors import CockpitError
+from cockpit.settings import file_io
+from cockpit.workspace.word_set import word_set
+from cockpit.workspace.worktrees.git_client import GitClient
+
+SPECIAL_CHARACTERS = re.compile(r"([\\*?\[\]!# ])")
+
+
+def exclude_from_status(store: str, path: str, folder: bool = False) -> None:
+    """Have git ignore `path` (from the top of a work tree, with a leading `/`). Raises `CockpitError`."""
+    line = SPECIAL_CHARACTERS.sub(r"\\\1", path) + ("/" if folder else "")
+    file = os.path.join(store, "info", "exclude")
+    try:
+        text = file_io.read_text(file) if os.path.lexists(file) else ""
+        if line in text.splitlines():
+            return
+        if os.path.islink(file) or os.path.islink(os.path.dirname(file)):
+            raise OSError(0, "it is a symbolic link", file)
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(file, flags, 0o644), "ab") as out:
+            gap = "" if not text or text.endswith("\n") else "\n"
+            out.write(f"{gap}{line}\n".encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise CockpitError(
+            f"{path} cannot be kept out of git's status: {file}: {error.strerror or error}",
+            f"add the line {line} to that file",
+        ) from error
+
+
+# What an install makes and a build reads. What a build writes (target, dist, build) is each tree's own.
+PACKAGE_FOLDERS = word_set(
+    """
+    node_modules bower_components jspm_packages .pnpm-store .venv venv __pypackages__ vendor Pods Carthage
+    .bundle deps elm-stuff
+    """
+)
+MAX_LINKS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PackageLink:
+    """`at` is to lead to the folder `target`: real, absolute paths. A `junction` is Windows' link of
+    folders that needs no rights of an administrator."""
+
+    at: str
+    target: str
+    kind: Literal["symlink", "junction"]
+
+
+def plan_links(origin: str, worktree: str, listed: Iterable[str], platform: str) -> tuple[PackageLink, ...]:
+    """The links for the ignored folders that git `listed` (relative, ending in `/`). Pure."""
+    sign = "\\" if platform == "win32" else "/"
+    kind: Literal["symlink", "junction"] = "junction" if platform == "win32" else "symlink"
+    found: list[PackageLink] = []
+    for name in listed:
+        parts = tuple(part for part in name.split("/") if part)
+        outermost = [part in PACKAGE_FOLDERS for part in parts]
+        if name.endswith("/") and parts and outermost[-1] and not any(outermost[:-1]):
+            found.append(PackageLink(sign.join((worktree, *parts)), sign.join((origin, *parts)), kind))
+    return tuple(found[:MAX_LINKS])
+
+
+async def make_links(git: GitClient, origin: str, worktree: str) -> tuple[PackageLink, ...]:
+    """Make the links of `worktree`; those that are there now."""
+    made = await asyncio.to_thread(_make_all, await find_links(git, origin, worktree))
+    if made:
+        await _exclude_links(git.at(worktree), [relative_link_path(one, worktree) for one in made])
+    return made
+
+
+async def find_links(git: GitClient, origin: str, worktree: str) -> tuple[PackageLink, ...]:
+    """The links that a worktree may have, there or not. Worked out from the origin alone: what lies in the
+    worktree is its agent's word."""
+    command = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    listed = (await git.at(origin).say(*command)).split("\0")
+    return await asyncio.to_thread(_existing_targets, plan_links(origin, worktree, listed, sys.platform))
+
+
+def is_intact(one: PackageLink) -> bool:
+    """Whether the link is there and leads where it should."""
+    return is_link(one.at) and os.path.realpath(one.at) == os.path.realpath(one.target)
+
+
+def remove_links(worktree: str, found: Iterable[PackageLink]) -> None:
+    """Take the links away, and never what they lead to."""
+    for one in found:
+        if is_link(one.at):
+            # A junction is removed as the folder it looks like; what is in it stays.
+            os.rmdir(one.at) if one.kind == "junction" else os.unlink(one.at)
+
+
+def relative_link_path(one: PackageLink, worktree: str) -> str:
+    """Where a link lies in its worktree, with `/`."""
+    return os.path.relpath(one.at, worktree).replace(os.sep, "/")
+
+
+def is_link(path: str) -> bool:
+    """Whether `path` is a symbolic link or a junction."""
+    if os.path.islink(path):
+        return True
+    try:
+        return bool(getattr(os.lstat(path), "st_reparse_tag", 0))
+    except OSError:
+        return False
+
+
+def _existing_targets(plan: tuple[PackageLink, ...]) -> tuple[PackageLink, ...]:
+    """Those that lead to folders of the origin's own: a link in their place could lead anywhere."""
+    return tuple(one for one in plan if os.path.isdir(one.target) and not is_link(one.target))
+
+
+def _make_all(plan: tuple[PackageLink, ...]) -> tuple[PackageLink, ...]:
+    return tuple(one for one in plan if _make_link(one))
+
+
+def _make_link(one: PackageLink) -> bool:
+    if os.path.lexists(one.at):
+        return is_intact(one)
+    if not os.path.isdir(os.path.dirname(one.at)):
+        return False
+    if one.kind == "junction":
+        _make_junction(one)
+    else:
+        os.symlink(one.target, one.at, target_is_directory=True)
+    return True
+
+
+def _make_junction(one: PackageLink) -> None:
+    if sys.platform == "win32":
+        import _winapi
+
+        _winapi.CreateJunction(one.target, one.at)
+
+
+async def _exclude_links(git: GitClient, paths: list[str]) -> None:
+    """`node_modules/` names folders alone: a link of that name would be a new file to git."""
+    told = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
+    _, said = await git.run("check-ignore", "-z", "--stdin", "--no-index", stdin=told)
+    known = set(said.split("\0"))
+    store = (await git.say("rev-parse", "--path-format=absolute", "--git-common-dir")).strip()
+    for path in paths:
+        if path not in known:
+            exclude_from_status(store, f"/{path}")
+
+
+ENVIRONMENT_FOLDERS = frozenset({".venv", "venv"})
+SITE_PACKAGES = ("lib/python*/site-packages", "Lib/site-packages")
+QUOTED_PATH = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+MAX_PATH_FILES = 200
+MAX_PATH_FILE_BYTES = 200_000
+
+
+def editable_sources(origin: str, linked: Iterable[str]) -> tuple[str, ...]:
+    """The folders of `origin` (relative, with `/`; "." for its top) from which the environments among
+    `linked` import."""
+    found: dict[str, None] = {}
+    for environment in linked:
+        if os.path.basename(environment) in ENVIRONMENT_FOLDERS:
+            for path in _named_paths(environment):
+                inside = os.path.relpath(path, origin).replace(os.sep, "/")
+                if os.path.isabs(path) and not inside.startswith("../") and inside != "..":
+                    found.setdefault(inside)
+    # What lies in the environment itself is installed, not edited.
+    return tuple(one for one in found if not ENVIRONMENT_FOLDERS & set(one.split("/")))
+
+
+def _named_paths(environment: str) -> Iterator[str]:
+    """The paths that `.pth` files, and the finders of editable installs, name."""
+    for place in SITE_PACKAGES:
+        folder = os.path.join(escape(environment), *place.split("/"))
+        for file in sorted(glob(os.path.join(folder, "*.pth")))[:MAX_PATH_FILES]:
+            yield from (
+                line.strip() for line in _read_text(file).splitlines() if not line.startswith("import")
+            )
+        for file in sorted(glob(os.path.join(folder, "__editable___*_finder.py")))[:MAX_PATH_FILES]:
+            for one, other in QUOTED_PATH.findall(_read_text(file)):
+                # It maps a package to its own folder: what is imported from is the folder above.
+                if os.path.isabs(path := one or other):
+                    yield os.path.dirname(path)
+
+
+def _read_text(path: str) -> str:
+    try:
+        return file_io.read_text(path, MAX_PATH_FILE_BYTES)
+    except OSError:
+        return ""
