@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,25 +26,36 @@ def nothing_survives() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def machine_left_alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh `COCKPIT_HOME`, an empty home folder beside it, and no key of the machine's. Under a name that
-    no test has for something else: a fixture that hid this one would let the test into the real home."""
-    folder = tmp_path_factory.mktemp("home")
-    person = tmp_path_factory.mktemp("person")
-    monkeypatch.setenv("COCKPIT_HOME", str(folder))
+def isolated_machine(isolated_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh `COCKPIT_HOME`, an empty home folder beside it, and none of the machine's API keys.
+
+    No test may define a fixture of this name: hiding it would let the test into the real home.
+    """
+    # mkdtemp costs the same however many folders there are; pytest's own mktemp counts them all each time.
+    folder = Path(tempfile.mkdtemp(dir=isolated_folders))
+    cockpit_home, user_home = folder / "home", folder / "user"
+    cockpit_home.mkdir()
+    user_home.mkdir()
+    monkeypatch.setenv("COCKPIT_HOME", str(cockpit_home))
     monkeypatch.setenv("COCKPIT_PLUGINS", "")
     for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(person))
+        monkeypatch.setenv(name, str(user_home))
     for name in os.environ:
         if name.endswith(SECRETS):
             monkeypatch.delenv(name)
-    return folder
+    return cockpit_home
+
+
+@pytest.fixture(scope="session")
+def isolated_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which each test gets its own home folders."""
+    return tmp_path_factory.mktemp("machines")
 
 
 @pytest.fixture
-def home(machine_left_alone: Path) -> Path:
+def home(isolated_machine: Path) -> Path:
     """The folder of all that is cockpit's own."""
-    return machine_left_alone
+    return isolated_machine
 
 
 @pytest.fixture
