@@ -78,6 +78,11 @@ class Terminal:
             pass
         return self.process.returncode
 
+    def settle(self, quiet: float = 0.05) -> None:
+        """Read until nothing came for `quiet` seconds."""
+        while self._read(quiet):
+            pass
+
     def _read(self, wait: float) -> bool:
         if not select.select([self._fd], [], [], wait)[0]:
             return False
