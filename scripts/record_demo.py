@@ -173,7 +173,9 @@ def _draw_row(screen: Any, row: int) -> str:
         x, y = 10 + column * CELL_WIDTH, 10 + row * CELL_HEIGHT
         if _is_hex(back):
             length = (end - column) * CELL_WIDTH
-            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="{CELL_HEIGHT}" fill="#{back}"/>')
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="{CELL_HEIGHT}" fill="#{back}"/>'
+            )
         if text.strip():
             colour = front if _is_hex(front) else "c9d1d9"
             weight = ' font-weight="bold"' if first.bold else ""

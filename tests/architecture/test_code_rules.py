@@ -156,5 +156,9 @@ def test_no_tracked_file_is_over_one_megabyte() -> None:
     if listed.returncode != 0:
         pytest.skip("not a git checkout: an unpacked sdist tracks no files")
     paths = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
-    large = [str(path.relative_to(ROOT)) for path in paths if path.is_file() and path.stat().st_size > MAX_TRACKED_BYTES]
+    large = [
+        str(path.relative_to(ROOT))
+        for path in paths
+        if path.is_file() and path.stat().st_size > MAX_TRACKED_BYTES
+    ]
     assert not large, f"keep files over 1 MB out of the repository: {large}"

@@ -5,18 +5,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *(ROOT / "plugins").glob("*/README.md")]
-)
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "plugins").glob("*/README.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def read(name: str) -> str:
-    return (DOCS / name).read_text(encoding="utf-8")
+    """The text of a page by its file name, whatever its group."""
+    (page,) = [path for path in DOCS.rglob(name) if path.parent.name != "internals" or name != "index.md"]
+    return page.read_text(encoding="utf-8")
 
 
 def section(text: str, heading: str) -> str:
-    """What stands under a heading (`## Scope`) up to the next of its level or a higher one."""
+    """The text under a heading (`## Scope`) up to the next of its level or a higher one."""
     level = heading.partition(" ")[0]
     found = re.search(
         rf"^{re.escape(heading)}$\n(.*?)(?=^#{{1,{len(level)}}} |\Z)", text, re.DOTALL | re.MULTILINE

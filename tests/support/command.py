@@ -40,7 +40,11 @@ def cockpit(
     """
     data = stdin.encode() if isinstance(stdin, str) else stdin
     given = dict(os.environ, **(environment or {}))
-    if starts_python or not hasattr(os, "fork") or any(name.startswith(STARTUP) for name in environment or ()):
+    if (
+        starts_python
+        or not hasattr(os, "fork")
+        or any(name.startswith(STARTUP) for name in environment or ())
+    ):
         ended = subprocess.run(
             command(*arguments),
             cwd=cwd,
