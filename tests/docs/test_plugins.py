@@ -125,7 +125,7 @@ def test_every_template_is_named_and_every_hook_has_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
 def test_every_example_is_listed_with_the_hook_it_teaches(folder: Path) -> None:
     (row,) = re.findall(
-        rf"^\| \[{folder.name}\]\(\.\./plugins/{folder.name}\) \| .* \| `(\w+)` \|$", PAGE, re.M
+        rf"^\| \[{folder.name}\]\(\.\./\.\./plugins/{folder.name}\) \| .* \| `(\w+)` \|$", PAGE, re.M
     )
     (source,) = folder.glob("src/*/__init__.py")
     assert f"Teaches\n`{row}`" in (text := source.read_text("utf-8")) or f"Teaches `{row}`" in text
