@@ -184,7 +184,7 @@ async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Pat
     )
     context = replace(context_on(root), navigator=navigator)
     block = await symbol_mentions.expand_symbol("Cart.total", context)
-    assert block == Text("[@Cart.total: still reading the project; name it again]")
+    assert block == Text("[@Cart.total: still indexing the project; mention it again]")
 
 
 async def test_a_path_offers_files_only(session: Driver) -> None:

@@ -39,8 +39,8 @@ READ_TOOLS = (
 RUN_TOOLS = ("shell", "job", "run_tests")
 WRITE_TOOLS = ("edit", "multi_edit", "write", "apply_patch", "delete", "move")
 
-REPORT_FORMAT = """Your last message is your report, and all that the agent that sent you reads: no greeting, \
-no story of your search. Use these headings and leave out those that would be empty:
+REPORT_FORMAT = """Your last message is your report, and all that the agent that sent you reads: no \
+greeting, no story of your search. Use these headings and leave out those that would be empty:
 SUMMARY: the answer or the outcome, in one to three sentences.
 CHANGES: each file you changed, as `path: what and why`.
 EVIDENCE: what proves it: `path:line`, the command and what it printed, the test that ran.
