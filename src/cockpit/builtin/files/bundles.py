@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from cockpit.formats.bundles import Bundle, list_bundles, read_installed_bundles
 from cockpit.formats.command_files import CommandFile
@@ -16,7 +17,7 @@ from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.plugin.origin import FileProblem, Origin, Unloaded
 from cockpit.plugin.values import Command, McpServer, Register, Scope, Skill, Source
 
-CLAUDE_FAMILY = "claude"
+CLAUDE_FAMILY: Final = "claude"
 ROOT_VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 
 

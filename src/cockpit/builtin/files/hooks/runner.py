@@ -304,7 +304,7 @@ async def run_prompt_hook(hook: Hook, payload: Payload, context: Context) -> Hoo
     prompt = UserMessage((Text(_judge_prompt(hook, payload)),))
     request = ModelRequest("", JUDGE_INSTRUCTIONS, (prompt,), max_tokens=JUDGE_ANSWER_TOKENS)
     model = hook.action_text("model").lower()
-    tier = next((tier for word, tier in MODEL_TIERS.items() if word in model), "fast")
+    tier: HookModelTier = next((tier for word, tier in MODEL_TIERS.items() if word in model), "fast")
     try:
         async with asyncio.timeout(hook.seconds):
             completion = await context.models.complete(tier, request)

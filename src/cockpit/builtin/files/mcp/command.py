@@ -86,8 +86,8 @@ def _format_question(rows: tuple[ConnectionRow, ...]) -> str:
 
 def _form_fields(rows: tuple[ConnectionRow, ...]) -> tuple[FormField, ...]:
     if len(rows) == 1:
-        choices = (START_CHOICE, LATER_CHOICE, NEVER_CHOICE)
-        return (FormField(START_FIELD, "Start it?", "choice", True, choices, default=LATER_CHOICE),)
+        answers = (START_CHOICE, LATER_CHOICE, NEVER_CHOICE)
+        return (FormField(START_FIELD, "Start it?", "choice", True, answers, default=LATER_CHOICE),)
     names = tuple(row.name for row in rows)
     labels = tuple(single_line(f"{row.name}  {row.target}", MAX_LABEL) for row in rows)
     choices = (LATER_CHOICE, NEVER_CHOICE)

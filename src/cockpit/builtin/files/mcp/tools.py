@@ -44,10 +44,9 @@ async def judge_mcp_call(judged: Judged) -> Verdict | None:
         root, read_only = judged.context.workspace.root, tool.kind == "fetch"
         path = await asyncio.to_thread(_find_protected_path, preview.paths, read_only, root)
         if path is not None:
-            secret: frozenset[Capability] = frozenset({"secret.read"})
-            touched = secret if path.sort == "secret" else frozenset({"fs.write"})
+            touched: Capability = "secret.read" if path.sort == "secret" else "fs.write"
             reason = f"an argument names {path.real}: {path.reason}"
-            return Verdict("deny", reason, 80, touched, (f"mcp.{path.sort}",), SAFER_WAY)
+            return Verdict("deny", reason, 80, frozenset({touched}), (f"mcp.{path.sort}",), SAFER_WAY)
     server = preview.title.partition(":")[0] if preview is not None else "a server"
     return Verdict(
         "ask",
