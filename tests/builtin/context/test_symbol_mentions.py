@@ -78,10 +78,11 @@ async def attached(driver: Driver, words: str) -> tuple[Block, ...]:
 
 
 async def offered(driver: Driver, word: str) -> list[Completion]:
-    """What is offered for `word`; the first question begins the index, so it is asked until some are."""
+    """What is offered for `word`. The first question starts the index, so it is asked until symbols come."""
     async with asyncio.timeout(20):
-        while not (rows := await asked(driver, word)):
-            pass
+        rows = await asked(driver, word)
+        while all(row.insert == "@cart.py " for row in rows):
+            rows = await asked(driver, word)
     return rows
 
 
