@@ -7,13 +7,12 @@ a skill's (`skills/guards.py`).
 import asyncio
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from cockpit.builtin.files.placeholders import fill_placeholders
 from cockpit.builtin.files.skills.prompt_text import describe_limits, template_variables
 from cockpit.builtin.files.skills.state import SKILL_SESSIONS
-from cockpit.builtin.files.skills.use_skill import DEFAULT_ROLE, narrow_role
+from cockpit.builtin.files.skills.use_skill import narrow_role, run_in_subagent
 from cockpit.errors import CockpitError
 from cockpit.formats.command_files import CommandFile, find_commands
 from cockpit.formats.substitution import ExpandedTemplate, expand_template
@@ -31,7 +30,7 @@ from cockpit.plugin.values import (
     Skill,
     Source,
 )
-from cockpit.protocol.content import Markdown, Text
+from cockpit.protocol.content import Markdown
 
 
 @hookimpl
@@ -75,9 +74,10 @@ async def run_command_file(file: CommandFile, arguments: str, context: Context) 
     skill = as_skill(file)
     if limits := describe_limits(skill):
         text += f"\n\n[To the end of this turn the command /{file.name} {limits}.]"
-    SKILL_SESSIONS.expect_prompt(session.id, text, skill)
     if file.fork:
-        return Show(((await _run_in_subagent(file, skill, text, context)),))
+        role = narrow_role(skill, context)
+        return Show((Markdown(await run_in_subagent(skill, role, text, f"/{file.name}", context)),))
+    SKILL_SESSIONS.expect_prompt(session.id, text, skill)
     return AsPrompt(text, mentions=False, model=file.model)
 
 
@@ -96,14 +96,3 @@ def as_skill(file: CommandFile) -> Skill:
         effort=file.effort,
         origin=file.origin,
     )
-
-
-async def _run_in_subagent(file: CommandFile, skill: Skill, task: str, context: Context) -> Markdown | Text:
-    role = narrow_role(context.agents.role(file.role or DEFAULT_ROLE), skill, context)
-    role = replace(role, background=file.background or role.background)
-    name = file.name.replace(":", "-")
-    handle = await context.agents.open(role, task, background=role.background, name=name)
-    if role.background:
-        return Text(f"/{file.name} runs in the background as {handle.id}; you will get its report")
-    report = await handle.wait()
-    return Markdown(f"[Report of /{file.name}, by {handle.id}]\n\n{report.text}")

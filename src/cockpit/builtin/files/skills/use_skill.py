@@ -47,7 +47,7 @@ async def use_skill(arguments: UseSkill, context: Context) -> Done:
     if arguments.file.strip():
         return Done(await asyncio.to_thread(_read_skill_file, skill, arguments.file.strip(), context))
     if skill.fork:
-        return Done(await run_in_subagent(skill, arguments.arguments, context))
+        return Done(await _run_fork(skill, arguments.arguments, context))
     text = await render_skill(skill, arguments.arguments, context)
     await asyncio.to_thread(SKILL_SESSIONS.activate, context.session.id, context.session.agent, skill)
     return Done(text)
@@ -67,7 +67,7 @@ async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer
         )
     arguments = arguments.strip()
     if skill.fork:
-        report = await run_in_subagent(skill, arguments, context, typed=True)
+        report = await _run_fork(skill, arguments, context, typed=True)
         # The main agent has no turn for this, so it learns of the report with the next prompt.
         note = f"[Before this the user ran /{skill.name} {arguments}]\n{report[:MAX_REPORT]}"
         SKILL_SESSIONS.add_note(context.session.id, note)
@@ -97,13 +97,17 @@ def find_skill(name: str, skills: tuple[Skill, ...]) -> Skill:
     raise ToolFailed(f"there is no skill called {name.strip()}; {hint}")
 
 
-async def run_in_subagent(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
-    """Run a skill in a subagent and return its report, or its id if it runs in the background.
-
-    Raises `CockpitError` for an unknown role, or where no subagent may be opened.
-    """
-    role = narrow_role(context.agents.role(skill.role or DEFAULT_ROLE), skill, context)
+async def _run_fork(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
+    role = narrow_role(skill, context)
     task = await render_skill(skill, arguments, context, typed)
+    return await run_in_subagent(skill, role, task, f"the skill {skill.name}", context)
+
+
+async def run_in_subagent(skill: Skill, role: Role, task: str, label: str, context: Context) -> str:
+    """Give a skill's text to a subagent and return its report, or its id if it runs in the background.
+
+    `label` is how messages refer to the skill. Raises `CockpitError` where no subagent may be opened.
+    """
     # The subagent's turn begins with this task, so its guard applies the skill's restriction there.
     SKILL_SESSIONS.expect_prompt(context.session.id, task, skill)
     call = context.call.call.id if context.call is not None else ""
@@ -111,13 +115,17 @@ async def run_in_subagent(skill: Skill, arguments: str, context: Context, typed:
     name = skill.name.replace(":", "-")
     handle = await context.agents.open(role, task, background=background, name=name, call=call)
     if background:
-        return f"the skill {skill.name} runs in the background as {handle.id}; you will get its report"
+        return f"{label} runs in the background as {handle.id}; you will get its report"
     report = await handle.wait()
-    return f"[Report of the skill {skill.name}, by {handle.id}]\n\n{report.text}"
+    return f"[Report of {label}, by {handle.id}]\n\n{report.text}"
 
 
-def narrow_role(role: Role, skill: Skill, context: Context) -> Role:
-    """Return `role` with the skill's model, limited to the tools that both the role and the skill allow."""
+def narrow_role(skill: Skill, context: Context) -> Role:
+    """Return the skill's role with its model, limited to the tools that both the role and the skill allow.
+
+    Raises `CockpitError` for an unknown role.
+    """
+    role = context.agents.role(skill.role or DEFAULT_ROLE)
     tools = role.tools
     if skill.allowed_tools is not None:
         allowed = [
