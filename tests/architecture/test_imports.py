@@ -32,7 +32,7 @@ def test_heavy_libraries_stay_out(code: str) -> None:
 def test_loading_every_plugin_of_ours_keeps_heavy_libraries_out() -> None:
     code = (
         "from cockpit.plugin import discovery\n"
-        "_, found = discovery.load()\n"
+        "_, found = discovery.load_plugins()\n"
         "assert all(one.state == 'loaded' for one in found), found"
     )
     assert not _loaded(code) & set(HEAVY)

@@ -91,7 +91,7 @@ def test_the_command_of_the_session_shows_steers_and_knows_its_verbs(project: Pa
     for words, wanted in (
         ("/lsp", "No language server has started"),
         ("/lsp log", "No server has written anything"),
-        ("/lsp allow", "No server waits for a yes"),
-        ("/lsp fly", "/lsp knows no fly"),
+        ("/lsp allow", "No server waits for approval"),
+        ("/lsp fly", "unknown action 'fly' of /lsp"),
     ):
         assert wanted in cockpit("-p", words, cwd=project).out, words

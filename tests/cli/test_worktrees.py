@@ -83,9 +83,9 @@ def test_protected_files_come_only_when_a_person_says_so(
 def test_pruning(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
     worked(repo, "fix", {"new.py": "x\n"})
     assert main(["worktrees", "prune", "--max-age-hours", "0"]) == 0
-    assert "stays: fix (1 commits are not merged" in capsys.readouterr().out
+    assert "kept: fix (1 commits are not merged" in capsys.readouterr().out
     assert main(["worktrees", "prune", "fix", "--max-age-hours", "0", "--unmerged", "--dry-run"]) == 0
-    assert "would go: fix" in capsys.readouterr().out
+    assert "would be removed: fix" in capsys.readouterr().out
     assert repo.branches() == {"main", "cockpit/fix-1"}
     assert main(["worktrees", "prune", "fix", "--max-age-hours", "0", "--unmerged"]) == 0
     assert repo.branches() == {"main"}

@@ -131,7 +131,7 @@ async def test_the_text_a_person_edits_is_what_is_approved_and_told(scripted: Pa
     assert plan.state == "approved" and plan.mode == "auto-edit"
     assert [one.command for one in plan.steps] == ["cat a.txt"] and not plan.verification
     told = driver.all(ToolCallFinished)[0].result.text
-    assert "changed it" in told and "Only look" in told and "no edits" in told and "auto-edit" in told
+    assert "with changes" in told and "Only look" in told and "no edits" in told and "auto-edit" in told
 
 
 async def test_the_mode_after_a_plan_is_never_looser_than_the_one_settled_on(scripted: Path) -> None:

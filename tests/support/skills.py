@@ -12,7 +12,7 @@ SPY = """
 import json
 import os
 
-from cockpit.builtin.models.scripted_model import Player
+from cockpit.builtin.models.scripted_model import ScriptPlayer
 from cockpit.plugin import hookimpl
 from cockpit.plugin.models import Model, ModelFacts
 from cockpit.protocol import wire
@@ -20,7 +20,7 @@ from cockpit.protocol import wire
 
 @hookimpl
 def register_models(register, scope):
-    player = Player(os.environ["COCKPIT_SCRIPT"], scope.root, set())
+    player = ScriptPlayer(os.environ["COCKPIT_SCRIPT"], scope.root, set())
 
     async def stream(request):
         row = {

@@ -1,1 +1,7 @@
-"""Our own plugins, in exactly the form of anybody's: one file, one entry point, one off switch."""
+"""Built-in plugins, written and declared exactly like anybody's: one file or package, one entry point each.
+
+`tools` and `models` hold what their names say, `files` loads what users keep in files, `commands` the other
+slash commands, `context` what is added to requests, `languages` the programming languages; `policy` judges
+command lines and paths. Imports go down this order: `files` and `commands`, `context`, `tools` and
+`models`, `policy`. Nothing here imports `core` or a frontend.
+"""

@@ -1,8 +1,7 @@
-"""The verdict on a command line of this workspace, for the tools that run one and the decider that judges
-it: both see the same line, read once.
+"""Verdicts of the safety policy on command lines and paths.
 
-The verdicts of the policy: command lines by their grammar, paths by where they really lie. What it does
-not know is asked about.
+Command lines are judged by their grammar and paths by their real location. Tools that run a command use
+the same judgement as the decider, so that both see the same line.
 """
 
 import asyncio
@@ -14,26 +13,32 @@ from cockpit.plugin.safety import Decider, Judged, Verdict
 from cockpit.plugin.tools import Capability, CommandLine
 from cockpit.plugin.values import Register, Scope
 from cockpit.safety.values import JudgedLine
-from cockpit.workspace.resolver import PathVerdict as Place
+from cockpit.workspace.resolver import PathVerdict
 
 
 async def judge_command(line: CommandLine, context: Context) -> JudgedLine:
-    """`line` with its verdict and the form that is to run. Raises `SettingsInvalid` for a bad rule file."""
+    """Judge `line`: its verdict and the form that is to run. Raises `SettingsInvalid` for a bad rule file."""
     isolation = await context.workspace.processes.isolation()
-    held = isolation.level == "full"
     return await asyncio.to_thread(
-        judge_command_line, line, context.workspace.root, context.session.trusted, held
+        judge_command_line,
+        line,
+        context.workspace.root,
+        context.session.trusted,
+        isolation.level == "full",
     )
 
 
-def judge_command_line(line: CommandLine, root: str, trusted: bool, held: bool) -> JudgedLine:
-    """The same for a root; `held` says that a full sandbox is there. Raises `SettingsInvalid`."""
+def judge_command_line(line: CommandLine, root: str, trusted: bool, sandboxed: bool) -> JudgedLine:
+    """Judge `line` in the folder `root`; `sandboxed` means that a full sandbox is available.
+
+    Raises `SettingsInvalid` for a bad rule file.
+    """
     from cockpit.safety.engine import judge_line
     from cockpit.safety.policy import build_context, load_active_rules
 
-    # Before trust nothing of the repository is read (G1), and its git asks.
-    ground = build_context(root, line.cwd, held, reads_git=trusted)
-    return judge_line(line.text, line.shell, ground, load_active_rules(root, trusted))
+    # Nothing of the repository is read before the folder is trusted, so git commands ask.
+    context = build_context(root, line.cwd, sandboxed, reads_git=trusted)
+    return judge_line(line.text, line.shell, context, load_active_rules(root, trusted))
 
 
 @hookimpl
@@ -43,7 +48,7 @@ def register_deciders(register: Register, scope: Scope) -> None:
 
 
 async def decide_command(judged: Judged) -> Verdict | None:
-    """A command line as its shell will read it; a program that a tool starts by itself needs a person."""
+    """Judge a command line as its shell will read it. A program that a tool starts itself always asks."""
     preview = judged.preview
     if preview is not None and preview.line is not None:
         return (await judge_command(preview.line, judged.context)).verdict
@@ -55,27 +60,28 @@ async def decide_command(judged: Judged) -> Verdict | None:
 
 
 async def decide_paths(judged: Judged) -> Verdict | None:
-    """Paths that leave the project, and those inside of it that say what runs later."""
+    """Ask for paths outside the project, and for files inside it that decide what runs later."""
     paths = judged.preview.paths if judged.preview is not None else ()
     if not paths:
         return None
     access: Literal["read", "write"] = "read" if judged.tool.kind in ("read", "search") else "write"
-    found = await asyncio.to_thread(_first_outside_path, paths, access, judged.context.workspace.root)
-    if found is None:
+    path = await asyncio.to_thread(_first_restricted_path, paths, access, judged.context.workspace.root)
+    if path is None:
         return None
-    outside: frozenset[Capability] = frozenset() if found.inside else frozenset({"fs.outside"})
+    capabilities: frozenset[Capability] = frozenset() if path.inside else frozenset({"fs.outside"})
     risk = 60 if access == "write" else 40
-    # A rule on paths may cover a place outside; one on a command's words says nothing of where it runs.
-    remember = not found.inside and judged.tool.kind != "execute"
-    return Verdict("ask", found.reason, risk, outside, (f"path.{found.sort}",), may_remember=remember)
+    # A path rule may cover a place outside; a rule on a command's words says nothing about where it runs.
+    may_remember = not path.inside and judged.tool.kind != "execute"
+    return Verdict("ask", path.reason, risk, capabilities, (f"path.{path.sort}",), may_remember=may_remember)
 
 
-def _first_outside_path(paths: tuple[str, ...], access: Literal["read", "write"], root: str) -> Place | None:
-    """The first path that is not plainly the project's."""
+def _first_restricted_path(
+    paths: tuple[str, ...], access: Literal["read", "write"], root: str
+) -> PathVerdict | None:
+    """Return the first path that is not an ordinary file of the project."""
     from cockpit.safety.path_classifier import classify_path
     from cockpit.safety.policy import build_context
 
-    ground = build_context(root, reads_git=False)
-    return next(
-        (found for path in paths if (found := classify_path(path, access, ground)).level != "allow"), None
-    )
+    context = build_context(root, reads_git=False)
+    verdicts = (classify_path(path, access, context) for path in paths)
+    return next((verdict for verdict in verdicts if verdict.level != "allow"), None)

@@ -1,4 +1,6 @@
-"""Built-in slash commands that belong to no other plugin: `general` (listings, frontend actions, `/lsp`),
-`config` (`/set`) and `connect` (`/connect`, `/model`). Start with `general.py`. A command answers with
-content, a prompt or the name of a frontend action; it imports no frontend.
+"""Slash commands that belong to no other plugin.
+
+Start with `general.py` (listings, frontend actions, `/lsp`); `config.py` is `/set`, `connect.py` is
+`/connect` and `/model`. A command answers with content, a prompt or the name of a frontend action. Imports
+`models`, never a frontend.
 """

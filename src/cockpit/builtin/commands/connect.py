@@ -1,11 +1,12 @@
-"""`connect`: /connect and /model, and the hidden commands behind their screens.
+"""`connect`: `/connect` and `/model`, and the hidden commands behind their screens.
 
-`presets` and `try_connection` serve a command line without a session. A key is kept only after a
-test call went well, and is never in an answer.
+`presets` and `try_connection` also serve the command line, without a session. A key is saved only after a
+successful test call, and never appears in an answer.
 """
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,8 @@ from cockpit.settings.files import load_settings, set_user_value
 if TYPE_CHECKING:
     from cockpit.builtin.models.openai_chat.connection_check import ConnectionCheck
 
-# What calls servers is loaded when it is needed, in a thread.
-ATTEMPT_MODULE = "cockpit.builtin.models.openai_chat.connection_check"
+# Its packages are large, so it is imported only when needed, in a thread.
+CHECK_MODULE = "cockpit.builtin.models.openai_chat.connection_check"
 
 __all__ = [
     "ProviderEntry",
@@ -51,40 +52,44 @@ async def try_connection(
     model: str = "",
     settings: Mapping[str, object] | None = None,
 ) -> "ConnectionCheck":
-    """A test call to `preset` within 20 s: its models are listed, and where that proves nothing (or
-    cannot be done) one token is asked for. Empty `key` or `base_url`: those that would be used;
-    `settings` None: the person's.
+    """Make a test call to `preset` within 20 s.
 
-    Never raises for a fault of key, address or server; the attempt says it.
+    It lists the models and, where that proves nothing or is not possible, requests one token. An empty
+    `key` or `base_url` means the configured value; `settings` None means the user's settings. Never raises
+    for a wrong key, address or server; the result reports it.
     """
-    attempt = await asyncio.to_thread(import_module, ATTEMPT_MODULE)
+    await asyncio.to_thread(import_module, CHECK_MODULE)
+    from cockpit.builtin.models.openai_chat import connection_check
+
     table = _provider_settings() if settings is None else settings
-    found: ConnectionCheck = await attempt.try_connection(preset, key, base_url, environment, model, table)
-    return found
+    return await connection_check.try_connection(preset, key, base_url, environment, model, table)
 
 
 async def find_local_servers(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple["ConnectionCheck", ...]:
-    """The local servers that answer on this machine now, each asked for at most 300 ms, all at once."""
-    attempt = await asyncio.to_thread(import_module, ATTEMPT_MODULE)
-    found: tuple[ConnectionCheck, ...] = await attempt.local_servers(environment, settings)
-    return found
+    """Find the local model servers that answer within 300 ms, all asked at once."""
+    await asyncio.to_thread(import_module, CHECK_MODULE)
+    from cockpit.builtin.models.openai_chat import connection_check
+
+    return await connection_check.local_servers(environment, settings)
 
 
 def save_connection(
-    attempt: "ConnectionCheck", key: str, environment: Mapping[str, str], model: str = ""
+    check: "ConnectionCheck", key: str, environment: Mapping[str, str], model: str = ""
 ) -> str:
-    """Keep what a good attempt found: the key, the address where it is not the usual one, and the
-    default model. Where the key lies, empty without one. Raises `CockpitError` and OSError."""
-    if not attempt.ok:
-        raise CockpitError("only a connection that answered is kept", attempt.hint)
-    where = api_keys.save_key(attempt.provider, key) if key.strip() else ""
-    preset = known_presets(_provider_settings()).get(attempt.provider)
-    if preset is None or attempt.base_url != base_url(preset, environment):
-        set_user_value(f"plugins.openai_chat.providers.{attempt.provider}.base_url", attempt.base_url)
-    set_user_value("models.default", f"{attempt.provider}:{model or attempt.default}")
-    return where
+    """Save the key, the address if it is not the preset's, and the default model of a successful check.
+
+    Returns where the key was stored, or an empty string without a key. Raises `CockpitError` and OSError.
+    """
+    if not check.ok:
+        raise CockpitError("this connection did not answer, so it was not saved", check.hint)
+    key_location = api_keys.save_key(check.provider, key) if key.strip() else ""
+    preset = known_presets(_provider_settings()).get(check.provider)
+    if preset is None or check.base_url != base_url(preset, environment):
+        set_user_value(f"plugins.openai_chat.providers.{check.provider}.base_url", check.base_url)
+    set_user_value("models.default", f"{check.provider}:{model or check.default}")
+    return key_location
 
 
 @hookimpl
@@ -101,32 +106,32 @@ def register_commands(register: Register, scope: Scope) -> None:
     async def list_presets(invoked: Invoked, context: Context) -> CommandAnswer:
         return await _show_presets(environment)
 
-    async def attempt(invoked: Invoked, context: Context) -> CommandAnswer:
-        shown = await _run_attempt(invoked.arguments, environment)
-        if "saved" in shown.data:
-            # The default model, a provider's address and a key are different now.
+    async def try_key(invoked: Invoked, context: Context) -> CommandAnswer:
+        answer = await _try_and_save(invoked.arguments, environment)
+        if "saved" in answer.data:
+            # The default model, a provider's address or a key has changed.
             register.changed()
-        return shown
+        return answer
 
     async def local(invoked: Invoked, context: Context) -> CommandAnswer:
         return await _show_local_servers(environment)
 
-    register(Command("connect", "connect a provider of models", connect, hint="[preset]"))
-    register(Command("model", "choose the model, or list those known", model, hint="[provider:model]"))
-    register(Command("connect.presets", "list the presets", list_presets, hidden=True))
-    register(Command("connect.try", "try a key and keep it", attempt, hidden=True))
-    register(Command("connect.local", "look for local servers", local, hidden=True))
+    register(Command("connect", "Connect a model provider", connect, hint="[preset]"))
+    register(Command("model", "Choose the model, or list the known models", model, hint="[provider:model]"))
+    register(Command("connect.presets", "List the presets", list_presets, hidden=True))
+    register(Command("connect.try", "Test a key and save it", try_key, hidden=True))
+    register(Command("connect.local", "Look for local servers", local, hidden=True))
 
 
 def _provider_settings() -> Mapping[str, object]:
-    """The settings of `openai_chat`, which `connect` fills; its own table is another."""
+    """Return the settings of `openai_chat`, which `connect` writes."""
     return load_settings(".", trusted=False).table("plugins.openai_chat")
 
 
 async def _show_models(environment: Mapping[str, str]) -> Show:
     rows = await asyncio.to_thread(model_rows, environment, _provider_settings())
     ready = tuple(row for row in rows if row[3] in ("ready", "local"))
-    title = f"Models (facts of {model_facts.facts_date()}; dollars per million tokens, in / out)"
+    title = f"Models (as of {model_facts.facts_date()}; dollars per million tokens, in / out)"
     table = Table(("model", "window", "price", "state"), ready or rows, title)
     data: list[Json] = [{"model": row[0], "window": row[1], "price": row[2], "state": row[3]} for row in rows]
     return Show((table,), {"models": data})
@@ -136,46 +141,28 @@ async def _show_presets(environment: Mapping[str, str]) -> Show:
     rows = await asyncio.to_thread(presets, environment, _provider_settings())
     cells = tuple((row.name, row.label, row.key_from or "-", row.ready or "ready") for row in rows)
     table = Table(("preset", "provider", "key", "state"), cells)
-    return Show((table,), {"presets": [_preset_json(row) for row in rows]})
+    return Show((table,), {"presets": [asdict(row) for row in rows]})
 
 
 async def _show_local_servers(environment: Mapping[str, str]) -> Show:
-    found = await find_local_servers(environment, _provider_settings())
-    lines = [f"{one.provider} at {one.base_url}: {one.default or one.message}" for one in found]
-    text = "\n".join(lines) or "no local server of models answers on this machine"
-    return Show((Text(text),), {"servers": [one.as_json() for one in found]})
+    servers = await find_local_servers(environment, _provider_settings())
+    lines = [f"{each.provider} at {each.base_url}: {each.default or each.message}" for each in servers]
+    text = "\n".join(lines) or "no local model server answers on this machine"
+    return Show((Text(text),), {"servers": [server.as_json() for server in servers]})
 
 
-def _preset_json(row: ProviderEntry) -> dict[str, Json]:
-    return {
-        "name": row.name,
-        "label": row.label,
-        "base_url": row.base_url,
-        "default": row.default,
-        "local": row.local,
-        "key_env": row.key_env,
-        "key_from": row.key_from,
-        "keys_at": row.keys_at,
-        "ready": row.ready,
-    }
-
-
-async def _run_attempt(arguments: Mapping[str, Json], environment: Mapping[str, str]) -> Show:
-    """Try; with `save` keep what went well."""
-    preset, key = _text_argument(arguments, "preset"), _text_argument(arguments, "key")
-    model = _text_argument(arguments, "model")
-    address = _text_argument(arguments, "base_url")
-    found = await try_connection(preset, key, address, environment, model, _provider_settings())
-    data = found.as_json()
-    if found.ok and arguments.get("save") is True:
+async def _try_and_save(arguments: Mapping[str, Json], environment: Mapping[str, str]) -> Show:
+    """Make a test call and, with the argument `save`, save a connection that answered."""
+    preset, key, model, address = (
+        value.strip() if isinstance(value := arguments.get(name), str) else ""
+        for name in ("preset", "key", "model", "base_url")
+    )
+    check = await try_connection(preset, key, address, environment, model, _provider_settings())
+    data = check.as_json()
+    if check.ok and arguments.get("save") is True:
         try:
-            data["saved"] = await asyncio.to_thread(save_connection, found, key, environment, model)
+            data["saved"] = await asyncio.to_thread(save_connection, check, key, environment, model)
         except (CockpitError, OSError) as error:
-            raise ToolFailed(f"{found.provider} answers, but cannot be kept: {error}") from error
-    words = found.message if found.ok else f"{found.message}; {found.hint}".rstrip("; ")
-    return Show((Text(words),), data)
-
-
-def _text_argument(arguments: Mapping[str, Json], name: str) -> str:
-    value = arguments.get(name)
-    return value.strip() if isinstance(value, str) else ""
+            raise ToolFailed(f"{check.provider} answers, but could not be saved: {error}") from error
+    message = check.message if check.ok else f"{check.message}; {check.hint}".rstrip("; ")
+    return Show((Text(message),), data)

@@ -1,4 +1,4 @@
-"""Built-in plugins and texts that add context to a request: `@` mentions of files and symbols, new
-diagnostics, and the system prompt. Start with `file_mentions.py`. Imports `tools` at most, never
-`files` or `commands`.
+"""What is added to requests: the system prompt, `@` mentions of files and symbols, and new diagnostics.
+
+Start with `file_mentions.py`. Imports `tools` at most, never `files` or `commands`.
 """

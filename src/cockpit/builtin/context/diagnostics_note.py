@@ -1,4 +1,4 @@
-"""New problems of the files that were edited, told to the model once, with the step after the edit."""
+"""Tells the model, once and with the step after an edit, about new problems in the edited files."""
 
 from cockpit.builtin.tools.navigation.shared import format_problems
 from cockpit.plugin import hookimpl
@@ -16,9 +16,9 @@ def register_context(register: Register, scope: Scope) -> None:
 
 
 async def collect_problems(context: Context) -> str:
-    """Empty where nothing was edited, which costs nothing."""
-    found = await context.navigator.news()
-    if not found.rows:
+    """Format the new problems. Costs nothing if no file was edited."""
+    rows = (await context.navigator.news()).rows
+    if not rows:
         return ""
-    more = f"\n[{len(found.rows) - MAX_SHOWN} more: diagnostics]" if len(found.rows) > MAX_SHOWN else ""
-    return f"New problems after your edits:\n{format_problems(found.rows[:MAX_SHOWN])}{more}"
+    more = f"\n[{len(rows) - MAX_SHOWN} more: diagnostics]" if len(rows) > MAX_SHOWN else ""
+    return f"New problems after your edits:\n{format_problems(rows[:MAX_SHOWN])}{more}"

@@ -1,4 +1,4 @@
-"""`@path` in a prompt: completed from the project's files, and the file put beside the words."""
+"""`@path` in a prompt: completes project files, and adds the mentioned file to the prompt."""
 
 import re
 
@@ -14,19 +14,24 @@ MAX_TEXT = 50_000
 LINE_RANGE = re.compile(r"\d+(?:-\d+)?(?::\d+)?")
 
 
+@hookimpl
+def register_mentions(register: Register, scope: Scope) -> None:
+    register(Mention("files", "@", complete_file, expand_file))
+
+
 async def complete_file(word: str, context: Context) -> tuple[Completion, ...]:
-    """Files whose path holds the letters of `word` in order, the closest first."""
+    """Complete files whose path contains the letters of `word` in order, the best match first."""
     wanted = word.strip('"').lower()
-    scored: list[tuple[tuple[int, int, str], str]] = []
-    seen = 0
+    matches: list[tuple[int, int, str]] = []
+    scanned = 0
     async for entry in context.workspace.files.walk():
-        seen += 1
+        scanned += 1
         score = _score(wanted, entry.path.lower())
         if score is not None:
-            scored.append(((score, len(entry.path), entry.path), entry.path))
-        if seen >= MAX_SCANNED:
+            matches.append((score, len(entry.path), entry.path))
+        if scanned >= MAX_SCANNED:
             break
-    return tuple(_completion(path) for _, path in sorted(scored)[:MAX_COMPLETIONS])
+    return tuple(_completion(path) for _, _, path in sorted(matches)[:MAX_COMPLETIONS])
 
 
 def _completion(path: str) -> Completion:
@@ -36,7 +41,7 @@ def _completion(path: str) -> Completion:
 
 
 def _score(wanted: str, path: str) -> int | None:
-    """How well a path fits, 0 best: name begins, name holds, path holds, letters in order."""
+    """Score a match, 0 best: the name begins with `wanted`, contains it, the path does, letters in order."""
     name = path.rpartition("/")[2]
     if not wanted or name.startswith(wanted):
         return 0
@@ -49,37 +54,28 @@ def _score(wanted: str, path: str) -> int | None:
 
 
 async def expand_file(word: str, context: Context) -> Block | None:
-    """The file, a folder's entries, or a note that there is no such path; None for no path at all."""
+    """Return the file or the folder listing, or a note why it cannot be read; None if it is no path."""
     path, _, lines = word.partition(":")
     if lines and not LINE_RANGE.fullmatch(lines):
-        return None  # `file:Class.method`: a symbol, not the whole file
+        return None  # `file:Class.method` names a symbol, not the whole file.
     try:
-        entry = await context.workspace.files.stat(path)
-        if entry.kind == "folder":
-            names = [
-                one.path + ("/" if one.kind == "folder" else "")
-                for one in await context.workspace.files.entries(path)
-            ]
-            return Text(f"{path}/ holds:\n" + "\n".join(names))
-        raw = await context.workspace.files.read(path)
+        if (await context.workspace.files.stat(path)).kind == "folder":
+            entries = await context.workspace.files.entries(path)
+            names = [entry.path + ("/" if entry.kind == "folder" else "") for entry in entries]
+            return Text(f"{path}/ contains:\n" + "\n".join(names))
+        content = await context.workspace.files.read(path)
     except PathRefused as error:
         return Text(f"[@{word}: {error}]")
     except OSError:
         return None
-    if b"\0" in raw[:8192]:
-        return Text(f"[@{word} is a binary file of {len(raw):,} bytes]")
-    text, first = raw.decode("utf-8", "replace"), 1
-    if lines:
-        begin, _, end = lines.partition("-")
-        if begin.isdigit():
-            first = max(1, int(begin))
-            last = int(end) if end.isdigit() else first
-            text = "\n".join(text.split("\n")[first - 1 : last])
+    if b"\0" in content[:8192]:
+        return Text(f"[@{word} is a binary file of {len(content):,} bytes]")
+    text, first = content.decode("utf-8", "replace"), 1
+    begin, _, end = lines.partition("-")
+    if begin.isdigit():
+        first = max(1, int(begin))
+        last = int(end) if end.isdigit() else first
+        text = "\n".join(text.split("\n")[first - 1 : last])
     if len(text) > MAX_TEXT:
-        text = text[:MAX_TEXT] + f"\n[cut: {path} has {len(raw):,} bytes; read the rest with a tool]"
+        text = text[:MAX_TEXT] + f"\n[cut: {path} has {len(content):,} bytes; read the rest with a tool]"
     return Code(text, "", path, first)
-
-
-@hookimpl
-def register_mentions(register: Register, scope: Scope) -> None:
-    register(Mention("files", "@", complete_file, expand_file))

@@ -1,5 +1,5 @@
-"""Built-in plugins that load what users keep in files: skills, roles, commands, hooks, instructions, MCP
-servers and Claude Code plugin bundles. Start with `command_files.py`, the smallest; `skills/` is the
-largest. The file formats themselves are read by `cockpit.formats`. Imports `context`, `tools` and
-`policy` of this package, never `commands` or `models`.
+"""Plugins for what users keep in files: skills, roles, commands, hooks, instructions, MCP servers, bundles.
+
+Start with `command_files.py`, the smallest; `skills` is the largest. `cockpit.formats` reads the files
+themselves. Imports `context` and `policy` of this package, never `commands`, `tools` or `models`.
 """

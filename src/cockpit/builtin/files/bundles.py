@@ -1,10 +1,13 @@
-"""Claude Code's plugins, as values of the layer `plugin`: their skills, agents, commands and servers, each
-named `bundle:name`. Their hooks are read by `hooks` (docs/bundles.md)."""
+"""Claude Code plugins ("bundles") as values of the layer `plugin`, named `bundle:name` (docs/bundles.md).
+
+Covers their skills, agents, commands, MCP servers and language servers; `hooks` reads their hooks.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from cockpit.formats.bundles import Bundle, list_bundles, read_installed_bundles
 from cockpit.formats.command_files import CommandFile
@@ -14,7 +17,7 @@ from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.plugin.origin import FileProblem, Origin, Unloaded
 from cockpit.plugin.values import Command, McpServer, Register, Scope, Skill, Source
 
-CLAUDE_FAMILY = "claude"
+CLAUDE_FAMILY: Final = "claude"
 ROOT_VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 
 
@@ -44,7 +47,7 @@ def register_languages(register: Register, scope: Scope) -> None:
 
 
 def load_skills(scope: Scope) -> Iterator[Skill | Unloaded]:
-    """The skills of all bundles, and what of the bundles themselves could not be taken over."""
+    """Load the skills of all bundles, and report what could not be read of the bundles themselves."""
     from cockpit.formats.skills import find_skill_files, read_skill
 
     for bundle in read_installed_bundles(Path.home(), Path(scope.root)):
@@ -58,28 +61,22 @@ def load_skills(scope: Scope) -> Iterator[Skill | Unloaded]:
             own = place / "SKILL.md"
             for file in (own,) if own.is_file() else files:
                 skill = read_skill(file, "plugin", prefix=bundle.name)
-                body = skill.body if isinstance(skill, Skill) else None
-                yield skill if body is None else _insert_skill_root(skill, bundle)
-
-
-def _insert_skill_root(skill: Skill | Unloaded, bundle: Bundle) -> Skill | Unloaded:
-    """A skill whose text knows where its bundle lies."""
-    if isinstance(skill, Unloaded):
-        return skill
-    return replace(skill, body=partial(_read_body, skill, bundle))
+                if isinstance(skill, Skill):
+                    skill = replace(skill, body=partial(_read_body, skill, bundle))
+                yield skill
 
 
 def _read_body(skill: Skill, bundle: Bundle) -> str:
-    return insert_root(skill.body(), bundle)
+    return _insert_root(skill.body(), bundle)
 
 
-def insert_root(text: str, bundle: Bundle) -> str:
-    """`text` with the bundle's own folder in the place of `${CLAUDE_PLUGIN_ROOT}`."""
+def _insert_root(text: str, bundle: Bundle) -> str:
+    """Replace `${CLAUDE_PLUGIN_ROOT}` by the bundle's folder."""
     return text.replace(ROOT_VARIABLE, str(bundle.folder))
 
 
 def load_roles(scope: Scope) -> Iterator[Role | Unloaded]:
-    """The agents of all bundles, narrowed like every role of a file."""
+    """Load the agents of all bundles, limited like every role from a file."""
     from cockpit.builtin.files.roles import load_bounds
     from cockpit.formats.roles import find_role_files, read_role
 
@@ -89,36 +86,39 @@ def load_roles(scope: Scope) -> Iterator[Role | Unloaded]:
                 role = read_role(file, "plugin", CLAUDE_FAMILY, load_bounds(scope))
                 if isinstance(role, Role):
                     name = f"{bundle.name}:{role.name}"
-                    role = replace(role, name=name, instructions=insert_root(role.instructions, bundle))
+                    role = replace(role, name=name, instructions=_insert_root(role.instructions, bundle))
                 yield role
 
 
 def load_commands(scope: Scope) -> Iterator[Command | Unloaded]:
-    """The commands of all bundles."""
+    """Load the commands of all bundles."""
     from cockpit.builtin.files.command_files import build_command
     from cockpit.formats.command_files import find_commands_in, read_command
 
     for bundle in list_bundles(Path.home(), Path(scope.root)):
         for place in bundle.places.get("commands", ()):
             if place.is_dir():
-                found = find_commands_in(place, "plugin", bundle.name)
+                files = find_commands_in(place, "plugin", bundle.name)
             else:
-                found = (read_command(place, f"{bundle.name}:{place.stem}", "plugin", "claude"),)
-            for one in found:
-                yield one if isinstance(one, Unloaded) else build_command(_insert_command_root(one, bundle))
+                files = (read_command(place, f"{bundle.name}:{place.stem}", "plugin", CLAUDE_FAMILY),)
+            for file in files:
+                if isinstance(file, Unloaded):
+                    yield file
+                else:
+                    yield build_command(_insert_command_root(file, bundle))
 
 
 def _insert_command_root(file: CommandFile, bundle: Bundle) -> CommandFile:
-    """A command whose text knows where its bundle lies. One that cannot be read says so when it is used."""
+    """Replace the root variable in a command's text. An unreadable file is reported when it is used."""
     try:
         text = file.template()
     except (OSError, ValueError):
         return file
-    return file if ROOT_VARIABLE not in text else replace(file, text=insert_root(text, bundle))
+    return file if ROOT_VARIABLE not in text else replace(file, text=_insert_root(text, bundle))
 
 
 def load_servers(scope: Scope) -> Iterator[McpServer | Unloaded]:
-    """The MCP servers of all bundles, named `plugin:bundle:name` as Claude Code names them."""
+    """Load the MCP servers of all bundles, named `plugin:bundle:name` as in Claude Code."""
     from cockpit.formats.mcp_files import read_server_file
 
     for bundle in list_bundles(Path.home(), Path(scope.root)):
@@ -128,37 +128,36 @@ def load_servers(scope: Scope) -> Iterator[McpServer | Unloaded]:
 
 
 def load_languages(scope: Scope) -> Iterator[Language | Unloaded]:
-    """The language servers of all bundles."""
+    """Load the language servers of all bundles."""
     from cockpit.navigation.lsp import lsp_json
 
     for bundle in list_bundles(Path.home(), Path(scope.root)):
+        variables = {**bundle.environment(scope.root)}
         for file in bundle.languages:
-            found = lsp_json.read_lsp_json(file, key="lspServers" if file == bundle.file else "")
-            known = {**bundle.environment(scope.root)}
-            for language in found.languages:
-                made = tuple(_expand_server(server, known) for server in language.servers)
-                name = f"{bundle.name}:{language.name}"
-                yield replace(language, name=name, ids=_language_ids(language), servers=made)
-            faults = tuple(FileProblem(str(file), 0, text, "mend the entry") for text in found.warnings)
-            if faults:
-                yield Unloaded(f"{bundle.name} {file.name}", Origin(str(file), "plugin", refused=faults))
+            contents = lsp_json.read_lsp_json(file, key="lspServers" if file == bundle.file else "")
+            for language in contents.languages:
+                # The language's name here carries the bundle's name, so the protocol id is set by suffix.
+                suffixes = (glob.removeprefix("*") for glob in language.globs)
+                yield replace(
+                    language,
+                    name=f"{bundle.name}:{language.name}",
+                    ids=dict.fromkeys(suffixes, language.name) | dict(language.ids),
+                    servers=tuple(_expand_server(server, variables) for server in language.servers),
+                )
+            problems = tuple(FileProblem(str(file), 0, text, "fix the entry") for text in contents.warnings)
+            if problems:
+                yield Unloaded(f"{bundle.name} {file.name}", Origin(str(file), "plugin", refused=problems))
 
 
-def _language_ids(language: Language) -> dict[str, str]:
-    """The protocol's ids by suffix: the language's name here says whose bundle it is."""
-    suffixes = (glob.removeprefix("*") for glob in language.globs)
-    return dict.fromkeys(suffixes, language.name) | dict(language.ids)
-
-
-def _expand_server(server: LanguageServer, known: dict[str, str]) -> LanguageServer:
-    def filled(text: str) -> str:
-        for name, value in known.items():
+def _expand_server(server: LanguageServer, variables: dict[str, str]) -> LanguageServer:
+    def expand(text: str) -> str:
+        for name, value in variables.items():
             text = text.replace(f"${{{name}}}", value)
         return text
 
     return replace(
         server,
-        command=tuple(filled(word) for word in server.command),
-        environment={name: filled(value) for name, value in server.environment.items()},
-        folder=filled(server.folder),
+        command=tuple(map(expand, server.command)),
+        environment={name: expand(value) for name, value in server.environment.items()},
+        folder=expand(server.folder),
     )

@@ -1,19 +1,18 @@
-"""A command file when it is used: the next prompt, or the task of a subagent. Its tools are held as a
-skill's are (builtin/skills/holding).
+"""Slash commands from the command files of Claude Code, opencode, Gemini, Codex, crush and cockpit.
 
-Command files of Claude Code, opencode, Gemini, Codex, crush and our own as slash commands.
+A command file becomes the next prompt, or the task of a subagent. Its tool restrictions are enforced like
+a skill's (`skills/guards.py`).
 """
 
 import asyncio
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from cockpit.builtin.files.placeholders import fill_placeholders
-from cockpit.builtin.files.skills.prompt_text import describe_limits
+from cockpit.builtin.files.skills.prompt_text import describe_limits, template_variables
 from cockpit.builtin.files.skills.state import SKILL_SESSIONS
-from cockpit.builtin.files.skills.use_skill import DEFAULT_ROLE, narrow_role
+from cockpit.builtin.files.skills.use_skill import narrow_role, run_in_subagent
 from cockpit.errors import CockpitError
 from cockpit.formats.command_files import CommandFile, find_commands
 from cockpit.formats.substitution import ExpandedTemplate, expand_template
@@ -31,11 +30,21 @@ from cockpit.plugin.values import (
     Skill,
     Source,
 )
-from cockpit.protocol.content import Markdown, Text
+from cockpit.protocol.content import Markdown
+
+
+@hookimpl
+def register_commands(register: Register, scope: Scope) -> None:
+    register(Source("command-files", load_commands))
+
+
+def load_commands(scope: Scope) -> Iterator[Command | Unloaded]:
+    for file in find_commands(Path(scope.root), scope.trusted, Path.home()):
+        yield file if isinstance(file, Unloaded) else build_command(file)
 
 
 def build_command(file: CommandFile) -> Command:
-    """The slash command that a file is."""
+    """Build the slash command of a file."""
 
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         return await run_command_file(file, invoked.text.strip(), context)
@@ -45,37 +54,35 @@ def build_command(file: CommandFile) -> Command:
 
 
 def expand_command(file: CommandFile, arguments: str, root: str, session: str) -> ExpandedTemplate:
-    """The template with its arguments; nothing is run or read. Raises `CockpitError` where it is gone."""
+    """Expand the arguments and variables in a command file; nothing is run or read.
+
+    Raises `CockpitError` if the file cannot be read.
+    """
     try:
         template = file.template()
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise CockpitError(f"{file.path} cannot be read: {error}", "mend or remove the file") from error
-    own = {
-        "SKILL_DIR": str(file.path.parent),
-        "PROJECT_DIR": root,
-        "SESSION_ID": session,
-        "EFFORT": file.effort,
-    }
-    variables = {f"{whose}_{name}": value for name, value in own.items() for whose in ("CLAUDE", "COCKPIT")}
+        raise CockpitError(f"{file.path} cannot be read: {error}", "fix or remove the file") from error
+    variables = template_variables(str(file.path.parent), root, session, file.effort)
     return expand_template(template, file.values(arguments, template, variables))
 
 
 async def run_command_file(file: CommandFile, arguments: str, context: Context) -> CommandAnswer:
-    """The prompt it becomes; one that runs in a subagent is shown with its report."""
+    """Return the prompt the command becomes, or the report of its subagent."""
     session = context.session
     expanded = await asyncio.to_thread(expand_command, file, arguments, session.root, session.id)
     text = await fill_placeholders(expanded, context, f"the command /{file.name}", None, arguments)
     skill = as_skill(file)
     if limits := describe_limits(skill):
         text += f"\n\n[To the end of this turn the command /{file.name} {limits}.]"
-    SKILL_SESSIONS.expect(session.id, text, skill)
     if file.fork:
-        return Show(((await _run_in_subagent(file, skill, text, context)),))
+        role = narrow_role(skill, context)
+        return Show((Markdown(await run_in_subagent(skill, role, text, f"/{file.name}", context)),))
+    SKILL_SESSIONS.expect_prompt(session.id, text, skill)
     return AsPrompt(text, mentions=False, model=file.model)
 
 
 def as_skill(file: CommandFile) -> Skill:
-    """What of a file holds while it is in force, as a skill says it."""
+    """Return the file's restrictions, role and model as a skill."""
     return Skill(
         name=file.name,
         description=file.description,
@@ -89,24 +96,3 @@ def as_skill(file: CommandFile) -> Skill:
         effort=file.effort,
         origin=file.origin,
     )
-
-
-async def _run_in_subagent(file: CommandFile, skill: Skill, task: str, context: Context) -> Markdown | Text:
-    role = narrow_role(context.agents.role(file.role or DEFAULT_ROLE), skill, context)
-    role = replace(role, background=file.background or role.background)
-    name = file.name.replace(":", "-")
-    handle = await context.agents.open(role, task, background=role.background, name=name)
-    if role.background:
-        return Text(f"/{file.name} runs in the background as {handle.id}; its report will be told")
-    report = await handle.wait()
-    return Markdown(f"[Report of /{file.name}, by {handle.id}]\n\n{report.text}")
-
-
-def load_commands(scope: Scope) -> Iterator[Command | Unloaded]:
-    for one in find_commands(Path(scope.root), scope.trusted, Path.home()):
-        yield one if isinstance(one, Unloaded) else build_command(one)
-
-
-@hookimpl
-def register_commands(register: Register, scope: Scope) -> None:
-    register(Source("command-files", load_commands))

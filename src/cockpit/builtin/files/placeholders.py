@@ -1,5 +1,6 @@
-"""What the file of a skill or a command wants run and read, run and read: each command is a call of `shell`
-under its verdict and approval, each file is read as a mention of it would be.
+"""Fills the shell commands and `@file` mentions embedded in skills and command files.
+
+Each command is a call of `shell`, judged and approved as such; each file is read as its mention would be.
 """
 
 import os
@@ -21,16 +22,17 @@ MAX_FILES = 20
 
 
 class PlaceholderRefused(ToolFailed):
-    """A command in the file was not allowed, so that nothing of it is used."""
+    """An embedded command was not allowed, so the file is not used at all."""
 
 
 async def fill_placeholders(
     expanded: ExpandedTemplate, context: Context, name: str, folder: Path | None = None, typed: str = ""
 ) -> str:
-    """The text of `expanded` with outputs and files. `name` is what a message calls it. A path that is none
-    in the workspace is looked for in `folder`. `typed` are words of a person, who may mean files by `@`.
+    """Return the text of `expanded` with command outputs and file contents.
 
-    Raises `NotUsed` when a command is refused.
+    `name` is how messages refer to the file. Paths that the workspace does not have are looked up in
+    `folder`. Files that the user mentions in `typed` are appended. Raises `PlaceholderRefused` if a command
+    is refused.
     """
     outputs: dict[str, str] = {}
     for command in expanded.commands:
@@ -38,11 +40,11 @@ async def fill_placeholders(
         outputs[command] = _command_output(result, command, name)
     contents: dict[str, str] = {}
     for path in expanded.files[:MAX_FILES]:
-        if (content := await read_mention(path, context, folder)) is not None:
+        if (content := await _read_mention(path, context, folder)) is not None:
             contents[path] = content
     text = expanded.filled(outputs, contents)
     for path in _mentioned_paths(typed):
-        content = await read_mention(path, context) if path not in contents else None
+        content = await _read_mention(path, context) if path not in contents else None
         text += f"\n\n[@{path}]\n{content}" if content is not None else ""
     return text
 
@@ -54,14 +56,15 @@ def _command_output(result: ToolResult, command: str, name: str) -> str:
 
 
 def _mentioned_paths(text: str) -> list[str]:
-    """What a person means by `@path` in the words behind a command."""
-    found = re.finditer(MENTION_PATTERN, text)
-    return list(dict.fromkeys(one["quoted"] or one["bare"].rstrip(".:!?") for one in found))[:MAX_FILES]
+    """Return the paths that the user mentions with `@` after a command."""
+    matches = re.finditer(MENTION_PATTERN, text)
+    return list(dict.fromkeys(match["quoted"] or match["bare"].rstrip(".:!?") for match in matches))[
+        :MAX_FILES
+    ]
 
 
-async def read_mention(path: str, context: Context, folder: Path | None = None) -> str | None:
-    """What `@path` stands for, None where it is no path at all (`@someone`): a file of the workspace, or
-    of `folder` where the workspace has none of that name."""
+async def _read_mention(path: str, context: Context, folder: Path | None = None) -> str | None:
+    """Read the file of `@path`: from the workspace, else from `folder`. None if it names no file."""
     if folder is not None and Path(path).is_absolute():
         return _read_in_folder(path, folder, context)
     try:
@@ -80,12 +83,14 @@ def _read_in_folder(path: str, folder: Path, context: Context) -> str | None:
         return None
 
 
-def read_inside(folder: Path, path: str, context: Context, most: int) -> bytes:
-    """The file `path` of the skill in `folder`, wherever that lies. Raises `PathRefused` for one that lies
-    elsewhere, or that rules forbid to read; OSError."""
+def read_inside(folder: Path, path: str, context: Context, max_bytes: int) -> bytes:
+    """Read the file `path` of the skill in `folder`, which may lie outside the workspace.
+
+    Raises `PathRefused` for a path outside `folder` or one that rules forbid to read, and OSError.
+    """
     real = os.path.realpath(folder / path)
     if not Path(real).is_relative_to(os.path.realpath(folder)):
         raise PathRefused(f"{path} is not in the folder {folder}")
     if context.workspace.is_inside(real):
         context.workspace.resolve(real, "read")
-    return file_io.read_bytes(real, most)
+    return file_io.read_bytes(real, max_bytes)

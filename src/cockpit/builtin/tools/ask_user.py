@@ -1,4 +1,4 @@
-"""`ask_user`: a question to the person, for what the files cannot answer."""
+"""`ask_user`: asks the user a question that the files cannot answer."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -18,14 +18,14 @@ class AskUser:
 
 async def ask_user(arguments: AskUser, context: Context) -> Done:
     if not arguments.question.strip():
-        raise ToolFailed("`question` is empty; write what the person should decide")
+        raise ToolFailed("`question` is empty; write what the user should decide")
     try:
         answer = await context.session.ask_user(arguments.question, tuple(arguments.options))
     except UserUnavailable as error:
         raise ToolFailed(
-            "nobody is there to answer; take the safest choice, say which one it was, and go on"
+            "nobody is there to answer; make the safest choice, say what it was, and go on"
         ) from error
-    return Done(answer or "(the person gave an empty answer)")
+    return Done(answer or "(the user gave an empty answer)")
 
 
 @hookimpl
@@ -34,7 +34,7 @@ def register_tools(register: Register, scope: Scope) -> None:
         Tool(
             name="ask_user",
             kind="think",
-            description="Ask the person one question when the answer changes what you do.",
+            description="Ask the user one question when the answer changes what you do.",
             parameters=schema(AskUser),
             capabilities=frozenset({"ask.person"}),
             run=typed(AskUser, ask_user),

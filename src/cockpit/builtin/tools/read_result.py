@@ -1,4 +1,4 @@
-"""`read_result`: pages through a result that was too long for the conversation and was set aside."""
+"""`read_result`: pages through and searches a result that was too long for the conversation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ MAX_LINE = 240
 @dataclass(frozen=True, slots=True)
 class ReadResult:
     handle: str
-    cursor: Annotated[int, "where to go on; negative counts from the end"] = 0
-    find: Annotated[str, "only lines that hold this text"] = ""
+    cursor: Annotated[int, "where to continue; negative counts from the end"] = 0
+    find: Annotated[str, "only lines that contain this text"] = ""
 
 
 async def read_result(arguments: ReadResult, context: Context) -> Done:
@@ -28,44 +28,41 @@ async def read_result(arguments: ReadResult, context: Context) -> Done:
     try:
         if arguments.find:
             return _find_lines(arguments, results)
-        start = _start_offset(arguments, results)
-        text, following, total = results.page(arguments.handle, start, PAGE_SIZE)
+        start = arguments.cursor
+        if start < 0:
+            start = max(0, results.page(arguments.handle, 0, 1)[2] + start)
+        text, next_cursor, total = results.page(arguments.handle, start, PAGE_SIZE)
     except KeyError as error:
         raise ToolFailed(f"there is no result {arguments.handle!r}; a result names its handle") from error
-    end = total if following < 0 else following
-    head = f"characters {start} to {end} of {total}"
-    more = f"; go on with cursor={following}" if following >= 0 else ", the end"
-    return Done(f"{head}{more}\n{text}")
-
-
-def _start_offset(arguments: ReadResult, results: Results) -> int:
-    if arguments.cursor >= 0:
-        return arguments.cursor
-    total = results.page(arguments.handle, 0, 1)[2]
-    return max(0, total + arguments.cursor)
+    end = total if next_cursor < 0 else next_cursor
+    more = f"; continue with cursor={next_cursor}" if next_cursor >= 0 else ", the end"
+    return Done(f"characters {start} to {end} of {total}{more}\n{text}")
 
 
 def _find_lines(arguments: ReadResult, results: Results) -> Done:
     wanted = arguments.find.casefold()
-    hits = [(at, line) for at, line in _iterate_lines(results, arguments.handle) if wanted in line.casefold()]
+    lines = _iterate_lines(results, arguments.handle)
+    hits = [(offset, line) for offset, line in lines if wanted in line.casefold()]
     if not hits:
-        return Done(f"no line holds {arguments.find!r}")
-    shown = [f"cursor {at}: {line[:MAX_LINE]}" for at, line in hits[:MAX_HITS]]
-    head = f"{len(hits)} line{'s' if len(hits) > 1 else ''} hold {arguments.find!r}"
-    return Done("\n".join([head + (f", first {MAX_HITS}" if len(hits) > MAX_HITS else ""), *shown]))
+        return Done(f"no line contains {arguments.find!r}")
+    heading = f"{len(hits)} {'lines contain' if len(hits) > 1 else 'line contains'} {arguments.find!r}"
+    heading += f", first {MAX_HITS}" if len(hits) > MAX_HITS else ""
+    return Done(
+        "\n".join([heading, *(f"cursor {offset}: {line[:MAX_LINE]}" for offset, line in hits[:MAX_HITS])])
+    )
 
 
 def _iterate_lines(results: Results, handle: str) -> Iterator[tuple[int, str]]:
-    """Every line with the character it starts at."""
-    rest, at, cursor = "", 0, 0
+    """Yield every line with the offset of its first character."""
+    rest, offset, cursor = "", 0, 0
     while cursor >= 0:
         text, cursor, _ = results.page(handle, cursor, SCAN_SIZE)
-        *whole, rest = (rest + text).split("\n")
-        for line in whole:
-            yield at, line
-            at += len(line) + 1
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            yield offset, line
+            offset += len(line) + 1
     if rest:
-        yield at, rest
+        yield offset, rest
 
 
 @hookimpl
@@ -74,7 +71,7 @@ def register_tools(register: Register, scope: Scope) -> None:
         Tool(
             name="read_result",
             kind="read",
-            description="Read on in a long result that was set aside.",
+            description="Read more of a long result that was stored under a handle.",
             parameters=schema(ReadResult),
             capabilities=frozenset({"none"}),
             run=typed(ReadResult, read_result),

@@ -1,4 +1,4 @@
-"""`todo`: the list the model keeps for itself and people see in Work."""
+"""`todo`: the list of steps that the model keeps, shown to users in Work."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ class TodoStep:
 
 @dataclass(frozen=True, slots=True)
 class UpdateTodo:
-    rows: Annotated[list[TodoStep], "the whole list, in order; it replaces the one before"]
+    rows: Annotated[list[TodoStep], "the whole list, in order; it replaces the list before"]
 
 
 async def update_todo(arguments: UpdateTodo, context: Context) -> Done:
@@ -31,33 +31,33 @@ async def update_todo(arguments: UpdateTodo, context: Context) -> Done:
     return Done(f"{done} of {len(rows)} done")
 
 
-# What other agents call the list, a row's text, and the tool itself.
+# Other agents' names for the list, for a step's text, and for the tool itself.
 LIST_KEYS = ("todos", "plan")
 TEXT_KEYS = ("content", "step", "description", "title")
 ALIASES = ("TodoWrite", "todowrite", "update_todo", "update_plan", "write_todos")
 
 
 def normalize_todo(arguments: Arguments) -> Arguments:
-    """`rows` from another agent's list: Claude Code's `todos` of `content`, Codex' `plan` of `step`."""
-    out = {("rows" if name in LIST_KEYS else name): value for name, value in arguments.items()}
-    rows = out.get("rows")
+    """Translate another agent's list: Claude Code's `todos` of `content`, Codex' `plan` of `step`."""
+    normalized = {("rows" if name in LIST_KEYS else name): value for name, value in arguments.items()}
+    rows = normalized.get("rows")
     if isinstance(rows, list):
-        # opencode keeps what was given up in the list.
-        out["rows"] = [_normalize_row(row) for row in rows if not _is_cancelled(row)]
-    return out
+        # opencode keeps cancelled steps in the list.
+        normalized["rows"] = [
+            _normalize_step(row)
+            for row in rows
+            if not (isinstance(row, dict) and row.get("status") == "cancelled")
+        ]
+    return normalized
 
 
-def _normalize_row(row: Json) -> Json:
+def _normalize_step(row: Json) -> Json:
     if isinstance(row, str):
         return {"text": row}
     if not isinstance(row, dict) or "text" in row:
         return row
     text = next((row[name] for name in TEXT_KEYS if name in row), None)
     return {"text": text} | {name: row[name] for name in ("status",) if name in row}
-
-
-def _is_cancelled(row: Json) -> bool:
-    return isinstance(row, dict) and row.get("status") == "cancelled"
 
 
 @hookimpl

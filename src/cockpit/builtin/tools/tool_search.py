@@ -1,4 +1,4 @@
-"""`tool_search`: finds the tools whose schemas are not sent by themselves."""
+"""`tool_search`: finds the tools whose schemas are not sent with every request."""
 
 import json
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ async def find_tools(arguments: ToolSearch, context: Context) -> Done:
         raise ToolFailed("`query` is empty; write what the tool should do, or select:name")
     if any(row.state == "starting" for row in context.connections.rows()):
         await context.connections.settled(STARTUP_WAIT)
-    found = context.session.toolbox.search(arguments.query)
-    if not found:
-        return Done(f"no tool fits; the others are: {_list_deferred(context)}")
-    blocks = [
+    tools = context.session.toolbox.search(arguments.query)
+    if not tools:
+        return Done(f"no tool matches; the other tools are: {_list_deferred(context)}")
+    schemas = [
         f"{tool.name}: {tool.description}\n{json.dumps(tool.parameters, ensure_ascii=False)}"
-        for tool in found
+        for tool in tools
     ]
-    return Done("\n\n".join(["these can be called from now on:", *blocks]))
+    return Done("\n\n".join(["these can be called from now on:", *schemas]))
 
 
 def _list_deferred(context: Context) -> str:

@@ -1,8 +1,7 @@
-"""`hooks`: what Claude Code, Codex, crush and our own files say should run at the points of a session.
+"""`hooks`: runs the hooks that Claude Code, Codex, crush and cockpit files declare (docs/hooks-of-files.md).
 
-Each hook is a guard of its own, with the file and line it stands in. No hook loosens anything: its deny
-and ask count, its allow does not (docs/hooks-of-files.md). Where there are no hooks, only their files are
-looked for.
+Start with `guards.py`: each hook becomes a guard that names its file and line. A hook can deny or ask,
+never allow. Without hooks, only their files are looked for.
 """
 
 from pathlib import Path
@@ -17,11 +16,11 @@ from cockpit.settings import files
 
 @hookimpl
 def register_guards(register: Register, scope: Scope) -> None:
-    found = load_hooks(scope)
-    if found.hooks or found.unloaded:
+    hook_set = load_hooks(scope)
+    if hook_set.hooks or hook_set.unloaded:
         from cockpit.builtin.files.hooks.guards import register_hooks
 
-        register_hooks(register, scope, found)
+        register_hooks(register, scope, hook_set)
 
 
 @hookimpl
@@ -33,9 +32,11 @@ def register_context(register: Register, scope: Scope) -> None:
 
 
 def load_hooks(scope: Scope) -> HookSet:
-    """Every hook that is written down for a root and not switched off (`hooks.disabled`)."""
+    """Load every hook declared for a root, without those that `hooks.disabled` switches off."""
     root, home = Path(scope.root), Path.home()
-    bundles = (file for one in list_bundles(home, root) for file in one.hooks)
-    found = read_hook_files((*list_hook_files(root, scope.trusted, home), *bundles))
-    off = files.load_settings(scope.root, scope.trusted).words("hooks.disabled") if found.hooks else ()
-    return found.without(off, scope.root)
+    bundle_files = (file for bundle in list_bundles(home, root) for file in bundle.hooks)
+    hook_set = read_hook_files((*list_hook_files(root, scope.trusted, home), *bundle_files))
+    if not hook_set.hooks:
+        return hook_set
+    settings = files.load_settings(scope.root, scope.trusted)
+    return hook_set.without(settings.words("hooks.disabled"), scope.root)

@@ -1,6 +1,7 @@
-"""What a hook is told: Claude Code's JSON, with its names for our tools.
+"""A session event as hooks see it: which hooks it selects, and the JSON they receive.
 
-Whether a hook is meant by what passes: its matcher, and the rule in its `if`.
+The payload is Claude Code's, with its names for cockpit's tools. A hook is selected by its matcher and by
+the permission rule in its `if`.
 """
 
 import asyncio
@@ -25,11 +26,19 @@ PERMISSION_MODES: Mapping[Mode, str] = {
     "full": "bypassPermissions",
     "deny": "dontAsk",
 }
+# A rule that names the first tool also covers the others.
+TOOL_FAMILIES = {
+    "Bash": ("Bash", "PowerShell"),
+    "Read": ("Read", "Grep", "Glob", "LS"),
+    "Edit": ("Edit", "Write", "MultiEdit", "NotebookEdit"),
+}
+MAIN_AGENT_EVENTS = frozenset({"UserPromptSubmit", "Stop"})
+PATH_ARGUMENTS = ("file_path", "notebook_path", "path")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """Where a hook is asked: what of the session matters to it. `agent` is a path, `main` or below it."""
+    """What a hook needs to know of the session. `agent` is a path: `main` or below it."""
 
     session: str
     root: str
@@ -44,42 +53,47 @@ class SessionFacts:
 
 
 def get_session_facts(context: Context) -> SessionFacts:
-    """The scene of a running session."""
-    one = context.session
-    return SessionFacts(one.id, one.root, one.mode, one.trusted, one.toolbox.tools(), one.agent)
+    session = context.session
+    return SessionFacts(
+        session.id, session.root, session.mode, session.trusted, session.toolbox.tools(), session.agent
+    )
 
 
-def find_tool(guarded: Guarded, scene: SessionFacts) -> Tool | None:
-    """The tool of a call."""
-    return next((one for one in scene.tools if one.name == guarded.tool), None)
+def find_tool(guarded: Guarded, session: SessionFacts) -> Tool | None:
+    """Find the tool that an event's call is for."""
+    return next((tool for tool in session.tools if tool.name == guarded.tool), None)
 
 
-def translate_call(hook: Hook, guarded: Guarded, scene: SessionFacts) -> ClaudeCall | None:
-    """The call in the words of the hook's agent; None where there is none."""
+def translate_call(hook: Hook, guarded: Guarded, session: SessionFacts) -> ClaudeCall | None:
+    """Translate an event's call to the tool and argument names of the hook's agent; None without a call."""
     if guarded.call is None:
         return None
-    tool = find_tool(guarded, scene)
+    tool = find_tool(guarded, session)
     if tool is None:
         return ClaudeCall(guarded.tool, (guarded.tool,), guarded.call.arguments)
-    return to_claude_call(tool, guarded.call.arguments, scene.root, hook.file.family)
+    return to_claude_call(tool, guarded.call.arguments, session.root, hook.file.family)
 
 
 def build_payload(
-    hook: Hook, guarded: Guarded, scene: SessionFacts, call: ClaudeCall | None
+    hook: Hook, guarded: Guarded, session: SessionFacts, call: ClaudeCall | None
 ) -> dict[str, Json]:
-    """All that the hook reads on its stdin, or gets posted."""
-    out: dict[str, Json] = {
-        "session_id": scene.session,
+    """Build the JSON that a hook reads on its stdin or receives as a request body."""
+    payload: dict[str, Json] = {
+        "session_id": session.session,
         "transcript_path": guarded.transcript,
-        "cwd": scene.root,
-        "permission_mode": PERMISSION_MODES[scene.mode],
+        "cwd": session.root,
+        "permission_mode": PERMISSION_MODES[session.mode],
         "hook_event_name": hook.event.name,
     }
-    if not scene.is_main:
-        out |= {"agent_id": scene.agent, "agent_type": guarded.role}
+    if not session.is_main:
+        payload |= {"agent_id": session.agent, "agent_type": guarded.role}
     if call is not None and guarded.call is not None:
-        out |= {"tool_name": call.name, "tool_input": dict(call.arguments), "tool_use_id": guarded.call.id}
-    return out | _event_fields(hook.event.name, guarded, call)
+        payload |= {
+            "tool_name": call.name,
+            "tool_input": dict(call.arguments),
+            "tool_use_id": guarded.call.id,
+        }
+    return payload | _event_fields(hook.event.name, guarded, call)
 
 
 def _event_fields(name: str, guarded: Guarded, call: ClaudeCall | None) -> dict[str, Json]:
@@ -100,14 +114,18 @@ def _event_fields(name: str, guarded: Guarded, call: ClaudeCall | None) -> dict[
         case "Notification":
             return {"message": text, "title": "cockpit", "notification_type": facts.get("kind", "")}
         case "SubagentStop":
-            active, path = bool(facts.get("continued")), guarded.transcript
-            more: dict[str, Json] = {"stop_hook_active": active, "agent_transcript_path": path}
-            return {**more, "last_assistant_message": text}
+            return {
+                "stop_hook_active": bool(facts.get("continued")),
+                "agent_transcript_path": guarded.transcript,
+                "last_assistant_message": text,
+            }
         case "Stop":
             return {"stop_hook_active": bool(facts.get("continued")), "last_assistant_message": text}
         case "PreCompact":
-            trigger = facts.get("trigger", "auto")
-            return {"trigger": trigger, "custom_instructions": facts.get("focus") or ""}
+            return {
+                "trigger": facts.get("trigger", "auto"),
+                "custom_instructions": facts.get("focus") or "",
+            }
         case "PostCompact":
             return {"trigger": facts.get("trigger", "auto"), "compact_summary": text}
         case _:
@@ -115,7 +133,7 @@ def _event_fields(name: str, guarded: Guarded, call: ClaudeCall | None) -> dict[
 
 
 def _tool_response(call: ClaudeCall | None, text: str) -> Json:
-    """The result in the shape that Claude Code's own tool gives it."""
+    """Shape a result as Claude Code's tool of that name returns it."""
     path = call.arguments.get("file_path") if call is not None else None
     match call.name if call is not None else "":
         case "Bash":
@@ -129,49 +147,41 @@ def _tool_response(call: ClaudeCall | None, text: str) -> Json:
 
 
 def session_end_reason(guarded: Guarded) -> str:
-    """Why a session ends, in Claude Code's words."""
+    """Return Claude Code's name for the reason a session ends."""
     return "prompt_input_exit" if guarded.facts.get("reason") == "closed" else "other"
 
 
 def build_environment(hook: Hook, root: str, variables: str = "") -> dict[str, str]:
-    """What a command of a hook finds in its environment besides ours; `variables` is the file it may
-    write `export NAME=value` into."""
-    out = {"CLAUDE_PROJECT_DIR": root, "COCKPIT_PROJECT_DIR": root}
+    """Build the environment variables added for a hook's command.
+
+    `variables` is the file it may write `export NAME=value` lines to.
+    """
+    environment = {"CLAUDE_PROJECT_DIR": root, "COCKPIT_PROJECT_DIR": root}
     if hook.file.root:
-        out["CLAUDE_PLUGIN_ROOT"] = hook.file.root
+        environment["CLAUDE_PLUGIN_ROOT"] = hook.file.root
     if variables:
-        out["CLAUDE_ENV_FILE"] = os.fspath(variables)
-    return out
+        environment["CLAUDE_ENV_FILE"] = os.fspath(variables)
+    return environment
 
 
-# Whom a rule of this name speaks of besides the tool of that name.
-TOOL_FAMILIES = {
-    "Bash": ("Bash", "PowerShell"),
-    "Read": ("Read", "Grep", "Glob", "LS"),
-    "Edit": ("Edit", "Write", "MultiEdit", "NotebookEdit"),
-}
-MAIN_AGENT_EVENTS = frozenset({"UserPromptSubmit", "Stop"})
-PATH_ARGUMENTS = ("file_path", "notebook_path", "path")
-
-
-async def is_selected(hook: Hook, guarded: Guarded, scene: SessionFacts, call: ClaudeCall | None) -> bool:
-    """Whether the hook runs now. One that stands in several places runs once."""
-    if hook.event.name in MAIN_AGENT_EVENTS and not scene.is_main:
+async def is_selected(hook: Hook, guarded: Guarded, session: SessionFacts, call: ClaudeCall | None) -> bool:
+    """Whether the event selects the hook. A hook declared in several files runs once."""
+    if hook.event.name in MAIN_AGENT_EVENTS and not session.is_main:
         return False
     if hook.event.name == "PostToolUse" and guarded.facts.get("is_error"):
         return False
     names = _matcher_subjects(hook, guarded, call)
     for condition in hook.elsewhere:
-        if await _condition_matches(condition, scene, call, names):
+        if await _condition_matches(condition, session, call, names):
             return False
     for condition in hook.conditions:
-        if await _condition_matches(condition, scene, call, names):
+        if await _condition_matches(condition, session, call, names):
             return True
     return False
 
 
 def _matcher_subjects(hook: Hook, guarded: Guarded, call: ClaudeCall | None) -> tuple[str, ...] | None:
-    """What the matcher is compared with; None where the event has no matcher."""
+    """Return what the matcher is compared with, or None for an event without a matcher."""
     match hook.event.looks_at:
         case "":
             return None
@@ -187,18 +197,21 @@ def _matcher_subjects(hook: Hook, guarded: Guarded, call: ClaudeCall | None) -> 
 
 async def _condition_matches(
     condition: HookCondition,
-    scene: SessionFacts,
+    session: SessionFacts,
     call: ClaudeCall | None,
     names: tuple[str, ...] | None,
 ) -> bool:
     if names is not None and not hooks.matches_name(condition.matcher, names):
         return False
-    return not condition.when or call is None or await _rule_matches(condition.when, scene, call)
+    return not condition.when or call is None or await _rule_matches(condition.when, session, call)
 
 
-async def _rule_matches(when: str, scene: SessionFacts, call: ClaudeCall) -> bool:
-    """Whether the call fits a permission rule. A filter to save a hook's time, no lock: where it cannot
-    be known what runs, the hook runs."""
+async def _rule_matches(when: str, session: SessionFacts, call: ClaudeCall) -> bool:
+    """Whether the call matches a permission rule.
+
+    This saves hooks from running needlessly; it is not a safeguard. When it is unclear what a command
+    runs, the hook runs.
+    """
     tool, pattern = hooks.parse_tool_rule(when) or ("*", "")
     family = TOOL_FAMILIES.get(tool, (tool,))
     if not {*family} & {*call.names} and not _glob_matches(tool, call.names):
@@ -207,32 +220,31 @@ async def _rule_matches(when: str, scene: SessionFacts, call: ClaudeCall) -> boo
         return True
     command = call.arguments.get("command")
     if isinstance(command, str):
-        return await _command_matches(pattern, command, scene)
+        return await _command_matches(pattern, command, session)
     if pattern.startswith("domain:"):
         return _host_matches(pattern.removeprefix("domain:"), call.arguments.get("url"))
-    named = [value for name in PATH_ARGUMENTS if isinstance(value := call.arguments.get(name), str)]
-    root = scene.root
-    return any(
-        restricts_path(pattern, one if one.startswith("/") else f"{root}/{one}", root) for one in named
-    )
+    root = session.root
+    paths = (call.arguments.get(name) for name in PATH_ARGUMENTS)
+    absolute = (path if path.startswith("/") else f"{root}/{path}" for path in paths if isinstance(path, str))
+    return any(restricts_path(pattern, path, root) for path in absolute)
 
 
-async def _command_matches(pattern: str, command: str, scene: SessionFacts) -> bool:
-    asked = CommandLine(command, "bash", scene.root)
-    line = await asyncio.to_thread(judge_command_line, asked, scene.root, scene.trusted, False)
-    parts = line.verdict.parts
+async def _command_matches(pattern: str, command: str, session: SessionFacts) -> bool:
+    line = CommandLine(command, "bash", session.root)
+    judged = await asyncio.to_thread(judge_command_line, line, session.root, session.trusted, False)
+    parts = judged.verdict.parts
     if not parts or any(word is None for part in parts for word in part.argv[:1]):
         return True
     if any(matches_words(pattern, part.argv, bare=False) for part in parts):
         return True
-    return any(matches_command(pattern, piece) for piece in split_commands(command))
+    return any(matches_command(pattern, part) for part in split_commands(command))
 
 
-def _host_matches(wanted: str, url: Json) -> bool:
+def _host_matches(domain: str, url: Json) -> bool:
     from urllib.parse import urlsplit
 
     host = urlsplit(url).hostname or "" if isinstance(url, str) else ""
-    return host == wanted or host.endswith(f".{wanted}")
+    return host == domain or host.endswith(f".{domain}")
 
 
 def _glob_matches(tool: str, names: tuple[str, ...]) -> bool:

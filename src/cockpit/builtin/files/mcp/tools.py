@@ -1,9 +1,7 @@
-"""The verdict on other people's tools: a person is asked, and what no tool of ours may touch they may not be
-told to touch either. A tool's hints about itself loosen nothing.
+"""Verdicts on calls to MCP servers, the two resource tools, and `@server:address` mentions of resources.
 
-`list_mcp_resources` and `read_mcp_resource`: what servers let read.
-
-`@server:address` in a prompt: what an MCP server lets read stands beside the words.
+A server's tool always asks, and may not be given a path that cockpit's own tools may not touch. A tool's
+hints about itself loosen nothing.
 """
 
 import asyncio
@@ -12,78 +10,75 @@ from typing import Annotated
 
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.safety import Decider, Judged, Verdict
+from cockpit.plugin.safety import Judged, Verdict
 from cockpit.plugin.tools import Alias, Arguments, Capability, Done, Part, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Mention
 from cockpit.protocol.content import Block, Table, Text
 from cockpit.protocol.queries import Completion
-from cockpit.workspace.resolver import PathVerdict as Place
+from cockpit.workspace.resolver import PathVerdict
 
 TOOL_PREFIX = "mcp__"
 READ_RESOURCE = "read_mcp_resource"
 LIST_RESOURCES = "list_mcp_resources"
 RISKS = {"fetch": 20, "other": 40, "delete": 60}
 PROTECTED_SORTS = frozenset({"protected", "secret", "system", "device", "link"})
-SAFER_WAY = "use the tools of cockpit for files, which a person can follow"
+SAFER_WAY = "use cockpit's own file tools, which the user can follow"
+MAX_RESOURCES = 200
+MAX_COMPLETIONS = 20
+# Seconds that a mention waits for a server that is still starting.
+MENTION_WAIT = 3.0
+MAX_RESOURCE_TEXT = 60_000
 
 
-def mcp_decider() -> Decider:
-    return Decider("mcp", judge_mcp_call)
+# Verdicts
 
 
 async def judge_mcp_call(judged: Judged) -> Verdict | None:
-    """An ask for what calls a server, a deny for what would touch a protected path there."""
-    name = judged.tool.name
-    if name == LIST_RESOURCES:
-        return Verdict("allow", capabilities=judged.tool.capabilities)
-    if not name.startswith(TOOL_PREFIX) and name != READ_RESOURCE:
+    """Ask for calls to a server; deny calls with a protected path among their arguments."""
+    tool, preview = judged.tool, judged.preview
+    if tool.name == LIST_RESOURCES:
+        return Verdict("allow", capabilities=tool.capabilities)
+    if not tool.name.startswith(TOOL_PREFIX) and tool.name != READ_RESOURCE:
         return None
-    paths = judged.preview.paths if judged.preview is not None else ()
-    root = judged.context.workspace.root
-    # Most calls name no path: a thread is not bothered with them.
-    worst = (
-        await asyncio.to_thread(_find_protected_path, paths, judged.tool.kind == "fetch", root)
-        if paths
-        else None
-    )
-    if worst is not None:
-        reason = f"an argument names {worst.real}: {worst.reason}"
-        return Verdict("deny", reason, 80, _touched_capabilities(worst), (f"mcp.{worst.sort}",), SAFER_WAY)
-    where = judged.preview.destination if judged.preview is not None else ""
-    server = judged.preview.title.partition(":")[0] if judged.preview is not None else "a server"
+    if preview is not None and preview.paths:
+        root, read_only = judged.context.workspace.root, tool.kind == "fetch"
+        path = await asyncio.to_thread(_find_protected_path, preview.paths, read_only, root)
+        if path is not None:
+            touched: Capability = "secret.read" if path.sort == "secret" else "fs.write"
+            reason = f"an argument names {path.real}: {path.reason}"
+            return Verdict("deny", reason, 80, frozenset({touched}), (f"mcp.{path.sort}",), SAFER_WAY)
+    server = preview.title.partition(":")[0] if preview is not None else "a server"
     return Verdict(
         "ask",
         f"it calls the MCP server {server}",
-        RISKS.get(judged.tool.kind, 40),
-        judged.tool.capabilities,
+        RISKS.get(tool.kind, 40),
+        tool.capabilities,
         ("mcp",),
-        destination=where,
+        destination=preview.destination if preview is not None else "",
     )
 
 
-def _touched_capabilities(place: Place) -> frozenset[Capability]:
-    return frozenset({"secret.read"}) if place.sort == "secret" else frozenset({"fs.write"})
+def _find_protected_path(paths: tuple[str, ...], read_only: bool, root: str) -> PathVerdict | None:
+    """Return the first path that a server may not be told to touch.
 
-
-def _find_protected_path(paths: tuple[str, ...], reads: bool, root: str) -> Place | None:
-    """The first path that nothing may be told to touch. One that says it only reads may be told of what may
-    be read, but never of what is protected: its word is all there is."""
+    A tool that claims to be read-only may name what can be read, but nothing protected: its claim cannot
+    be verified.
+    """
     from cockpit.safety.path_classifier import classify_path
     from cockpit.safety.policy import build_context
 
-    ground = build_context(root, reads_git=False)
+    context = build_context(root, reads_git=False)
     for path in paths:
-        read, write = classify_path(path, "read", ground), classify_path(path, "write", ground)
+        read, write = classify_path(path, "read", context), classify_path(path, "write", context)
         if read.level == "deny" and read.sort in PROTECTED_SORTS:
             return read
-        if write.level == "deny" and (
-            write.sort == "protected" or (not reads and write.sort in PROTECTED_SORTS)
-        ):
+        refused_sorts = {"protected"} if read_only else PROTECTED_SORTS
+        if write.level == "deny" and write.sort in refused_sorts:
             return write
     return None
 
 
-MAX_RESOURCES = 200
+# The resource tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +97,13 @@ async def list_resources(arguments: ListMcpResources, context: Context) -> Done:
     if not rows:
         states = ", ".join(f"{row.name} ({row.state})" for row in context.connections.rows())
         return Done(f"no resources; the MCP servers are: {states or 'none'}")
-    shown = tuple(
+    cells = tuple(
         (row.server, row.uri, row.name, row.media_type, " ".join(row.description.split())[:120])
         for row in rows[:MAX_RESOURCES]
     )
     more = f"\n... and {len(rows) - MAX_RESOURCES} more; name a server" if len(rows) > MAX_RESOURCES else ""
-    text = "\n".join("  ".join(cell for cell in row if cell) for row in shown) + more
-    table = Table(("server", "address", "name", "type", ""), shown)
+    text = "\n".join("  ".join(filter(None, row)) for row in cells) + more
+    table = Table(("server", "address", "name", "type", ""), cells)
     return Done(text, (table,), [{"server": row.server, "uri": row.uri, "name": row.name} for row in rows])
 
 
@@ -117,18 +112,18 @@ async def read_resource(arguments: ReadMcpResource, context: Context) -> Done:
 
 
 async def preview_read(arguments: Arguments, context: Context) -> Preview:
-    asked = parse(ReadMcpResource, arguments)
-    rows = [row for row in context.connections.rows() if row.name == asked.server]
-    where = rows[0].target if rows else ""
-    part = Part("uri", asked.uri, where)
-    return Preview(f"{asked.server}: read {asked.uri}", (part,), destination=where, lift="*")
+    request = parse(ReadMcpResource, arguments)
+    rows = context.connections.rows()
+    target = next((row.target for row in rows if row.name == request.server), "")
+    part = Part("uri", request.uri, target)
+    return Preview(f"{request.server}: read {request.uri}", (part,), destination=target, lift="*")
 
 
 def resource_tools() -> tuple[Tool, ...]:
-    listing = Tool(
+    list_tool = Tool(
         name=LIST_RESOURCES,
         kind="search",
-        description="List what MCP servers let read (resources and templates of addresses).",
+        description="List the resources of MCP servers, and the templates of resource addresses.",
         parameters=schema(ListMcpResources),
         capabilities=frozenset({"none"}),
         run=typed(ListMcpResources, list_resources),
@@ -138,7 +133,7 @@ def resource_tools() -> tuple[Tool, ...]:
         aliases=(Alias("ListMcpResourcesTool"), Alias("ListMcpResources")),
         keywords=("mcp", "resource", "resources"),
     )
-    reading = Tool(
+    read_tool = Tool(
         name=READ_RESOURCE,
         kind="fetch",
         description="Read a resource of an MCP server by its address.",
@@ -151,12 +146,10 @@ def resource_tools() -> tuple[Tool, ...]:
         aliases=(Alias("ReadMcpResourceTool"), Alias("ReadMcpResource")),
         keywords=("mcp", "resource", "resources"),
     )
-    return (listing, reading)
+    return (list_tool, read_tool)
 
 
-MAX_COMPLETIONS = 20
-MENTION_WAIT = 3.0
-MAX_RESOURCE_TEXT = 60_000
+# Mentions of resources
 
 
 def resource_mention() -> Mention:
@@ -164,36 +157,32 @@ def resource_mention() -> Mention:
 
 
 async def complete_resource(word: str, context: Context) -> tuple[Completion, ...]:
-    """Resources whose server, address or name holds the letters of `word`."""
+    """Complete resources whose server, address or name contains `word`."""
     server, colon, rest = word.strip('"').partition(":")
-    found: list[Completion] = []
+    wanted = (rest if colon else server).lower()
+    completions: list[Completion] = []
     for row in context.connections.resources():
         if row.is_template or (colon and row.server != server):
             continue
-        wanted = (rest if colon else server).lower()
-        if wanted and wanted not in f"{row.server} {row.uri} {row.name}".lower():
+        if wanted not in f"{row.server} {row.uri} {row.name}".lower():
             continue
-        named = f"{row.server}:{row.uri}"
-        quoted = f'@"{named}" ' if " " in named else f"@{named} "
-        found.append(Completion(quoted, named, row.name or row.description, 0, 0))
-    return tuple(found[:MAX_COMPLETIONS])
+        label = f"{row.server}:{row.uri}"
+        insert = f'@"{label}" ' if " " in label else f"@{label} "
+        completions.append(Completion(insert, label, row.name or row.description, 0, 0))
+    return tuple(completions[:MAX_COMPLETIONS])
 
 
 async def expand_resource(word: str, context: Context) -> Block | None:
-    """The resource's text; None for what no server is called."""
+    """Read the mentioned resource; None if `word` does not begin with the name of a server."""
     server, colon, uri = word.partition(":")
     states = {row.name: row.state for row in context.connections.rows()}
     if not colon or not uri or states.get(server) not in ("ready", "starting", "waiting"):
         return None
-    # One that is named a moment after the start is still starting.
     await context.connections.settled(MENTION_WAIT)
     try:
-        done = await context.connections.read(server, uri, context)
+        text = (await context.connections.read(server, uri, context)).text
     except ToolFailed as error:
         return Text(f"[@{word}: {error.message}]")
-    cut = (
-        done.text
-        if len(done.text) <= MAX_RESOURCE_TEXT
-        else f"{done.text[:MAX_RESOURCE_TEXT]}\n[cut; read it with a tool]"
-    )
-    return Text(f"[@{word}, from the MCP server {server}]\n{cut}")
+    if len(text) > MAX_RESOURCE_TEXT:
+        text = f"{text[:MAX_RESOURCE_TEXT]}\n[cut; read it with a tool]"
+    return Text(f"[@{word}, from the MCP server {server}]\n{text}")

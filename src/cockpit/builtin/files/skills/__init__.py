@@ -1,5 +1,8 @@
-"""Skills: the eight that are shipped and those of files, their index for the model, `use_skill`, `/skill`,
-and what holds a skill to the tools it names."""
+"""Skills: those that ship with cockpit (`shipped/`) and those in files.
+
+Start with `use_skill.py`, which holds the tool and `/skill`. `prompt_text.py` writes what the model reads,
+`guards.py` enforces the tools a skill allows, with its state in `state.py`.
+"""
 
 from collections.abc import Iterable
 from importlib import resources
@@ -18,12 +21,11 @@ from cockpit.plugin.values import ContextSource, Register, Scope, Skill, Source
 
 
 def load_shipped_skills() -> tuple[Skill | Unloaded, ...]:
-    """The skills that come with cockpit."""
     folder = Path(str(resources.files("cockpit.builtin.files.skills") / "shipped"))
-    heads = FrontmatterCache()
-    found = find_skills_in((SearchFolder(folder, "built-in", "cockpit"),), heads)
-    heads.save()
-    return found
+    cache = FrontmatterCache()
+    skills = find_skills_in((SearchFolder(folder, "built-in", "cockpit"),), cache)
+    cache.save()
+    return skills
 
 
 def load_file_skills(scope: Scope) -> Iterable[Skill | Unloaded]:

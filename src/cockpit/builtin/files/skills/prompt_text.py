@@ -1,14 +1,10 @@
-"""The text that a skill becomes when it is used.
-
-What a model is told of the skills there are: a short list in the prompt's stable head, and behind the
-conversation those of the files that are worked on.
-"""
+"""Texts about skills for the model: the index of skills in the prompt, and the text of a skill in use."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.builtin.files.placeholders import PlaceholderRefused, fill_placeholders
+from cockpit.builtin.files.placeholders import fill_placeholders
 from cockpit.builtin.files.skills.state import SKILL_SESSIONS
 from cockpit.formats.globs import matches_any
 from cockpit.formats.skills import find_skill_folder
@@ -19,29 +15,44 @@ from cockpit.plugin.values import Skill
 
 MAX_LISTED_FILES = 40
 MAX_FOLDER_DEPTH = 4
+INDEX_HEADING = "Skills, by use_skill(name) before work they fit (no name lists them all):"
+# Thirty skills stay under 300 tokens at four characters a token; each further skill costs nine.
+INDEX_BUDGET = 1_100
+CHARACTERS_PER_SKILL = 36
+MAX_INDEX = 4_000
+MAX_DESCRIPTION = 200
+MIN_DESCRIPTION = 16
+MAX_AUTO_TEXT = 4_000
+TOOL_NAME = "use_skill"
 
 
 def expand_skill(skill: Skill, arguments: str, root: str, session: str) -> ExpandedTemplate:
-    """The body with its arguments put in; nothing is run or read. Raises `ToolFailed` where the file is
-    gone or unreadable."""
+    """Expand the arguments and variables in a skill's body; nothing is run or read.
+
+    Raises `ToolFailed` if the skill's file cannot be read.
+    """
     try:
         body = skill.body()
     except OSError as error:
         raise ToolFailed(f"the skill {skill.name} cannot be read: {error.strerror or error}") from error
-    return expand_template(body, substitution_values(skill, arguments, root, session))
-
-
-def substitution_values(skill: Skill, arguments: str, root: str, session: str) -> TemplateValues:
     folder = str(Path(skill.path).parent) if skill.path else root
-    variables = {"SKILL_DIR": folder, "PROJECT_DIR": root, "EFFORT": skill.effort}
-    variables |= {"SESSION_ID": session} if session else {}
-    named = {f"{whose}_{name}": value for name, value in variables.items() for whose in ("CLAUDE", "COCKPIT")}
+    variables = template_variables(folder, root, session, skill.effort)
     shell: Shell = "powershell" if sys.platform == "win32" else "bash"
-    return TemplateValues(arguments, skill.arguments, named, skill.dialect, skill.name, shell)
+    values = TemplateValues(arguments, skill.arguments, variables, skill.dialect, skill.name, shell)
+    return expand_template(body, values)
+
+
+def template_variables(folder: str, root: str, session: str, effort: str) -> dict[str, str]:
+    """Return the variables that skills and command files may use, as `CLAUDE_…` and as `COCKPIT_…`."""
+    variables = {"SKILL_DIR": folder, "PROJECT_DIR": root, "EFFORT": effort}
+    variables |= {"SESSION_ID": session} if session else {}
+    return {
+        f"{prefix}_{name}": value for name, value in variables.items() for prefix in ("CLAUDE", "COCKPIT")
+    }
 
 
 def render_without_arguments(skill: Skill, context: Context) -> str:
-    """The body without arguments, nothing of it run; for what is in force unasked."""
+    """Return the body without arguments and without running anything, for skills that apply automatically."""
     try:
         return expand_skill(skill, "", context.session.root, context.session.id).text
     except ToolFailed as error:
@@ -49,18 +60,18 @@ def render_without_arguments(skill: Skill, context: Context) -> str:
 
 
 async def render_skill(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
-    """What a model reads when the skill is used: where it is from, its text, what holds while it is in
-    force. `typed`: a person wrote the arguments. Raises `NotUsed` and `ToolFailed`."""
+    """Render the text a model reads when the skill is used: its source, its body and its restrictions.
+
+    `typed` means that the user wrote the arguments. Raises `PlaceholderRefused` and `ToolFailed`.
+    """
     expanded = expand_skill(skill, arguments, context.session.root, context.session.id)
-    words = arguments if typed else ""
-    text = await fill_placeholders(
-        expanded, context, f"the skill {skill.name}", find_skill_folder(skill), words
-    )
+    folder, words = find_skill_folder(skill), arguments if typed else ""
+    text = await fill_placeholders(expanded, context, f"the skill {skill.name}", folder, words)
     return frame_text(skill, text)
 
 
 def frame_text(skill: Skill, text: str) -> str:
-    """`text` with the skill's name and files before it, and its limits behind it."""
+    """Put the skill's name and files before `text`, and its restrictions after it."""
     parts = [f"[Skill {skill.name}{_describe_folder(skill)}]", text.strip("\n")]
     if limits := describe_limits(skill):
         parts.append(f"[To the end of this turn the skill {skill.name} {limits}.]")
@@ -68,7 +79,7 @@ def frame_text(skill: Skill, text: str) -> str:
 
 
 def describe_limits(skill: Skill) -> str:
-    """What the skill holds the model to, in words; empty for nothing."""
+    """Describe which tools the skill allows and forbids; empty if it restricts none."""
     limits = []
     if skill.allowed_tools is not None:
         limits.append(f"allows only these tools: {', '.join(skill.allowed_tools) or 'none'}")
@@ -90,102 +101,73 @@ def _describe_folder(skill: Skill) -> str:
 
 
 def list_skill_files(folder: Path) -> list[str]:
-    """The other files of a skill, relative, in their order. Hidden ones, and folders that are links, are
-    left out."""
-    found: list[str] = []
-    waiting = [(folder, 0)]
-    while waiting and len(found) < 10 * MAX_LISTED_FILES:
-        here, depth = waiting.pop(0)
+    """List a skill's other files, relative to its folder. Hidden files and linked folders are left out."""
+    files: list[str] = []
+    queue = [(folder, 0)]
+    while queue and len(files) < 10 * MAX_LISTED_FILES:
+        current, depth = queue.pop(0)
         try:
-            entries = sorted(here.iterdir())
+            entries = sorted(current.iterdir())
         except OSError:
             continue
         for entry in entries:
-            if entry.name.startswith((".", "__pycache__")) or (
-                here == folder and entry.name.upper() == "SKILL.MD"
-            ):
+            is_skill_file = current == folder and entry.name.upper() == "SKILL.MD"
+            if is_skill_file or entry.name.startswith((".", "__pycache__")):
                 continue
-            if entry.is_dir():
-                if not entry.is_symlink() and depth < MAX_FOLDER_DEPTH:
-                    waiting.append((entry, depth + 1))
-            else:
-                found.append(entry.relative_to(folder).as_posix())
-    return found
-
-
-__all__ = [
-    "PlaceholderRefused",
-    "describe_limits",
-    "expand_skill",
-    "frame_text",
-    "list_skill_files",
-    "render_skill",
-    "render_without_arguments",
-]
-
-
-INDEX_HEADING = "Skills, by use_skill(name) before work they fit (no name lists them all):"
-# Thirty skills stay under 300 tokens, at four characters a token; each further one costs nine.
-INDEX_BUDGET = 1_100
-CHARACTERS_PER_SKILL = 36
-MAX_INDEX = 4_000
-MAX_DESCRIPTION = 200
-MIN_DESCRIPTION = 16
-MAX_AUTO_TEXT = 4_000
-TOOL_NAME = "use_skill"
+            if not entry.is_dir():
+                files.append(entry.relative_to(folder).as_posix())
+            elif not entry.is_symlink() and depth < MAX_FOLDER_DEPTH:
+                queue.append((entry, depth + 1))
+    return files
 
 
 async def collect_index(context: Context) -> str:
-    """The list, and what is always in force. Equal from turn to turn while the skills are."""
+    """Collect the list of skills and the text of those that always apply, for the prompt's stable prefix."""
     if not any(tool.name == TOOL_NAME for tool in context.session.toolbox.tools()):
         return ""
     skills = context.session.skills()
-    listed = [one for one in skills if is_listed(one)]
-    always = [one for one in skills if one.trigger == "auto" and one.for_model]
+    listed = [skill for skill in skills if is_listed(skill)]
+    automatic = [skill for skill in skills if skill.trigger == "auto" and skill.for_model]
     parts = [format_index(listed)] if listed else []
-    parts += [
-        f"Skill {one.name}, always in force:\n{render_without_arguments(one, context)[:MAX_AUTO_TEXT]}"
-        for one in always
-    ]
+    for skill in automatic:
+        text = render_without_arguments(skill, context)[:MAX_AUTO_TEXT]
+        parts.append(f"Skill {skill.name}, always in force:\n{text}")
     return "\n\n".join(parts)
 
 
 def is_listed(skill: Skill) -> bool:
-    """Whether a model is told of it unasked."""
+    """Whether the index in the prompt lists the skill."""
     return skill.for_model and not skill.paths and skill.trigger != "auto"
 
 
 def format_index(skills: Sequence[Skill]) -> str:
-    """A line for each; descriptions as long as all of them have room for, short ones giving theirs away."""
+    """Format one line per skill, with descriptions cut so that all of them fit."""
     budget = min(max(INDEX_BUDGET, CHARACTERS_PER_SKILL * len(skills)), MAX_INDEX) - len(INDEX_HEADING)
-    named = [one.name for one in skills]
-    room = budget - sum(len(name) + 3 for name in named)
-    lengths = share_room(
-        room - 2 * len(skills), [min(len(describe_skill(one)), MAX_DESCRIPTION) for one in skills]
-    )
+    descriptions = [describe_skill(skill) for skill in skills]
+    # Each line needs "- ", a line break, and ": " before a description.
+    room = budget - sum(len(skill.name) + 5 for skill in skills)
+    lengths = share_room(room, [min(len(description), MAX_DESCRIPTION) for description in descriptions])
     lines = [INDEX_HEADING]
-    for at, (skill, length) in enumerate(zip(skills, lengths, strict=True)):
-        line = (
-            f"- {skill.name}: {shorten(describe_skill(skill), length)}"
-            if length >= MIN_DESCRIPTION
-            else f"- {skill.name}"
-        )
+    for index, (skill, description, length) in enumerate(zip(skills, descriptions, lengths, strict=True)):
+        line = f"- {skill.name}"
+        if length >= MIN_DESCRIPTION:
+            line += f": {shorten(description, length)}"
         budget -= len(line) + 1
         if budget < 0:
-            lines.append(f"- and {len(skills) - at} more")
+            lines.append(f"- and {len(skills) - index} more")
             break
         lines.append(line)
     return "\n".join(lines)
 
 
-def share_room(room: int, wanted: Sequence[int]) -> list[int]:
-    """`room` divided among those who want so much: nobody gets more, and all others get the same."""
-    given = [0] * len(wanted)
-    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
-    for done, at in enumerate(order):
-        given[at] = max(0, min(wanted[at], room // (len(order) - done)))
-        room -= given[at]
-    return given
+def share_room(room: int, requests: Sequence[int]) -> list[int]:
+    """Divide `room` evenly; a request that needs less than its share leaves the rest to the others."""
+    shares = [0] * len(requests)
+    order = sorted(range(len(requests)), key=lambda index: requests[index])
+    for done, index in enumerate(order):
+        shares[index] = max(0, min(requests[index], room // (len(order) - done)))
+        room -= shares[index]
+    return shares
 
 
 def describe_skill(skill: Skill) -> str:
@@ -193,24 +175,24 @@ def describe_skill(skill: Skill) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """`text` in at most `length` characters, between words where it can be."""
+    """Cut `text` to at most `length` characters, between words if possible."""
     if len(text) <= length:
         return text
-    kept = text[: length - 1]
-    whole = kept.rpartition(" ")[0]
-    return (whole if 2 * len(whole) > length else kept).rstrip(" ,;:.-") + "…"
+    cut = text[: length - 1]
+    whole_words = cut.rpartition(" ")[0]
+    return (whole_words if 2 * len(whole_words) > length else cut).rstrip(" ,;:.-") + "…"
 
 
 async def collect_path_skills(context: Context) -> str:
-    """The skills whose files were touched in this session."""
-    names = SKILL_SESSIONS.awake(context.session.id)
-    woken = [one for one in context.session.skills() if one.name in names and one.for_model]
-    if not woken:
+    """List the skills whose files were touched in this session."""
+    names = SKILL_SESSIONS.path_skills(context.session.id)
+    skills = [skill for skill in context.session.skills() if skill.name in names and skill.for_model]
+    if not skills:
         return ""
-    lines = [f"- {one.name}: {shorten(describe_skill(one), MAX_DESCRIPTION)}" for one in woken]
+    lines = [f"- {skill.name}: {shorten(describe_skill(skill), MAX_DESCRIPTION)}" for skill in skills]
     return "\n".join(["[Skills for files that this session works on, by use_skill:]", *lines])
 
 
 def match_paths(skills: Sequence[Skill], paths: Sequence[str]) -> set[str]:
-    """The names of the skills that one of `paths` (relative to the root) wakes."""
-    return {one.name for one in skills if one.paths and any(matches_any(one.paths, path) for path in paths)}
+    """Return the names of the skills for any of `paths`, which are relative to the root."""
+    return {skill.name for skill in skills if any(matches_any(skill.paths, path) for path in paths)}

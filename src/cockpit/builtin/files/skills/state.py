@@ -1,6 +1,6 @@
-"""What skills hold in each session: the tools they allow to the end of a turn, and whose files were touched.
+"""Per-session state of skills: the tools each restricts until the end of a turn, and pending prompts.
 
-What is held is kept on disk as well: a session that ends in the middle of a turn goes on with it.
+Restrictions are also stored on disk, so that a session resumed in the middle of a turn keeps them.
 """
 
 import json
@@ -18,7 +18,7 @@ MAX_PENDING = 20
 
 @dataclass(frozen=True, slots=True)
 class SkillRestriction:
-    """A skill in force: `allowed` None leaves all tools, `denied` are taken out."""
+    """The tools that an active skill allows (None: all) and denies."""
 
     skill: str
     allowed: tuple[str, ...] | None
@@ -27,92 +27,99 @@ class SkillRestriction:
 
 @dataclass(slots=True)
 class SkillSession:
-    """`held` by the agent's path; `waiting` are prompts to come, each with the skill that it is; `untold`
-    is what the model will be told with the next one."""
+    """The skills of one session.
 
-    held: dict[str, tuple[SkillRestriction, ...]] = field(default_factory=dict)
-    waiting: list[tuple[str, SkillRestriction]] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
-    awake: frozenset[str] = frozenset()
+    `active` maps an agent's path to its restrictions. `pending` holds expected prompts with the
+    restriction each brings. `notes` go to the model with the user's next prompt. `path_skills` are the
+    skills whose files were touched.
+    """
+
+    active: dict[str, tuple[SkillRestriction, ...]] = field(default_factory=dict)
+    pending: list[tuple[str, SkillRestriction]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    path_skills: frozenset[str] = frozenset()
 
 
 def restriction_of(skill: Skill) -> SkillRestriction | None:
-    """What the skill holds to, None for nothing."""
+    """Return the restriction a skill brings, or None."""
     if skill.allowed_tools is None and not skill.denied_tools:
         return None
     return SkillRestriction(skill.name, skill.allowed_tools, skill.denied_tools)
 
 
 class SkillSessions:
-    """The sessions of this process. Its methods that write a file say so."""
+    """The skill state of all sessions in this process."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, SkillSession] = OrderedDict()
 
-    def take(self, session: str, agent: str, skill: Skill) -> None:
-        """`skill` is in force from now on, beside those that are. Writes."""
-        if (force := restriction_of(skill)) is None:
+    def activate(self, session: str, agent: str, skill: Skill) -> None:
+        """Apply the skill's restriction from now on, besides those already active. Writes a file."""
+        if (restriction := restriction_of(skill)) is None:
             return
-        held = self._of(session).held
-        held[agent] = (*(one for one in held.get(agent, ()) if one != force), force)
+        active = self._session(session).active
+        others = (other for other in active.get(agent, ()) if other != restriction)
+        active[agent] = (*others, restriction)
         self._save(session)
 
-    def expect(self, session: str, prompt: str, skill: Skill) -> None:
-        """The turn that begins with `prompt` is one of `skill`."""
-        if (force := restriction_of(skill)) is not None:
-            waiting = self._of(session).waiting
-            waiting.append((prompt, force))
-            del waiting[:-MAX_PENDING]
+    def expect_prompt(self, session: str, prompt: str, skill: Skill) -> None:
+        """Apply the skill's restriction to the turn that will begin with `prompt`."""
+        if (restriction := restriction_of(skill)) is not None:
+            pending = self._session(session).pending
+            pending.append((prompt, restriction))
+            del pending[:-MAX_PENDING]
 
-    def begin(self, session: str, agent: str, prompt: str) -> None:
-        """A turn begins: what was in force is over. Writes where something was, or is."""
-        state = self._of(session)
-        meant = next((one for one in state.waiting if prompt.startswith(one[0])), None)
-        before = state.held.pop(agent, ())
-        if meant is not None:
-            state.waiting.remove(meant)
-            state.held[agent] = (meant[1],)
-        if before or meant:
+    def begin_turn(self, session: str, agent: str, prompt: str) -> None:
+        """End the restrictions of the agent's last turn and apply that of `prompt`. May write a file."""
+        state = self._session(session)
+        expected = next((entry for entry in state.pending if prompt.startswith(entry[0])), None)
+        previous = state.active.pop(agent, ())
+        if expected is not None:
+            state.pending.remove(expected)
+            state.active[agent] = (expected[1],)
+        if previous or expected:
             self._save(session)
 
-    def over(self, session: str, agent: str) -> tuple[SkillRestriction, ...]:
-        """What holds `agent`: its own skills, and those of the agents it works for."""
-        held = self._of(session).held
+    def restrictions(self, session: str, agent: str) -> tuple[SkillRestriction, ...]:
+        """Return the restrictions on `agent`: its own and those of the agents it works for."""
+        active = self._session(session).active
         parts = agent.split("/")
-        above = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
-        return tuple(force for path in above for force in held.get(path, ()))
+        ancestry = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
+        return tuple(restriction for path in ancestry for restriction in active.get(path, ()))
 
-    def tell(self, session: str, text: str) -> None:
-        """The model is told `text` with the person's next prompt."""
-        self._of(session).untold.append(text)
+    def add_note(self, session: str, text: str) -> None:
+        """Give `text` to the model with the user's next prompt."""
+        self._session(session).notes.append(text)
 
-    def told(self, session: str) -> tuple[str, ...]:
-        """What it is told now, once."""
-        untold = self._of(session).untold
-        told = tuple(untold)
-        untold.clear()
-        return told
+    def take_notes(self, session: str) -> tuple[str, ...]:
+        """Return the notes and clear them."""
+        notes = self._session(session).notes
+        taken = tuple(notes)
+        notes.clear()
+        return taken
 
-    def wake(self, session: str, names: set[str]) -> None:
-        state = self._of(session)
-        state.awake |= names
+    def add_path_skills(self, session: str, names: set[str]) -> None:
+        self._session(session).path_skills |= names
 
-    def awake(self, session: str) -> frozenset[str]:
-        return self._of(session).awake
+    def path_skills(self, session: str) -> frozenset[str]:
+        return self._session(session).path_skills
 
-    def _of(self, session: str) -> SkillSession:
-        if session not in self._sessions:
-            self._sessions[session] = SkillSession(_load_restrictions(session))
+    def _session(self, id: str) -> SkillSession:
+        if id not in self._sessions:
+            self._sessions[id] = SkillSession(_load_restrictions(id))
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)
-        self._sessions.move_to_end(session)
-        return self._sessions[session]
+        self._sessions.move_to_end(id)
+        return self._sessions[id]
 
     def _save(self, session: str) -> None:
         path = _state_file(session)
-        held = {agent: [asdict(one) for one in forces] for agent, forces in self._of(session).held.items()}
-        if held:
-            write_atomically(path, json.dumps(held).encode(), private=True)
+        active = {
+            agent: [asdict(restriction) for restriction in restrictions]
+            for agent, restrictions in self._session(session).active.items()
+        }
+        if active:
+            write_atomically(path, json.dumps(active).encode(), private=True)
         else:
             path.unlink(missing_ok=True)
 
@@ -123,18 +130,18 @@ def _state_file(session: str) -> Path:
 
 def _load_restrictions(session: str) -> dict[str, tuple[SkillRestriction, ...]]:
     try:
-        found = json.loads(_state_file(session).read_bytes())
-        return {agent: tuple(_parse_restriction(one) for one in forces) for agent, forces in found.items()}
+        stored = json.loads(_state_file(session).read_bytes())
+        return {agent: tuple(map(_parse_restriction, rows)) for agent, rows in stored.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def _parse_restriction(raw: dict[str, object]) -> SkillRestriction:
-    allowed, denied = raw["allowed"], raw["denied"]
+def _parse_restriction(row: dict[str, object]) -> SkillRestriction:
+    allowed, denied = row["allowed"], row["denied"]
     if not isinstance(denied, list) or not isinstance(allowed, list | None):
-        raise TypeError("no list of tools")
-    listed = None if allowed is None else tuple(str(one) for one in allowed)
-    return SkillRestriction(str(raw["skill"]), listed, tuple(str(one) for one in denied))
+        raise TypeError("`allowed` and `denied` must be lists of tools")
+    names = None if allowed is None else tuple(map(str, allowed))
+    return SkillRestriction(str(row["skill"]), names, tuple(map(str, denied)))
 
 
 SKILL_SESSIONS = SkillSessions()

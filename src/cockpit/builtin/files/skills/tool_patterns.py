@@ -1,4 +1,4 @@
-"""Whether a tool's call is one of those that a list names: `Read, Bash(git *), Edit(src/**), mcp__ci__*`."""
+"""Matches tool calls against a skill's tool list: `Read, Bash(git *), Edit(src/**), mcp__ci__*`."""
 
 import fnmatch
 import re
@@ -19,7 +19,7 @@ from cockpit.safety.rule_patterns import (
 )
 
 PATTERN_FORM = re.compile(r"\s*([\w*:.-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-# As in permission rules: whoever may read may search, whoever may edit may write.
+# As in permission rules, a name for reading includes searching and a name for editing includes writing.
 SHELL_NAMES = frozenset({"bash", "powershell", "shell"})
 READ_NAMES = frozenset({"read"})
 EDIT_NAMES = frozenset({"edit", "write", "multiedit", "notebookedit"})
@@ -28,50 +28,53 @@ READ_ONLY_CAPABILITIES = frozenset({"fs.read", "none"})
 
 
 async def covers_call(patterns: Iterable[str], tool: Tool, call: ToolCall, context: Context) -> bool:
-    """Whether the patterns together cover all of the call: each command of a line, each path."""
-    named = _matching_arguments(patterns, tool)
-    # Whoever may start a command may wait for it.
-    if not named or MATCH_ALL & set(named) or tool.name == "job":
-        return bool(named)
+    """Whether the patterns together cover the whole call: every command of a line, every path."""
+    arguments = _matching_arguments(patterns, tool)
+    # `job` waits for commands that the shell was allowed to start.
+    if not arguments or MATCH_ALL & set(arguments) or tool.name == "job":
+        return bool(arguments)
     preview = await _preview_call(tool, call, context)
     if tool.kind == "execute":
-        parts = await _parse_commands(call, preview, context)
-        return bool(parts) and all(
-            any(matches_words(one, argv, bare=True) for one in named) for argv in parts
+        commands = await _parse_commands(preview, context)
+        return bool(commands) and all(
+            any(matches_words(pattern, argv, bare=True) for pattern in arguments) for argv in commands
         )
     if preview is not None and preview.paths:
         root = context.workspace.root
-        return all(any(matches_path(one, path, root) for one in named) for path in preview.paths)
-    return _arguments_match(named, tool, call)
+        return all(any(matches_path(pattern, path, root) for pattern in arguments) for path in preview.paths)
+    return _matches_argument(arguments, call)
 
 
 async def touches_call(patterns: Iterable[str], tool: Tool, call: ToolCall, context: Context) -> bool:
-    """Whether the patterns speak of any part of the call. What cannot be read is spoken of."""
-    named = _matching_arguments(patterns, tool)
-    if not named or MATCH_ALL & set(named):
-        return bool(named)
+    """Whether the patterns match any part of the call. A command that cannot be parsed counts as matched."""
+    arguments = _matching_arguments(patterns, tool)
+    if not arguments or MATCH_ALL & set(arguments):
+        return bool(arguments)
     preview = await _preview_call(tool, call, context)
     if tool.kind == "execute":
-        parts = await _parse_commands(call, preview, context)
-        if not parts or any(argv[:1] == (None,) for argv in parts):
+        commands = await _parse_commands(preview, context)
+        if not commands or any(argv[:1] == (None,) for argv in commands):
             return True
-        line = str(call.arguments.get("command", ""))
-        coarse = any(matches_command(one, piece) for one in named for piece in split_commands(line))
-        return coarse or any(matches_words(one, argv, bare=False) for one in named for argv in parts)
+        texts = split_commands(str(call.arguments.get("command", "")))
+        return any(
+            any(matches_command(pattern, text) for text in texts)
+            or any(matches_words(pattern, argv, bare=False) for argv in commands)
+            for pattern in arguments
+        )
     if preview is not None and preview.paths:
         root = context.workspace.root
-        return any(restricts_path(one, path, root) for one in named for path in preview.paths)
-    return _arguments_match(named, tool, call)
+        return any(restricts_path(pattern, path, root) for pattern in arguments for path in preview.paths)
+    return _matches_argument(arguments, call)
 
 
 def matches_tool(pattern: str, tool: Tool) -> bool:
-    """Whether the name in `pattern` is one of the tool's, or of what it belongs to."""
-    found = PATTERN_FORM.fullmatch(pattern)
-    if found is None:
+    """Whether the name in `pattern` is the tool's, an alias of it, or that of a group it belongs to."""
+    match = PATTERN_FORM.fullmatch(pattern)
+    if match is None:
         return False
-    name = found[1].lower()
+    name = match[1].lower()
     known = {tool.name.lower(), *(alias.name.lower() for alias in tool.aliases)}
-    if name in known or any(fnmatch.fnmatchcase(one, name) for one in known):
+    if name in known or any(fnmatch.fnmatchcase(known_name, name) for known_name in known):
         return True
     if name in SHELL_NAMES:
         return tool.name in ("shell", "job")
@@ -79,18 +82,18 @@ def matches_tool(pattern: str, tool: Tool) -> bool:
         return tool.kind in ("read", "search") and tool.capabilities <= READ_ONLY_CAPABILITIES
     if name in EDIT_NAMES:
         return tool.kind == "edit"
-    # A whole server: `mcp__github` means each of its tools.
+    # `mcp__github` means every tool of that server.
     return name.startswith("mcp__") and tool.name.lower().startswith(f"{name}__")
 
 
 def _matching_arguments(patterns: Iterable[str], tool: Tool) -> list[str]:
-    """What stands in the parentheses of the patterns that name the tool."""
-    found = (PATTERN_FORM.fullmatch(one) for one in patterns if matches_tool(one, tool))
-    return [(one[2] or "").strip() for one in found if one is not None]
+    """Return what stands in parentheses in each pattern that names the tool."""
+    matches = (PATTERN_FORM.fullmatch(pattern) for pattern in patterns if matches_tool(pattern, tool))
+    return [(match[2] or "").strip() for match in matches if match is not None]
 
 
 async def _preview_call(tool: Tool, call: ToolCall, context: Context) -> Preview | None:
-    """What the call would do; None where the tool cannot say, or refuses to."""
+    """Preview the call; None if the tool has no preview or refuses the call."""
     if tool.preview is None:
         return None
     running = RunningCall(call, None, lambda text: None)
@@ -100,26 +103,26 @@ async def _preview_call(tool: Tool, call: ToolCall, context: Context) -> Preview
         return None
 
 
-async def _parse_commands(
-    call: ToolCall, preview: Preview | None, context: Context
-) -> list[tuple[str | None, ...]]:
-    """The simple commands of a command line as its grammar has them; none where it cannot be read."""
+async def _parse_commands(preview: Preview | None, context: Context) -> list[tuple[str | None, ...]]:
+    """Parse the previewed command line into simple commands; an empty list if it cannot be parsed."""
     if preview is None:
         return []
     if preview.line is None:
         return list(preview.argv)
-    line = await judge_command(CommandLine(preview.line.text, preview.line.shell, preview.line.cwd), context)
-    return [part.argv for part in line.verdict.parts]
+    line = CommandLine(preview.line.text, preview.line.shell, preview.line.cwd)
+    judged = await judge_command(line, context)
+    return [part.argv for part in judged.verdict.parts]
 
 
-def _arguments_match(named: list[str], tool: Tool, call: ToolCall) -> bool:
-    """`Task(Explore)`, `Skill(review *)`, `WebFetch(domain:example.org)`: by what it is called with."""
-    words = [value for value in call.arguments.values() if isinstance(value, str)]
-    for one in named:
-        host = one.removeprefix("domain:")
-        if host != one:
-            if any(re.match(rf"https?://(?:[\w-]+\.)*{re.escape(host)}(?:[/:?#]|$)", word) for word in words):
+def _matches_argument(patterns: list[str], call: ToolCall) -> bool:
+    """Whether any argument matches, as in `Task(Explore)`, `Skill(review *)`, `WebFetch(domain:a.org)`."""
+    values = [value for value in call.arguments.values() if isinstance(value, str)]
+    for pattern in patterns:
+        host = pattern.removeprefix("domain:")
+        if host != pattern:
+            url = re.compile(rf"https?://(?:[\w-]+\.)*{re.escape(host)}(?:[/:?#]|$)")
+            if any(url.match(value) for value in values):
                 return True
-        elif any(fnmatch.fnmatchcase(word, one.replace(":*", "*")) for word in words):
+        elif any(fnmatch.fnmatchcase(value, pattern.replace(":*", "*")) for value in values):
             return True
     return False

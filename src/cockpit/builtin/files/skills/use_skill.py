@@ -1,8 +1,6 @@
-"""Skills that run in a subagent: the text is its task, its report is what comes back.
+"""Using a skill: the tool `use_skill` for the model and `/skill NAME` for the user.
 
-`use_skill`: the list of all skills, the text of one, a file of one.
-
-`/skill NAME`, and what `/NAME` does for every skill (core/plugins/catalog.py).
+A skill's text becomes a result or the next prompt; a skill that forks becomes the task of a subagent.
 """
 
 import asyncio
@@ -24,44 +22,13 @@ from cockpit.plugin.values import AsPrompt, Command, CommandAnswer, Invoked, Sho
 from cockpit.protocol.content import Markdown, Table, Text
 
 DEFAULT_ROLE = "general"
-
-
-async def run_in_subagent(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
-    """The report of the subagent; for one in the background, what it is called. Raises `CockpitError` for
-    a role nobody knows and where no agent may be opened."""
-    role = narrow_role(context.agents.role(skill.role or DEFAULT_ROLE), skill, context)
-    task = await render_skill(skill, arguments, context, typed)
-    # What the skill allows is held there by the same guard: its turn begins with this very task.
-    SKILL_SESSIONS.expect(context.session.id, task, skill)
-    call = context.call.call.id if context.call is not None else ""
-    background = skill.background or role.background
-    handle = await context.agents.open(role, task, background=background, name=_agent_name(skill), call=call)
-    if background:
-        return f"the skill {skill.name} runs in the background as {handle.id}; its report will be told"
-    report = await handle.wait()
-    return f"[Report of the skill {skill.name}, by {handle.id}]\n\n{report.text}"
-
-
-def narrow_role(role: Role, skill: Skill, context: Context) -> Role:
-    """`role` with the model of the skill, and at most its tools. Never more than the role has."""
-    tools = role.tools
-    if skill.allowed_tools is not None:
-        there = context.session.toolbox.tools()
-        own = [one for one in there if any(matches_tool(pattern, one) for pattern in skill.allowed_tools)]
-        if tools is not None:
-            own = [one for one in own if any(matches_tool(pattern, one) for pattern in tools)]
-        tools = tuple(one.name for one in own)
-    return replace(role, tools=tools, model=skill.model or role.model, effort=skill.effort or role.effort)
-
-
-def _agent_name(skill: Skill) -> str:
-    return skill.name.replace(":", "-")
-
-
 MAX_FILE_BYTES = 400_000
-# A person may be asked about a command in a skill, and a fork may work for long.
+MAX_REPORT = 16_000
+# The user may be asked about a command in a skill, and a fork may work for long.
 TIMEOUT_SECONDS = 86_400.0
 LIST_DESCRIPTION_WIDTH = 300
+TABLE_DESCRIPTION_WIDTH = 90
+SKILL_FOLDERS = ".cockpit/skills, .claude/skills and .agents/skills"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,73 +39,160 @@ class UseSkill:
 
 
 async def use_skill(arguments: UseSkill, context: Context) -> Done:
-    skills = [one for one in context.session.skills() if one.for_model]
     if not arguments.name.strip():
-        return Done(_list_skills(skills))
+        return Done(_list_skills(context))
     skill = find_skill(arguments.name, context.session.skills())
     if not skill.for_model:
         raise ToolFailed(_unavailable_reason(skill))
     if arguments.file.strip():
         return Done(await asyncio.to_thread(_read_skill_file, skill, arguments.file.strip(), context))
     if skill.fork:
-        return Done(await run_in_subagent(skill, arguments.arguments, context))
+        return Done(await _run_fork(skill, arguments.arguments, context))
     text = await render_skill(skill, arguments.arguments, context)
-    await asyncio.to_thread(SKILL_SESSIONS.take, context.session.id, context.session.agent, skill)
+    await asyncio.to_thread(SKILL_SESSIONS.activate, context.session.id, context.session.agent, skill)
     return Done(text)
 
 
+async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer:
+    """Use the skill as the next prompt. A skill that forks runs at once, and its report is shown."""
+    name, _, arguments = invoked.text.strip().partition(" ")
+    if not name:
+        return Show((_skill_table(context.session.skills()),))
+    skill = find_skill(name, context.session.skills())
+    if not skill.for_person:
+        hint = "the model uses it when it fits" if skill.for_model else "it is switched off"
+        raise CockpitError(
+            f"the skill {skill.name} cannot be used as a command: {hint}",
+            "`cockpit skills list` lists all skills",
+        )
+    arguments = arguments.strip()
+    if skill.fork:
+        report = await _run_fork(skill, arguments, context, typed=True)
+        # The main agent has no turn for this, so it learns of the report with the next prompt.
+        note = f"[Before this the user ran /{skill.name} {arguments}]\n{report[:MAX_REPORT]}"
+        SKILL_SESSIONS.add_note(context.session.id, note)
+        return Show((Markdown(report),))
+    text = await render_skill(skill, arguments, context, typed=True)
+    SKILL_SESSIONS.expect_prompt(context.session.id, text, skill)
+    return AsPrompt(text, mentions=False, model=skill.model)
+
+
 def find_skill(name: str, skills: tuple[Skill, ...]) -> Skill:
-    """The skill of that name, or alias, or the one bundle's skill that is called so. Raises `ToolFailed`
-    with those that are near."""
+    """Find a skill by name or alias, or by the last part of a bundle's skill name if it is unique.
+
+    Raises `ToolFailed` with similar names.
+    """
     wanted = name.strip().lstrip("/").lower()
     for skill in skills:
         if wanted in (skill.name.lower(), *(alias.lower() for alias in skill.aliases)):
             return skill
-    ends = [one for one in skills if one.name.lower().rpartition(":")[2] == wanted]
-    if len(ends) == 1:
-        return ends[0]
-    names = [one.name for one in skills]
-    near = difflib.get_close_matches(wanted, names, 3, 0.5) or [one for one in names if wanted in one][:3]
-    hint = f"did you mean {' or '.join(near)}?" if near else "use_skill without a name lists them"
+    bundled = [skill for skill in skills if skill.name.lower().rpartition(":")[2] == wanted]
+    if len(bundled) == 1:
+        return bundled[0]
+    names = [skill.name for skill in skills]
+    similar = (
+        difflib.get_close_matches(wanted, names, 3, 0.5) or [name for name in names if wanted in name][:3]
+    )
+    hint = f"did you mean {' or '.join(similar)}?" if similar else "use_skill without a name lists them"
     raise ToolFailed(f"there is no skill called {name.strip()}; {hint}")
+
+
+async def _run_fork(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
+    role = narrow_role(skill, context)
+    task = await render_skill(skill, arguments, context, typed)
+    return await run_in_subagent(skill, role, task, f"the skill {skill.name}", context)
+
+
+async def run_in_subagent(skill: Skill, role: Role, task: str, label: str, context: Context) -> str:
+    """Give a skill's text to a subagent and return its report, or its id if it runs in the background.
+
+    `label` is how messages refer to the skill. Raises `CockpitError` where no subagent may be opened.
+    """
+    # The subagent's turn begins with this task, so its guard applies the skill's restriction there.
+    SKILL_SESSIONS.expect_prompt(context.session.id, task, skill)
+    call = context.call.call.id if context.call is not None else ""
+    background = skill.background or role.background
+    name = skill.name.replace(":", "-")
+    handle = await context.agents.open(role, task, background=background, name=name, call=call)
+    if background:
+        return f"{label} runs in the background as {handle.id}; you will get its report"
+    report = await handle.wait()
+    return f"[Report of {label}, by {handle.id}]\n\n{report.text}"
+
+
+def narrow_role(skill: Skill, context: Context) -> Role:
+    """Return the skill's role with its model, limited to the tools that both the role and the skill allow.
+
+    Raises `CockpitError` for an unknown role.
+    """
+    role = context.agents.role(skill.role or DEFAULT_ROLE)
+    tools = role.tools
+    if skill.allowed_tools is not None:
+        allowed = [
+            tool
+            for tool in context.session.toolbox.tools()
+            if any(matches_tool(pattern, tool) for pattern in skill.allowed_tools)
+        ]
+        if tools is not None:
+            allowed = [tool for tool in allowed if any(matches_tool(pattern, tool) for pattern in tools)]
+        tools = tuple(tool.name for tool in allowed)
+    return replace(role, tools=tools, model=skill.model or role.model, effort=skill.effort or role.effort)
 
 
 def _unavailable_reason(skill: Skill) -> str:
     if not skill.for_person:
         return f"the skill {skill.name} is switched off; `cockpit skills enable {skill.name}` switches it on"
-    return f"only a person uses the skill {skill.name}; ask them to type /{skill.name}"
+    return f"only the user can use the skill {skill.name}; ask them to type /{skill.name}"
 
 
-def _list_skills(skills: list[Skill]) -> str:
+def _list_skills(context: Context) -> str:
+    skills = [skill for skill in context.session.skills() if skill.for_model]
     if not skills:
-        return "no skill is here; cockpit reads them from .cockpit/skills, .claude/skills and .agents/skills"
+        return f"there are no skills here; cockpit reads them from {SKILL_FOLDERS}"
     lines = []
-    for skill in sorted(skills, key=lambda one: one.name):
+    for skill in sorted(skills, key=lambda skill: skill.name):
         hint = f" {skill.hint}" if skill.hint else ""
         fork = " (runs in a subagent)" if skill.fork else ""
         paths = f" (for {', '.join(skill.paths)})" if skill.paths else ""
-        lines.append(
-            f"- {skill.name}{hint}{fork}{paths}: {shorten(describe_skill(skill), LIST_DESCRIPTION_WIDTH)}"
-        )
+        description = shorten(describe_skill(skill), LIST_DESCRIPTION_WIDTH)
+        lines.append(f"- {skill.name}{hint}{fork}{paths}: {description}")
     return "\n".join(lines)
 
 
+def _skill_table(skills: tuple[Skill, ...]) -> Table | Text:
+    rows = tuple(
+        (
+            f"/{skill.name}",
+            skill.hint,
+            skill.origin.layer if skill.origin is not None else "plugin",
+            shorten(describe_skill(skill), TABLE_DESCRIPTION_WIDTH),
+        )
+        for skill in skills
+        if skill.for_person
+    )
+    if not rows:
+        return Text(f"There are no skills here. cockpit reads them from {SKILL_FOLDERS}.")
+    return Table(("skill", "arguments", "from", "description"), rows, f"{len(rows)} skills")
+
+
 def _read_skill_file(skill: Skill, name: str, context: Context) -> str:
-    """The text of a file in the skill's folder. Raises `ToolFailed`."""
+    """Read a file in the skill's folder. Raises `ToolFailed`."""
     folder = find_skill_folder(skill)
-    files = list_skill_files(folder) if folder is not None else []
-    listed = f"its files: {', '.join(files)}" if files else "it has no files"
     if folder is None:
-        raise ToolFailed(f"the skill {skill.name} is one file; use it without `file`")
+        raise ToolFailed(f"the skill {skill.name} is a single file; use it without `file`")
+    files = list_skill_files(folder)
+    listed = f"its files: {', '.join(files)}" if files else "it has no files"
     try:
-        raw = read_inside(folder, name, context, MAX_FILE_BYTES)
+        content = read_inside(folder, name, context, MAX_FILE_BYTES)
     except PathRefused as error:
         raise ToolFailed(f"{error.message}; {listed}") from error
     except OSError as error:
         raise ToolFailed(f"{name} cannot be read: {error.strerror or error}; {listed}") from error
-    if b"\0" in raw[:8192]:
-        raise ToolFailed(f"{name} is a binary file of {len(raw):,} bytes; a program may use it by its path")
-    return raw.decode("utf-8", "replace")
+    if b"\0" in content[:8192]:
+        raise ToolFailed(
+            f"{name} is a binary file of {len(content):,} bytes; a program may use it by its path"
+        )
+    return content.decode("utf-8", "replace")
 
 
 def _title(arguments: Arguments) -> str:
@@ -148,7 +202,7 @@ def _title(arguments: Arguments) -> str:
 
 
 def skill_tool() -> Tool:
-    """`use_skill`, and Claude's `Skill`."""
+    """Build `use_skill`, which also answers to Claude Code's `Skill`."""
     return Tool(
         name="use_skill",
         kind="read",
@@ -167,51 +221,5 @@ def skill_tool() -> Tool:
     )
 
 
-TABLE_DESCRIPTION_WIDTH = 90
-MAX_REPORT = 16_000
-
-
-async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer:
-    """The skill as the next prompt; a fork runs at once, and its report is shown."""
-    name, _, arguments = invoked.text.strip().partition(" ")
-    if not name:
-        return Show((_skill_table(context.session.skills()),))
-    skill = find_skill(name, context.session.skills())
-    if not skill.for_person:
-        hint = "it is switched off" if not skill.for_model else "the model uses it where it fits"
-        raise CockpitError(
-            f"the skill {skill.name} is not for people: {hint}", "`cockpit skills list` shows all"
-        )
-    arguments = arguments.strip()
-    if skill.fork:
-        report = await run_in_subagent(skill, arguments, context, typed=True)
-        # No turn of the main agent: it hears of it with the next one.
-        SKILL_SESSIONS.tell(
-            context.session.id,
-            f"[Before this the person ran /{skill.name} {arguments}]\n{report[:MAX_REPORT]}",
-        )
-        return Show((Markdown(report),))
-    text = await render_skill(skill, arguments, context, typed=True)
-    SKILL_SESSIONS.expect(context.session.id, text, skill)
-    return AsPrompt(text, mentions=False, model=skill.model)
-
-
-def _skill_table(skills: tuple[Skill, ...]) -> Table | Text:
-    rows = [
-        (f"/{one.name}", one.hint, _layer_name(one), shorten(describe_skill(one), TABLE_DESCRIPTION_WIDTH))
-        for one in skills
-        if one.for_person
-    ]
-    if not rows:
-        return Text(
-            "No skill is here. cockpit reads them from .cockpit/skills, .claude/skills, .agents/skills."
-        )
-    return Table(("skill", "takes", "from", "what"), tuple(rows), f"{len(rows)} skills")
-
-
-def _layer_name(skill: Skill) -> str:
-    return skill.origin.layer if skill.origin is not None else "plugin"
-
-
 def skill_command() -> Command:
-    return Command("skill", "Use a skill; alone it lists them", run_skill_command, "[name] [arguments]")
+    return Command("skill", "Use a skill; without a name, list them", run_skill_command, "[name] [arguments]")

@@ -1,17 +1,17 @@
-"""What the model is told of roles and running subagents: at the end of a request, so that neither the tools
-nor the beginning of the conversation change when an agent comes or goes.
+"""Subagents: the tools `delegate` and `agents`, `/agent`, `/agents` and `@role` (docs/subagents.md).
 
-`@role` where a prompt begins: completed from the roles. What it does is the core's part: the rest of the
-prompt is that role's task.
-
-`/agent ROLE TASK` gives a task to a subagent; `/agents` shows them, speaks to them, stops them.
-
-Giving work to subagents: the tools `delegate` and `agents`, `/agent` and `/agents`, `@role`, and the list
-of roles that the model is shown beside its tools, never in them (docs/subagents.md).
+Start with `agent_tools.py`. The roles are listed for the model in a reminder, beside its tools and never in
+them, so that neither the tools nor the beginning of a request change when an agent comes or goes.
 """
 
 from cockpit.builtin.tools.delegate.agent_tools import agents_tool, delegate_tool
-from cockpit.builtin.tools.delegate.summaries import format_status, format_transcript, shorten_task
+from cockpit.builtin.tools.delegate.summaries import (
+    ACTIVE_PHASES,
+    find_agent,
+    format_status,
+    format_transcript,
+    shorten_task,
+)
 from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.agents import AgentRow
@@ -34,151 +34,8 @@ from cockpit.protocol.safe_text import single_line
 DESCRIBED_ROLES = 30
 NAMED_ROLES = 100
 DESCRIPTION_LENGTH = 110
-
-
-async def collect_roles(context: Context) -> str:
-    """The roles it may open, and those at work. Empty for who cannot delegate."""
-    if not any(tool.name == "delegate" for tool in context.session.toolbox.tools()):
-        return ""
-    roles = context.agents.roles()
-    if not roles:
-        return ""
-    lines = [
-        f"- {one.name}: {single_line(one.description, DESCRIPTION_LENGTH)}" for one in roles[:DESCRIBED_ROLES]
-    ]
-    if more := [one.name for one in roles[DESCRIBED_ROLES:NAMED_ROLES]]:
-        lines.append(f"- also: {', '.join(more)}")
-    own = context.session.agent
-    working = [
-        f"- {one.id} ({one.role}, {one.phase}): {shorten_task(one.task)}"
-        for one in context.agents.all()
-        if one.phase in ("queued", "running") and one.id.startswith(f"{own}/")
-    ]
-    at_work = "\nAt work now; `agents` looks after them, do not give their task again:\n" if working else ""
-    return "[Roles for `delegate`:\n" + "\n".join(lines) + at_work + "\n".join(working) + "]"
-
-
-async def complete_role(word: str, context: Context) -> tuple[Completion, ...]:
-    """The roles whose name holds what was typed."""
-    wanted = word.lower()
-    found = (one for one in context.agents.roles() if wanted in one.name.lower())
-    return tuple(
-        Completion(f"@{one.name} ", one.name, f"subagent: {single_line(one.description, 80)}", 0, 0)
-        for one in found
-    )
-
-
-async def expand_role(word: str, context: Context) -> Block | None:
-    """Nothing stands beside the words for a role."""
-    return None
-
-
-def role_mention() -> Mention:
-    return Mention("roles", "@", complete_role, expand_role)
-
-
 AGENTS_VERBS = ("list", "show", "transcript", "send", "stop")
 BACKGROUND_FLAGS = ("-b", "--background", "&")
-
-
-def agent_commands() -> tuple[Command, ...]:
-    return (
-        Command("agent", "Give a task to a subagent; -b: in the background", _run_agent, "[-b] ROLE TASK"),
-        Command(
-            "agents",
-            "The subagents of this session: what they do, their reports; speak to one, stop one",
-            _run_agents,
-            "[list|show ID|transcript ID|send ID TEXT|stop ID|stop all]",
-        ),
-    )
-
-
-async def _run_agent(invoked: Invoked, context: Context) -> CommandAnswer:
-    words = invoked.text.split(maxsplit=1)
-    background = bool(words) and words[0] in BACKGROUND_FLAGS
-    if background:
-        words = words[1].split(maxsplit=1) if len(words) > 1 else []
-    if not words:
-        return Show((_role_table(context),))
-    role = context.agents.role(words[0])
-    task = words[1].strip() if len(words) > 1 else ""
-    if not task and not role.prompt:
-        raise CockpitError(f"what should {role.name} do?", f"/agent {role.name} TASK")
-    if not background:
-        return AsPrompt(f"@{role.name} {task}".strip())
-    said = "\n\n".join(part for part in (role.prompt, task) if part)
-    handle = await context.agents.open(role.name, said, background=True)
-    return Show((Text(f"{handle.id} has begun. /agents shows it; its report comes when it ends."),))
-
-
-async def _run_agents(invoked: Invoked, context: Context) -> CommandAnswer:
-    verb, _, rest = invoked.text.strip().partition(" ")
-    id, _, text = rest.strip().partition(" ")
-    if verb not in ("", *AGENTS_VERBS):
-        verb, id = "show", verb
-    states = context.agents.all()
-    if verb in ("", "list"):
-        return Show(
-            (
-                _agent_table(states)
-                if states
-                else Text("No subagent was opened in this session. /agent begins one."),
-            )
-        )
-    if verb == "stop" and id in ("all", "*"):
-        living = [one for one in states if one.phase in ("queued", "running")]
-        for one in living:
-            await context.agents.find(one.id).cancel()
-        return Show((Text(f"{len(living)} stopped"),))
-    if not id:
-        raise CockpitError(f"/agents {verb} which?", "/agents lists them")
-    handle = context.agents.find(id)
-    blocks: tuple[Block, ...]
-    match verb:
-        case "send":
-            if not text.strip():
-                raise CockpitError(f"what should {handle.id} hear?", f"/agents send {id} TEXT")
-            await handle.send(text.strip())
-            blocks = (Text(f"said to {handle.id}"),)
-        case "stop":
-            await handle.cancel()
-            blocks = (Text(format_status(_find_state(context, handle.id))),)
-        case "transcript":
-            events, _ = handle.transcript()
-            blocks = (
-                Text(format_status(_find_state(context, handle.id))),
-                Code("\n".join(format_transcript(events))),
-            )
-        case _:
-            state = _find_state(context, handle.id)
-            over = state.phase not in ("queued", "running")
-            report = (await handle.wait()).text if over else state.doing or "it has no report yet"
-            blocks = (Markdown(f"**{format_status(state)}**\n\n{state.task}"), Markdown(report))
-    return Show(blocks)
-
-
-def _find_state(context: Context, id: str) -> AgentRow:
-    return next(one for one in context.agents.all() if one.id == id)
-
-
-def _agent_table(states: tuple[AgentRow, ...]) -> Table:
-    rows = tuple(
-        (
-            one.id,
-            one.phase,
-            str(one.steps),
-            f"{one.tokens:,}",
-            one.doing or one.branch,
-            shorten_task(one.task),
-        )
-        for one in states
-    )
-    return Table(("agent", "", "steps", "tokens", "", "task"), rows, f"{len(states)} subagents")
-
-
-def _role_table(context: Context) -> Block:
-    rows = tuple((one.name, one.description) for one in context.agents.roles())
-    return Table(("role", "for"), rows, "/agent ROLE TASK")
 
 
 @hookimpl
@@ -189,15 +46,131 @@ def register_tools(register: Register, scope: Scope) -> None:
 
 @hookimpl
 def register_commands(register: Register, scope: Scope) -> None:
-    for command in agent_commands():
-        register(command)
+    register(
+        Command("agent", "Give a task to a subagent; -b: in the background", _run_agent, "[-b] ROLE TASK")
+    )
+    about = "The subagents of this session, their activity and reports; message or stop one"
+    hint = "[list|show ID|transcript ID|send ID TEXT|stop ID|stop all]"
+    register(Command("agents", about, _run_agents, hint))
 
 
 @hookimpl
 def register_mentions(register: Register, scope: Scope) -> None:
-    register(role_mention())
+    register(Mention("roles", "@", _complete_role, _expand_role))
 
 
 @hookimpl
 def register_context(register: Register, scope: Scope) -> None:
-    register(ContextSource("agents", "reminder", "step", collect_roles, order=30))
+    register(ContextSource("agents", "reminder", "step", _collect_roles, order=30))
+
+
+async def _collect_roles(context: Context) -> str:
+    """List the roles the agent may delegate to and its running subagents; empty if it cannot delegate."""
+    if not any(tool.name == "delegate" for tool in context.session.toolbox.tools()):
+        return ""
+    roles = context.agents.roles()
+    if not roles:
+        return ""
+    lines = [
+        f"- {role.name}: {single_line(role.description, DESCRIPTION_LENGTH)}"
+        for role in roles[:DESCRIBED_ROLES]
+    ]
+    if more := [role.name for role in roles[DESCRIBED_ROLES:NAMED_ROLES]]:
+        lines.append(f"- also: {', '.join(more)}")
+    running = [
+        f"- {agent.id} ({agent.role}, {agent.phase}): {shorten_task(agent.task)}"
+        for agent in context.agents.all()
+        if agent.phase in ACTIVE_PHASES and agent.id.startswith(f"{context.session.agent}/")
+    ]
+    if running:
+        lines += ["Running now; `agents` manages them, do not delegate their tasks again:", *running]
+    return "[Roles for `delegate`:\n" + "\n".join(lines) + "]"
+
+
+async def _complete_role(word: str, context: Context) -> tuple[Completion, ...]:
+    """Complete roles whose name contains `word`."""
+    return tuple(
+        Completion(f"@{role.name} ", role.name, f"subagent: {single_line(role.description, 80)}", 0, 0)
+        for role in context.agents.roles()
+        if word.lower() in role.name.lower()
+    )
+
+
+async def _expand_role(word: str, context: Context) -> Block | None:
+    """A role adds nothing to the prompt: the core gives the rest of the prompt to it as a task."""
+    return None
+
+
+async def _run_agent(invoked: Invoked, context: Context) -> CommandAnswer:
+    """`/agent [-b] ROLE TASK` gives a task to a subagent."""
+    words = invoked.text.split(maxsplit=1)
+    background = bool(words) and words[0] in BACKGROUND_FLAGS
+    if background:
+        words = words[1].split(maxsplit=1) if len(words) > 1 else []
+    if not words:
+        rows = tuple((role.name, role.description) for role in context.agents.roles())
+        return Show((Table(("role", "for"), rows, "/agent ROLE TASK"),))
+    role = context.agents.role(words[0])
+    task = words[1].strip() if len(words) > 1 else ""
+    if not task and not role.prompt:
+        raise CockpitError(f"the task for {role.name} is missing", f"/agent {role.name} TASK")
+    if not background:
+        return AsPrompt(f"@{role.name} {task}".strip())
+    prompt = "\n\n".join(filter(None, (role.prompt, task)))
+    handle = await context.agents.open(role.name, prompt, background=True)
+    return Show((Text(f"{handle.id} has started. /agents shows it; its report comes when it ends."),))
+
+
+async def _run_agents(invoked: Invoked, context: Context) -> CommandAnswer:
+    """`/agents` lists subagents; with an action it shows, messages or stops one."""
+    verb, _, rest = invoked.text.strip().partition(" ")
+    id, _, text = rest.strip().partition(" ")
+    if verb not in ("", *AGENTS_VERBS):
+        verb, id = "show", verb
+    agents = context.agents.all()
+    if verb in ("", "list"):
+        empty = Text("No subagent was opened in this session. /agent opens one.")
+        return Show((_agent_table(agents) if agents else empty,))
+    if verb == "stop" and id in ("all", "*"):
+        active = [agent for agent in agents if agent.phase in ACTIVE_PHASES]
+        for agent in active:
+            await context.agents.find(agent.id).cancel()
+        return Show((Text(f"{len(active)} stopped"),))
+    if not id:
+        raise CockpitError(f"/agents {verb} needs the ID of a subagent", "/agents lists them")
+    handle = context.agents.find(id)
+    match verb:
+        case "send":
+            if not text.strip():
+                raise CockpitError(f"the message for {handle.id} is missing", f"/agents send {id} TEXT")
+            await handle.send(text.strip())
+            return Show((Text(f"sent to {handle.id}"),))
+        case "stop":
+            await handle.cancel()
+            return Show((Text(format_status(find_agent(context, handle.id))),))
+        case "transcript":
+            events, _ = handle.transcript()
+            status = Text(format_status(find_agent(context, handle.id)))
+            return Show((status, Code("\n".join(format_transcript(events)))))
+        case _:
+            agent = find_agent(context, handle.id)
+            if agent.phase in ACTIVE_PHASES:
+                report = agent.doing or "it has no report yet"
+            else:
+                report = (await handle.wait()).text
+            return Show((Markdown(f"**{format_status(agent)}**\n\n{agent.task}"), Markdown(report)))
+
+
+def _agent_table(agents: tuple[AgentRow, ...]) -> Table:
+    rows = tuple(
+        (
+            agent.id,
+            agent.phase,
+            str(agent.steps),
+            f"{agent.tokens:,}",
+            agent.doing or agent.branch,
+            shorten_task(agent.task),
+        )
+        for agent in agents
+    )
+    return Table(("agent", "", "steps", "tokens", "", "task"), rows, f"{len(agents)} subagents")

@@ -1,10 +1,7 @@
-"""The verdict on calls about worktrees: a look is free, and what brings work into a person's branch or throws
-work away is theirs to say, in every mode.
+"""Worktrees: tools to enter, leave, merge and prune them, `/worktree`, and the verdicts on these calls.
 
-`/worktree`: a person's enter, leave, list, merge and prune.
-
-Worktrees: entered and left by the session, merged back, pruned; and the verdict on each. The git of it is
-`cockpit.workspace.worktrees`' part.
+Start with `lifecycle.py` (enter, leave, prune) and `merge.py`. The git work itself is done by
+`cockpit.workspace.worktrees`.
 """
 
 from cockpit.builtin.tools.worktrees import lifecycle, merge
@@ -20,47 +17,57 @@ from cockpit.protocol.messages import Json
 from cockpit.workspace.worktrees.git_client import open_repository
 from cockpit.workspace.worktrees.inventory import list_rows
 
+USAGE = "[list|enter NAME [REF]|leave [keep|merge|remove]|merge NAME|prune [all]]"
+
+
+@hookimpl
+def register_tools(register: Register, scope: Scope) -> None:
+    for tool in (lifecycle.enter_tool(), lifecycle.leave_tool(), merge.merge_tool(), lifecycle.prune_tool()):
+        register(tool)
+
+
+@hookimpl
+def register_commands(register: Register, scope: Scope) -> None:
+    about = "Work in a worktree, and merge its work back"
+    register(Command("worktree", about, _run_worktree, USAGE, ("worktrees",)))
+
+
+@hookimpl
+def register_deciders(register: Register, scope: Scope) -> None:
+    register(Decider("worktrees", judge_worktree_call))
+
 
 async def judge_worktree_call(judged: Judged) -> Verdict | None:
-    arguments, caps = judged.call.arguments, judged.tool.capabilities
+    """Judge a call of a worktree tool.
+
+    A dry run is free. Merging into the user's branch and discarding work are the user's decision, in every
+    mode.
+    """
+    arguments, capabilities = judged.call.arguments, judged.tool.capabilities
     match judged.tool.name:
         case "merge_worktree" | "prune_worktrees" if arguments.get("dry_run") is True:
             return Verdict("allow", capabilities=frozenset({"fs.read"}))
         case "merge_worktree":
-            reason = "it brings the work of a worktree into your branch"
-            return Verdict("ask", reason, 40, caps, ("worktree.merge",), may_remember=False, person_only=True)
+            reason, risk, rule, person_only = "it merges a worktree into your branch", 40, "merge", True
         case "leave_worktree" if arguments.get("discard") is True:
-            reason = "it throws the work of a worktree away"
-            return Verdict(
-                "ask", reason, 60, caps, ("worktree.discard",), may_remember=False, person_only=True
-            )
+            reason, risk, rule, person_only = "it discards the work in a worktree", 60, "discard", True
         case "leave_worktree":
-            return Verdict("allow", capabilities=caps)
+            return Verdict("allow", capabilities=capabilities)
+        case "prune_worktrees" if arguments.get("unmerged") is True:
+            reason, risk, rule, person_only = "it discards work that exists nowhere else", 60, "prune", True
         case "prune_worktrees":
-            lost = arguments.get("unmerged") is True
-            reason = "it throws work away that is nowhere else" if lost else "it takes worktrees away"
-            risk = 60 if lost else 30
-            return Verdict(
-                "ask", reason, risk, caps, ("worktree.prune",), may_remember=False, person_only=lost
-            )
+            reason, risk, rule, person_only = "it removes worktrees", 30, "prune", False
         case "enter_worktree":
-            return Verdict("ask", "it makes a worktree and works there", 20, caps, ("worktree.enter",))
+            reason = "it creates a worktree and works there"
+            return Verdict("ask", reason, 20, capabilities, ("worktree.enter",))
         case _:
             return None
-
-
-USAGE = "[list|enter NAME [REF]|leave [keep|merge|remove]|merge NAME|prune [all]]"
-
-
-def worktree_command() -> Command:
-    return Command(
-        "worktree", "Work in a worktree, and bring its work back", _run_worktree, USAGE, ("worktrees",)
-    )
+    rules = (f"worktree.{rule}",)
+    return Verdict("ask", reason, risk, capabilities, rules, may_remember=False, person_only=person_only)
 
 
 async def _run_worktree(invoked: Invoked, context: Context) -> CommandAnswer:
-    words = invoked.text.split()
-    match words:
+    match invoked.text.split():
         case [] | ["list"]:
             return _show_text(await _list_worktrees(context))
         case ["enter", name]:
@@ -69,8 +76,8 @@ async def _run_worktree(invoked: Invoked, context: Context) -> CommandAnswer:
             return _show_text(describe_entry(await context.session.worktrees.enter(name, ref=ref)))
         case ["leave"]:
             return await _call_tool(context, "leave_worktree", {})
-        case ["leave", "keep" | "merge" | "remove" as what]:
-            return await _call_tool(context, "leave_worktree", {what: True})
+        case ["leave", "keep" | "merge" | "remove" as action]:
+            return await _call_tool(context, "leave_worktree", {action: True})
         case ["leave", "discard"]:
             return await _call_tool(context, "leave_worktree", {"remove": True, "discard": True})
         case ["merge", name]:
@@ -82,40 +89,23 @@ async def _run_worktree(invoked: Invoked, context: Context) -> CommandAnswer:
         case ["prune", "all"]:
             return await _call_tool(context, "prune_worktrees", {"max_age_hours": 0})
         case ["prune", name]:
-            asked: dict[str, Json] = {"name": name, "max_age_hours": 0}
-            return await _call_tool(context, "prune_worktrees", asked)
+            return await _call_tool(context, "prune_worktrees", {"name": name, "max_age_hours": 0})
         case _:
-            raise CockpitError(f"/worktree {invoked.text}: that is not understood", f"/worktree {USAGE}")
+            raise CockpitError(f"/worktree does not understand '{invoked.text}'", f"/worktree {USAGE}")
 
 
 async def _list_worktrees(context: Context) -> str:
-    git, seen = await open_repository(context.workspace.processes, context.workspace.root)
-    now = context.session.worktrees.now
-    here = f"\nyou are in {now.name}: {now.root}" if now is not None else ""
-    return f"{describe_worktrees(await list_rows(git, seen))}{here}"
+    git, repository = await open_repository(context.workspace.processes, context.workspace.root)
+    listed = describe_worktrees(await list_rows(git, repository))
+    current = context.session.worktrees.now
+    return listed if current is None else f"{listed}\nyou are in {current.name}: {current.root}"
 
 
 async def _call_tool(context: Context, tool: str, arguments: dict[str, Json]) -> CommandAnswer:
-    """Through the order of every call: what a merge changes is shown before, and can be rewound."""
+    """Call the tool like any other call, so that a merge is previewed and can be rewound."""
     result = await context.session.call_tool(tool, arguments)
     return _show_text(result.text)
 
 
 def _show_text(text: str) -> Show:
     return Show((Text(text),))
-
-
-@hookimpl
-def register_tools(register: Register, scope: Scope) -> None:
-    for tool in (lifecycle.enter_tool(), lifecycle.leave_tool(), merge.merge_tool(), lifecycle.prune_tool()):
-        register(tool)
-
-
-@hookimpl
-def register_commands(register: Register, scope: Scope) -> None:
-    register(worktree_command())
-
-
-@hookimpl
-def register_deciders(register: Register, scope: Scope) -> None:
-    register(Decider("worktrees", judge_worktree_call))

@@ -1,6 +1,7 @@
-"""`enter_worktree` and `leave_worktree`: a session works in a worktree of its repository, and comes back.
+"""The tools `enter_worktree`, `leave_worktree` and `prune_worktrees`.
 
-`prune_worktrees`: what is old and holds nothing that is nowhere else goes.
+A session enters a worktree of its repository, leaves it again, and removes old ones. Work that exists
+nowhere else is never discarded without an explicit argument.
 """
 
 import asyncio
@@ -22,122 +23,60 @@ from cockpit.workspace.worktrees.lifecycle import commit_work, discard_worktree
 MERGE_TOOL = "merge_worktree"
 
 
+# Entering
+
+
 @dataclass(frozen=True, slots=True)
 class EnterWorktree:
-    name: Annotated[str, "what it is for, in a word or two; one of that name is entered again"]
+    name: Annotated[
+        str, "what it is for, in a word or two; an existing worktree of that name is entered again"
+    ]
     ref: Annotated[str, "from this commit or branch; empty: what is checked out now"] = ""
-    create: Annotated[bool, "false: only enter one that is there"] = True
+    create: Annotated[bool, "false: only enter an existing worktree"] = True
     carry: Annotated[bool, "with what is not committed yet (without a ref)"] = True
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveWorktree:
-    keep: Annotated[bool, "leave its work on its branch, for later"] = False
-    merge: Annotated[bool, "bring its work into the branch of the session's folder (a person is asked)"] = (
-        False
-    )
-    remove: Annotated[bool, "take worktree and branch away"] = False
-    discard: Annotated[bool, "with remove: even with work that is nowhere else"] = False
-
-
 async def enter_worktree(arguments: EnterWorktree, context: Context) -> Done:
-    stand = await context.session.worktrees.enter(
+    worktree = await context.session.worktrees.enter(
         arguments.name, ref=arguments.ref, create=arguments.create, carry=arguments.carry
     )
-    return Done(describe_entry(stand), data={"root": stand.root, "branch": stand.branch, "name": stand.name})
+    data: Json = {"root": worktree.root, "branch": worktree.branch, "name": worktree.name}
+    return Done(describe_entry(worktree), data=data)
 
 
-def describe_entry(stand: AgentWorktree) -> str:
-    """Where the session is now, and what holds there."""
+def describe_entry(worktree: AgentWorktree) -> str:
+    """Describe where the session works now, and how to leave."""
     lines = [
-        f"You work in the worktree {stand.name} now: {stand.root}, on the branch {stand.branch}.",
-        f"Name files relative to it. {stand.origin} itself is not changed from here.",
-        *stand.notes,
-        "leave_worktree (a person: /worktree leave) brings you back: keep, merge or remove.",
+        f"You work in the worktree {worktree.name} now: {worktree.root}, on the branch {worktree.branch}.",
+        f"Name files relative to it. {worktree.origin} itself is not changed from here.",
+        *worktree.notes,
+        "leave_worktree (the user: /worktree leave) brings you back: keep, merge or remove.",
     ]
     return "\n".join(lines)
 
 
-async def leave_worktree(arguments: LeaveWorktree, context: Context) -> Done:
-    trees = context.session.worktrees
-    now = trees.now
-    if now is None:
-        raise ToolFailed("you are in no worktree; enter_worktree makes one")
-    said: list[str] = []
-
-    async def settling() -> None:
-        said.append(await _settle_work(arguments, context, now))
-
-    await trees.leave(settling)
-    said.insert(0, f"You work in the session's folder again: {context.session.root}.")
-    if arguments.merge and not said[-1].startswith("Nothing"):
-        asked: dict[str, Json] = {"branch": now.branch, "remove": True}
-        result = await context.session.call_tool(MERGE_TOOL, asked)
-        said.append(result.text)
-        return Done("\n".join(said), result.blocks, is_error=result.outcome != "ok")
-    return Done("\n".join(said))
-
-
-async def _settle_work(arguments: LeaveWorktree, context: Context, now: AgentWorktree) -> str:
-    """What becomes of the worktree. Raises `ToolFailed` where nobody has said what its work is to be."""
-    if not await asyncio.to_thread(Path(now.top).is_dir):
-        return f"The folder of {now.name} is gone; its branch is {now.branch}."
-    git, seen = await open_repository(context.workspace.processes, now.top)
-    tree = await find_worktree(git, seen, now.branch)
-    if tree is None:
-        return f"{now.name} is no worktree of the repository any more."
-    facts = await read_row(git, tree)
-    if facts.is_empty:
-        await discard_worktree(git.at(tree.origin), tree)
-        return f"Nothing was done in {now.name}: it is gone."
-    work = f"{facts.files} files +{facts.added} -{facts.removed}"
-    work += f", {facts.uncommitted} files not committed" if facts.uncommitted else ""
-    unmerged = bool(facts.uncommitted) or not facts.is_merged
-    if unmerged and not (arguments.keep or arguments.merge or (arguments.remove and arguments.discard)):
-        raise ToolFailed(
-            f"{now.name} holds work that is nowhere else ({work}): say `keep`, `merge`, or "
-            "`remove` with `discard`"
-        )
-    if arguments.remove and not arguments.merge:
-        await discard_worktree(git.at(tree.origin), tree)
-        return f"{now.name} is gone, with its branch."
-    notes = await commit_work(git.at(tree.path), tree, f"Work in {now.name}")
-    return "\n".join((f"The work of {now.name} is on the branch {now.branch} ({work}).", *notes))
+async def preview_enter(arguments: Arguments, context: Context) -> Preview:
+    """Preview where the session would work and what the worktree starts from."""
+    entry = parse(EnterWorktree, arguments)
+    start = entry.ref or ("HEAD, with what is not committed yet" if entry.carry else "HEAD")
+    detail = (
+        f"a folder and a branch of its own under .cockpit/worktrees, from {start}; your tree stays as it is"
+    )
+    return Preview(f"work in the worktree {entry.name}", (Part("enter", entry.name, detail),))
 
 
 def normalize_enter(arguments: Arguments) -> Arguments:
-    """S0's and Claude's words for entering: `path`, `branch`, `new_branch`, `base`."""
-    given = dict(arguments)
-    path, branch = str(given.pop("path", "") or ""), str(given.pop("branch", "") or "")
-    new, base = str(given.pop("new_branch", "") or ""), str(given.pop("base", "") or "")
-    if not given.get("name"):
-        given["name"] = posixpath.basename(path.replace("\\", "/").rstrip("/")) or new or branch or "work"
-    if not given.get("ref") and (wanted := base or (branch if branch != given["name"] else "")):
-        given["ref"] = wanted
-    return given
-
-
-def normalize_leave(arguments: Arguments) -> Arguments:
-    """S0's and Claude's words for leaving: `cleanup`, `action`, `discard_changes`."""
-    given = dict(arguments)
-    action, cleanup = str(given.pop("action", "") or ""), given.pop("cleanup", None)
-    if (discards := given.pop("discard_changes", None)) is not None:
-        given["discard"] = discards
-    if action in ("keep", "remove", "merge"):
-        given[action] = True
-    elif cleanup is not None and "remove" not in given:
-        given["remove"] = cleanup
-    return given
-
-
-async def preview_enter(arguments: Arguments, context: Context) -> Preview:
-    """Where the session would work, and with what."""
-    wanted = parse(EnterWorktree, arguments)
-    begins = wanted.ref or ("HEAD, with what is not committed yet" if wanted.carry else "HEAD")
-    detail = (
-        f"a folder and a branch of its own under .cockpit/worktrees, from {begins}; your tree stays as it is"
+    """Translate other agents' arguments: `path`, `branch`, `new_branch`, `base`."""
+    normalized = dict(arguments)
+    path, branch, new_branch, base = (
+        str(normalized.pop(name, "") or "") for name in ("path", "branch", "new_branch", "base")
     )
-    return Preview(f"work in the worktree {wanted.name}", (Part("enter", wanted.name, detail),))
+    if not normalized.get("name"):
+        folder = posixpath.basename(path.replace("\\", "/").rstrip("/"))
+        normalized["name"] = folder or new_branch or branch or "work"
+    if not normalized.get("ref") and (ref := base or (branch if branch != normalized["name"] else "")):
+        normalized["ref"] = ref
+    return normalized
 
 
 def enter_tool() -> Tool:
@@ -161,12 +100,85 @@ def enter_tool() -> Tool:
     )
 
 
+# Leaving
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveWorktree:
+    keep: Annotated[bool, "leave its work on its branch, for later"] = False
+    merge: Annotated[bool, "merge its work into the branch of the session's folder (the user is asked)"] = (
+        False
+    )
+    remove: Annotated[bool, "remove the worktree and its branch"] = False
+    discard: Annotated[bool, "with remove: even with work that exists nowhere else"] = False
+
+
+async def leave_worktree(arguments: LeaveWorktree, context: Context) -> Done:
+    worktrees = context.session.worktrees
+    worktree = worktrees.now
+    if worktree is None:
+        raise ToolFailed("you are not in a worktree; enter_worktree enters one")
+    outcome = ""
+
+    async def settle() -> None:
+        nonlocal outcome
+        outcome = await _settle_work(arguments, context, worktree)
+
+    await worktrees.leave(settle)
+    text = f"You work in the session's folder again: {context.session.root}.\n{outcome}"
+    if not arguments.merge or outcome.startswith("Nothing"):
+        return Done(text)
+    result = await context.session.call_tool(MERGE_TOOL, {"branch": worktree.branch, "remove": True})
+    return Done(f"{text}\n{result.text}", result.blocks, is_error=result.outcome != "ok")
+
+
+async def _settle_work(arguments: LeaveWorktree, context: Context, worktree: AgentWorktree) -> str:
+    """Commit or discard the work in a worktree. Raises `ToolFailed` if the arguments do not decide which."""
+    name = worktree.name
+    if not await asyncio.to_thread(Path(worktree.top).is_dir):
+        return f"The folder of {name} is gone; its branch is {worktree.branch}."
+    git, repository = await open_repository(context.workspace.processes, worktree.top)
+    tree = await find_worktree(git, repository, worktree.branch)
+    if tree is None:
+        return f"{name} is no longer a worktree of the repository."
+    row = await read_row(git, tree)
+    if row.is_empty:
+        await discard_worktree(git.at(tree.origin), tree)
+        return f"Nothing was done in {name}, so it was removed."
+    work = f"{row.files} files +{row.added} -{row.removed}"
+    work += f", {row.uncommitted} files not committed" if row.uncommitted else ""
+    unmerged = bool(row.uncommitted) or not row.is_merged
+    if unmerged and not (arguments.keep or arguments.merge or (arguments.remove and arguments.discard)):
+        raise ToolFailed(
+            f"{name} has work that exists nowhere else ({work}): say `keep`, `merge`, or "
+            "`remove` with `discard`"
+        )
+    if arguments.remove and not arguments.merge:
+        await discard_worktree(git.at(tree.origin), tree)
+        return f"{name} was removed, with its branch."
+    notes = await commit_work(git.at(tree.path), tree, f"Work in {name}")
+    return "\n".join((f"The work of {name} is on the branch {worktree.branch} ({work}).", *notes))
+
+
+def normalize_leave(arguments: Arguments) -> Arguments:
+    """Translate other agents' arguments: `cleanup`, `action`, `discard_changes`."""
+    normalized = dict(arguments)
+    action, cleanup = str(normalized.pop("action", "") or ""), normalized.pop("cleanup", None)
+    if (discard := normalized.pop("discard_changes", None)) is not None:
+        normalized["discard"] = discard
+    if action in ("keep", "remove", "merge"):
+        normalized[action] = True
+    elif cleanup is not None and "remove" not in normalized:
+        normalized["remove"] = cleanup
+    return normalized
+
+
 def leave_tool() -> Tool:
     return Tool(
         name="leave_worktree",
         kind="other",
-        description="Work in the session's own folder again. Work that is nowhere else needs a word: "
-        "keep, merge, or remove with discard.",
+        description="Work in the session's own folder again. For work that exists nowhere else, say keep, "
+        "merge, or remove with discard.",
         parameters=schema(LeaveWorktree),
         capabilities=frozenset({"vcs.local", "fs.write"}),
         run=typed(LeaveWorktree, leave_worktree),
@@ -178,37 +190,42 @@ def leave_tool() -> Tool:
     )
 
 
+# Pruning
+
+
 @dataclass(frozen=True, slots=True)
 class PruneWorktrees:
-    max_age_hours: Annotated[float, "only those that nobody used for so long"] = MAX_AGE_HOURS
-    dry_run: Annotated[bool, "only say what would go"] = False
-    unmerged: Annotated[bool, "also work that is nowhere else: it is lost"] = False
+    max_age_hours: Annotated[float, "only those unused for this long"] = MAX_AGE_HOURS
+    dry_run: Annotated[bool, "only list what would be removed"] = False
+    unmerged: Annotated[bool, "also work that exists nowhere else: it is lost"] = False
     name: Annotated[str, "only this worktree or branch"] = ""
 
 
 async def preview_prune(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(PruneWorktrees, arguments)
-    if wanted.dry_run:
-        return Preview(title="prune worktrees (only a look)")
-    said = await _prune(wanted, context, dry_run=True)
-    return Preview("prune worktrees", (Part("prune", "prune worktrees", said.text),))
+    request = parse(PruneWorktrees, arguments)
+    if request.dry_run:
+        return Preview(title="prune worktrees (dry run)")
+    dry_run = await _prune(request, context, dry_run=True)
+    return Preview("prune worktrees", (Part("prune", "prune worktrees", dry_run.text),))
 
 
 async def run_prune(arguments: PruneWorktrees, context: Context) -> Done:
     return await _prune(arguments, context, arguments.dry_run)
 
 
-async def _prune(wanted: PruneWorktrees, context: Context, dry_run: bool) -> Done:
-    git, seen = await open_repository(context.workspace.processes, context.workspace.root)
-    found = await prune_worktrees(git, seen, wanted.max_age_hours, dry_run, wanted.unmerged, wanted.name)
-    return Done(describe_pruned(found, dry_run), data=[asdict(one) for one in found])
+async def _prune(request: PruneWorktrees, context: Context, dry_run: bool) -> Done:
+    git, repository = await open_repository(context.workspace.processes, context.workspace.root)
+    outcomes = await prune_worktrees(
+        git, repository, request.max_age_hours, dry_run, request.unmerged, request.name
+    )
+    return Done(describe_pruned(outcomes, dry_run), data=[asdict(outcome) for outcome in outcomes])
 
 
 def prune_tool() -> Tool:
     return Tool(
         name="prune_worktrees",
         kind="delete",
-        description="Take away old worktrees whose work is merged, or that hold none.",
+        description="Remove old worktrees whose work is merged, or that have none.",
         parameters=schema(PruneWorktrees),
         capabilities=frozenset({"vcs.local", "fs.delete"}),
         run=typed(PruneWorktrees, run_prune),

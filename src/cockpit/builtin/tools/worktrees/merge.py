@@ -1,5 +1,7 @@
-"""`merge_worktree`: a branch's work comes into the branch that is worked on, as one change that a person sees
-whole. What was seen is what is applied: both are tried, and their trees compared.
+"""The tool `merge_worktree`: merges the branch of a worktree, as one change that the user reviews as a whole.
+
+The merge is tried for the preview and again before it is applied; it is applied only if both have the same
+result.
 """
 
 import asyncio
@@ -18,6 +20,7 @@ from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Part, Preview, Tool, ToolFailed
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import FileChanged
+from cockpit.protocol.messages import Json
 from cockpit.workspace.files.changes import make_diff
 from cockpit.workspace.worktrees import branch_merge
 from cockpit.workspace.worktrees.git_client import GitClient, open_repository
@@ -31,80 +34,78 @@ REGULAR_MODES = frozenset({"100644", "100755", ""})
 @dataclass(frozen=True, slots=True)
 class MergeWorktree:
     branch: Annotated[str, "the worktree, or its branch"]
-    target: Annotated[str, "the branch it goes into; empty: the one that is checked out"] = ""
-    dry_run: Annotated[bool, "only say what it would bring, or where it conflicts"] = False
-    remove: Annotated[bool, "take worktree and branch away when all is merged"] = True
+    target: Annotated[str, "the branch to merge into; empty: the branch that is checked out"] = ""
+    dry_run: Annotated[bool, "only list what would change, or the conflicts"] = False
+    remove: Annotated[bool, "remove the worktree and its branch when all is merged"] = True
 
 
 async def preview_merge(arguments: Arguments, context: Context) -> Preview:
-    """The merge, tried in a scratch worktree. Raises what makes it impossible: nothing has changed then."""
-    wanted = parse(MergeWorktree, arguments)
-    if wanted.dry_run:
-        return Preview(title=f"merge {wanted.branch} (only a look)")
-    git, seen = await open_repository(context.workspace.processes, context.workspace.root)
-    async with branch_merge.try_merge(git, seen, wanted.branch, wanted.target) as (merge, scratch):
+    """Try the merge in a scratch worktree, changing nothing. Raises `CockpitError` if it is not possible."""
+    request = parse(MergeWorktree, arguments)
+    if request.dry_run:
+        return Preview(title=f"merge {request.branch} (dry run)")
+    git, repository = await open_repository(context.workspace.processes, context.workspace.root)
+    async with branch_merge.try_merge(git, repository, request.branch, request.target) as (merge, scratch):
         branch_merge.refuse_merge(merge)
-        _require_own_tree(merge, seen)
+        _require_own_tree(merge, repository)
         if merge.tree:
-            # Before anybody is asked: a yes would come to nothing.
+            # Checked before the user is asked, because an approved merge would fail.
             await branch_merge.require_clean_tree(git.at(merge.tree), merge)
         changes = await _plan_changes(merge, scratch, context)
-    title = (
-        f"merge {merge.branch} into {merge.target}: {len(merge.files)} files +{merge.added} -{merge.removed}"
-    )
-    top = merge.tree or seen.top
+    size = f"{len(merge.files)} files +{merge.added} -{merge.removed}"
+    title = f"merge {merge.branch} into {merge.target}: {size}"
+    top = merge.tree or repository.top
     paths = tuple(posixpath.join(top, file.path) for file in merge.files)
-    shown = Part(f"{TREE_PART}{merge.result}", title, describe_merge(merge))
-    return Preview(title, (shown,), changes, paths=paths, whole=True)
+    part = Part(f"{TREE_PART}{merge.result}", title, describe_merge(merge))
+    return Preview(title, (part,), changes, paths=paths, whole=True)
 
 
 async def merge_worktree(arguments: MergeWorktree, context: Context) -> Done:
-    git, seen = await open_repository(context.workspace.processes, context.workspace.root)
+    git, repository = await open_repository(context.workspace.processes, context.workspace.root)
     if arguments.dry_run:
-        merge = await branch_merge.preview_merge(git, seen, arguments.branch, arguments.target)
+        merge = await branch_merge.preview_merge(git, repository, arguments.branch, arguments.target)
         return Done(describe_merge(merge), is_error=bool(merge.conflicts))
-    shown = context.running().preview
-    await branch_merge.commit_pending_work(git, seen, arguments.branch)
-    async with branch_merge.try_merge(git, seen, arguments.branch, arguments.target) as (merge, _):
+    preview = context.running().preview
+    await branch_merge.commit_pending_work(git, repository, arguments.branch)
+    async with branch_merge.try_merge(git, repository, arguments.branch, arguments.target) as (merge, _):
         branch_merge.refuse_merge(merge)
-        _require_own_tree(merge, seen)
-        if shown is None or not any(part.id == f"{TREE_PART}{merge.result}" for part in shown.parts):
+        _require_own_tree(merge, repository)
+        if preview is None or not any(part.id == f"{TREE_PART}{merge.result}" for part in preview.parts):
             raise ToolFailed("what would be merged is not what was approved; call it again")
-        await branch_merge.apply_merge(git, seen, merge)
-    blocks = _announce_merge(merge, shown.changes, context)
-    said = [describe_merge(merge).replace(", no conflict", ", merged")]
-    if arguments.remove and (gone := await _remove_merged(git, seen, merge.branch)):
-        said.append(gone)
-    return Done(
-        "\n".join(said), blocks, {"branch": merge.branch, "target": merge.target, "commit": merge.new}
-    )
+        await branch_merge.apply_merge(git, repository, merge)
+    blocks = _announce_merge(merge, preview.changes, context)
+    text = describe_merge(merge).replace(", no conflict", ", merged")
+    if arguments.remove and await _remove_merged(git, repository, merge.branch):
+        text += f"\n{merge.branch} was removed, with its worktree"
+    data: Json = {"branch": merge.branch, "target": merge.target, "commit": merge.new}
+    return Done(text, blocks, data)
 
 
-def _require_own_tree(merge: MergeTrial, seen: Repository) -> None:
-    """An agent changes the tree it stands in, and branches that are checked out nowhere."""
-    if merge.tree and os.path.realpath(merge.tree) != seen.top:
+def _require_own_tree(merge: MergeTrial, repository: Repository) -> None:
+    """Raise `ToolFailed` unless the target is the agent's own tree or a branch that is not checked out."""
+    if merge.tree and os.path.realpath(merge.tree) != repository.top:
         raise ToolFailed(
-            f"{merge.target} is checked out in {merge.tree}, and you work in {seen.top}: leave_worktree with "
-            "`merge`, or report the branch to whoever works there"
+            f"{merge.target} is checked out in {merge.tree}, and you work in {repository.top}: "
+            "leave_worktree with `merge`, or report the branch to whoever works there"
         )
 
 
 async def _plan_changes(merge: MergeTrial, scratch: str, context: Context) -> ChangeSet | None:
-    """The merge as a change of the files, hunk by hunk; None where it is more than that (a link, a submodule)
-    or goes into a branch that is checked out nowhere."""
+    """Plan the merge as a change of files that can be reviewed hunk by hunk.
+
+    None for a merge with links or submodules, or into a branch that is not checked out.
+    """
     if not merge.tree or any(file.mode not in REGULAR_MODES for file in merge.files):
         return None
     try:
-        edits = await asyncio.to_thread(_merge_edits, merge, scratch)
+        edits = await asyncio.to_thread(
+            lambda: tuple(_file_edit(file, merge.tree, scratch) for file in merge.files)
+        )
         running = context.call
         return await context.workspace.plan(edits, context.session.agent, running.call.id if running else "")
     except (CockpitError, OSError):
-        # Too large to be shown, say: its numbers are.
+        # For example too large to show; the preview then only has its numbers.
         return None
-
-
-def _merge_edits(merge: MergeTrial, scratch: str) -> tuple[Edit, ...]:
-    return tuple(_file_edit(file, merge.tree, scratch) for file in merge.files)
 
 
 def _file_edit(file: MergedFile, tree: str, scratch: str) -> Edit:
@@ -116,7 +117,7 @@ def _file_edit(file: MergedFile, tree: str, scratch: str) -> Edit:
 
 
 def _announce_merge(merge: MergeTrial, changes: ChangeSet | None, context: Context) -> tuple[Block, ...]:
-    """Tell screens and language servers what is different now."""
+    """Announce the changed files to frontends and language servers, and return their diffs."""
     if changes is not None:
         announce_changes(changes, context)
         return tuple(map(make_diff, changes.files))
@@ -127,21 +128,21 @@ def _announce_merge(merge: MergeTrial, changes: ChangeSet | None, context: Conte
     return ()
 
 
-async def _remove_merged(git: GitClient, seen: Repository, branch: str) -> str:
-    """Take away what holds nothing more than the target does."""
-    for row in await list_rows(git, seen):
+async def _remove_merged(git: GitClient, repository: Repository, branch: str) -> bool:
+    """Remove the worktree of a fully merged branch. Returns whether it was removed."""
+    for row in await list_rows(git, repository):
         if row.branch == branch and row.is_merged and not row.uncommitted and not row.is_in_use:
-            await remove_worktree(git.at(seen.origin), row)
-            return f"{branch} is gone, and its worktree"
-    return ""
+            await remove_worktree(git.at(repository.origin), row)
+            return True
+    return False
 
 
 def merge_tool() -> Tool:
     return Tool(
         name="merge_worktree",
         kind="edit",
-        description="Bring the work of a worktree's branch (a subagent's, say) into the branch you work "
-        "on. It is tried beside: a conflict is listed and changes nothing. The tree must be clean.",
+        description="Merge the branch of a worktree (for example a subagent's) into the branch you work on. "
+        "Conflicts are listed and change nothing. The tree must be clean.",
         parameters=schema(MergeWorktree),
         capabilities=frozenset({"vcs.local", "fs.write"}),
         run=typed(MergeWorktree, merge_worktree),

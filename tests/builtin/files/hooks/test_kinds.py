@@ -104,7 +104,7 @@ async def test_the_keys_of_a_cloud_are_never_asked_for(house: House, host: str) 
     house.own(PreToolUse=("Read", {"type": "http", "url": f"http://{host}/latest"}))
     house.play({"calls": [READ]}, {"text": "Done."})
     result, warned = await play(house)
-    assert result.outcome == "ok" and any("no hook may ask" in text for text in warned)
+    assert result.outcome == "ok" and any("hooks may not request" in text for text in warned)
 
 
 async def test_a_model_is_asked_whether_it_may_go_on(house: House) -> None:

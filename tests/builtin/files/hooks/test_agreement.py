@@ -187,7 +187,7 @@ async def test_what_changed_is_asked_about_also_when_its_file_no_longer_names_it
         await driver.end(turn)
         script.write_text(house.python("note('changed')"), encoding="utf-8")
         # As another session of this folder finds it; this one still has the hook on duty.
-        get_runtime(str(house.root)).agreement.hooks = ()
+        get_runtime(str(house.root)).approvals.hooks = ()
         turn = await driver.begin("go")
         await driver.until(lambda one: len(driver.all(QuestionAsked)) == 2)
         asked = driver.all(QuestionAsked)[1]
@@ -221,7 +221,7 @@ async def test_without_a_person_nothing_of_the_project_runs_and_it_is_said_once(
     async with driving(house.root, options=options(someone=False)) as driver:
         await driver.prompt("go")
         assert driver.all(ToolCallFinished)[0].result.outcome == "ok"
-        [said] = [one for one in driver.all(Warned) if "nobody has agreed" in one.text]
+        [said] = [one for one in driver.all(Warned) if "have not been approved" in one.text]
     assert said.text.startswith("2 hooks") and "cockpit hooks approve" in said.hint
     assert house.noted() == []
 

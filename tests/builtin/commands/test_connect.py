@@ -233,7 +233,8 @@ def test_looking_at_presets_loads_no_heavy_package() -> None:
     import subprocess
 
     code = (
-        "import sys; from cockpit.builtin.commands.connect import presets; from cockpit.builtin import scripted; "
+        "import sys; from cockpit.builtin.commands.connect import presets; "
+        "from cockpit.builtin.models import scripted_model; "
         "presets({}); print(sorted({'openai', 'httpx2', 'keyring', 'tomlkit'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))

@@ -178,13 +178,13 @@ async def test_it_loosens_no_verdict(house: House) -> None:
 
 def test_what_holds_is_known_to_the_next_process(house: House) -> None:
     skill = Skill("tight", "D", str, allowed_tools=("Read",))
-    SkillSessions().take("s1", "main", skill)
+    SkillSessions().activate("s1", "main", skill)
     again = SkillSessions()
-    assert [one.skill for one in again.over("s1", "main/child-1")] == ["tight"]
-    assert again.over("s2", "main") == ()
-    again.begin("s1", "main", "another prompt")
-    assert SkillSessions().over("s1", "main") == ()
-    assert SKILL_SESSIONS.over("s1", "main") == ()
+    assert [one.skill for one in again.restrictions("s1", "main/child-1")] == ["tight"]
+    assert again.restrictions("s2", "main") == ()
+    again.begin_turn("s1", "main", "another prompt")
+    assert SkillSessions().restrictions("s1", "main") == ()
+    assert SKILL_SESSIONS.restrictions("s1", "main") == ()
 
 
 async def nothing(arguments: object, context: object) -> Done:

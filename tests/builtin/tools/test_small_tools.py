@@ -57,7 +57,7 @@ async def test_lines_that_hold_a_text_are_found_with_their_cursor(tmp_path: Path
     handle = context.session.results.keep("x" * 300_000 + "\nan Error here\nno\nerror again")
     done = await call(READ, context, handle=handle, find="error")
     assert done.text.splitlines() == [
-        "2 lines hold 'error'",
+        "2 lines contain 'error'",
         "cursor 300001: an Error here",
         "cursor 300018: error again",
     ]
@@ -78,4 +78,4 @@ async def test_a_deferred_tool_is_found_with_its_schema(tmp_path: Path) -> None:
 async def test_a_search_without_result_names_what_there_is(tmp_path: Path) -> None:
     tools = Tools(tuple(registered(git).values()))
     done = await call(FIND, context_on(tmp_path, toolbox=tools), query="weather")
-    assert done.text == "no tool fits; the others are: git_change"
+    assert done.text == "no tool matches; the other tools are: git_change"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.support.session_view import context_on, registered
 
-from cockpit.builtin.context.system_prompt import describe_project
+from cockpit.builtin.context.system_prompt import describe_project, read_branch
 from cockpit.builtin.files import instructions
-from cockpit.builtin.files.instructions import collect_instruction_files, read_branch
+from cockpit.builtin.files.instructions import collect_instruction_files
 from cockpit.formats.instructions import MAX_CHARACTERS
 
 SOURCES = registered(instructions, hook="register_context")

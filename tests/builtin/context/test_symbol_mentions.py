@@ -78,10 +78,11 @@ async def attached(driver: Driver, words: str) -> tuple[Block, ...]:
 
 
 async def offered(driver: Driver, word: str) -> list[Completion]:
-    """What is offered for `word`; the first question begins the index, so it is asked until some are."""
+    """What is offered for `word`. The first question starts the index, so it is asked until symbols come."""
     async with asyncio.timeout(20):
-        while not (rows := await asked(driver, word)):
-            pass
+        rows = await asked(driver, word)
+        while all(row.insert == "@cart.py " for row in rows):
+            rows = await asked(driver, word)
     return rows
 
 
@@ -184,7 +185,7 @@ async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Pat
     )
     context = replace(context_on(root), navigator=navigator)
     block = await symbol_mentions.expand_symbol("Cart.total", context)
-    assert block == Text("[@Cart.total: still reading the project; name it again]")
+    assert block == Text("[@Cart.total: still indexing the project; mention it again]")
 
 
 async def test_a_path_offers_files_only(session: Driver) -> None:

@@ -178,7 +178,9 @@ async def test_each_is_a_command_with_its_hint(house: House) -> None:
             assert "Deploy prod @a.txt with @b.txt" in prompt
             assert prompt.count("[@a.txt]\nONE") == prompt.count("[@b.txt]\nTWO") == 1
         await driver.invoke("skill", text="hidden")
-        await driver.until(lambda one: isinstance(one.event, Warned) and "not for people" in one.event.text)
+        await driver.until(
+            lambda one: isinstance(one.event, Warned) and "cannot be used as a command" in one.event.text
+        )
 
 
 async def test_by_slash_its_model_answers_the_turn(house: House) -> None:

@@ -79,7 +79,7 @@ async def test_variables_of_the_beginning_reach_later_commands(house: House) -> 
         [result] = [one.result for one in driver.all(ToolCallFinished)]
         warned = "\n".join(one.text for one in driver.all(Warned))
     assert "[hello ][]" in result.text
-    assert "LD_PRELOAD is not taken over" in warned and "'A=$(date)' is no" in warned
+    assert "LD_PRELOAD is ignored" in warned and "'A=$(date)' is not of" in warned
 
 
 async def test_a_prompt_is_given_words_or_turned_away(house: House) -> None:
@@ -161,7 +161,7 @@ async def test_a_permission_request_can_be_answered_with_no_alone(house: House) 
         request = await driver.next(ApprovalRequested)
         await driver.decide(request.id, "reject_once")
         await driver.end(turn)
-        assert any("answers no question" in one.text for one in driver.all(Warned))
+        assert any("cannot approve a call" in one.text for one in driver.all(Warned))
 
 
 async def test_a_person_who_is_waited_for_is_notified(house: House) -> None:
