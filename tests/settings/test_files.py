@@ -124,7 +124,7 @@ def test_a_project_sets_no_mode_not_even_a_stricter_one(own: str, theirs: str) -
         settings = load_settings(folder, trusted=True)
     assert settings.text("mode") == own
     (said,) = settings.left_out
-    assert ":1: `mode` left out" in said and str(user_file()) in said
+    assert ":1: `mode` ignored" in said and str(user_file()) in said
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_file_that_is_no_toml_is_named_with_what_to_do(root: Path, content: by
     path.write_bytes(content)
     with pytest.raises(SettingsInvalid) as refused:
         load_settings(str(root), trusted=False)
-    assert str(path) in str(refused.value) and "mend it or move it away" in str(refused.value)
+    assert str(path) in str(refused.value) and "fix it or move it away" in str(refused.value)
 
 
 def test_a_byte_order_mark_is_no_fault(root: Path) -> None:

@@ -1,5 +1,6 @@
 """Every value knows where it came from, and every fault of a file is told with its line."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -150,6 +151,18 @@ disabled = ["deploy"]
     assert settings.number("agents.depth") == 1 and settings.words("hooks.disabled") == ()
     assert settings.table("plugins") == {"disabled": []} and settings.text("sandbox.use") == "auto"
     said = {1: "mode", 2: "models", 4: "plugins", 6: "hooks", 8: "agents", 10: "approvals", 12: "sandbox"}
-    lines = {f"{path}:{line}: `{key}` left out" for line, key in (said | {16: "mcp.call_seconds"}).items()}
+    lines = {f"{path}:{line}: `{key}` ignored" for line, key in (said | {16: "mcp.call_seconds"}).items()}
     assert {one.partition(";")[0] for one in settings.left_out} == lines
     assert all("only tighten" in one or str(user_file()) in one for one in settings.left_out)
+
+
+def test_lines_are_looked_up_only_when_needed(tmp_path: Path) -> None:
+    put(user_file(), 'mode = "plan"\n[permissions]\nallow = ["Bash(git *)"]\n')
+    code = (
+        "import sys; from cockpit.settings import files, permissions;"
+        "settings = files.load_settings(sys.argv[1], True);"
+        "rules = permissions.load_entries(sys.argv[1], True);"
+        "assert 'tree_sitter' not in sys.modules, 'loaded at start';"
+        "assert settings.origin('mode').endswith(':1') and rules[0].line == 3"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

@@ -17,7 +17,7 @@ from cockpit.settings.schema import DEFAULTS, KEYS, find_key, format_key
         ({"limits": {"money": 1.0, "stepz": 3}}, "did you mean `limits.steps`"),
         ({"models": {"tiers": {"quick": "a:b", "fasst": "a:b"}}}, "did you mean `models.tiers.fast`"),
         ({"projects": {"/a": {"mode": "ask"}}}, 'projects."/a".mode'),
-        ({"zzz": 1}, "known:"),
+        ({"zzz": 1}, "known keys:"),
     ],
 )
 def test_a_key_without_meaning_is_said(table: dict[str, object], said: str) -> None:
@@ -47,7 +47,7 @@ def test_a_name_of_any_letters_stands_for_a_star() -> None:
 @pytest.mark.parametrize("value", [True, -1, 1.5, "3"])
 def test_a_limit_is_a_whole_number_from_0_on(value: object) -> None:
     key = find_key(("limits", "steps"))
-    assert key is not None and key.misfit(value) and not key.misfit(0)
+    assert key is not None and key.is_invalid(value) and not key.is_invalid(0)
 
 
 def test_a_plugin_s_own_table_is_its_own_to_know(root: Path) -> None:

@@ -44,8 +44,8 @@ def test_a_value_is_written_as_its_key_wants_it(key: str, value: str, written: d
         ("limits.steps", "true", "must be a whole number"),
         ("mode", "yolo", "one of full, auto-edit, ask, plan, deny"),
         ("limits", "1", "set one of limits.steps"),
-        ("a b", "1", "is no key"),
-        ("", "1", "is no key"),
+        ("a b", "1", "invalid key"),
+        ("", "1", "invalid key"),
         ("plugins.openai_chat.providers.x.api_key", "sk-1", "cockpit connect"),
     ],
 )

@@ -21,4 +21,4 @@ def test_an_empty_file_is_an_empty_table() -> None:
 def test_what_is_none_says_its_line(text: str, line: int) -> None:
     with pytest.raises(InvalidJson) as broken:
         parse_json(text)
-    assert broken.value.line == line and "no JSON" in broken.value.reason and broken.value.remedy
+    assert broken.value.line == line and "invalid JSON" in broken.value.reason and broken.value.remedy

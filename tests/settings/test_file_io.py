@@ -30,5 +30,5 @@ def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".env")
     assert read_dotenv(tmp_path / ".env") == {}
     for path in (tmp_path / ".env", tmp_path, Path("/dev/zero")):
-        with pytest.raises(OSError, match=r"plain file|directory"):
+        with pytest.raises(OSError, match=r"regular file|directory"):
             file_io.read_bytes(path)
