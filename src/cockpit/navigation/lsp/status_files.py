@@ -1,8 +1,5 @@
-"""How much memory processes take with what they started, and whether one lives. Asks the platform only.
-
-What other processes may see of our servers and ask of them, in files of the state folder: `PID.json` with
-the rows, `PID.ask` with a verb, `PID.answer` with what came of it. Blocking: for threads and the CLI.
-"""
+"""Exchange between the cockpit processes on one root, through files in the state folder: `PID.json` holds
+the server rows, `PID.ask` a command, `PID.answer` its result. Blocking: for threads and the CLI."""
 
 import contextlib
 import json
@@ -113,13 +110,14 @@ class RunningCockpit:
 
 
 def status_folder(state: Path, root: str) -> Path:
-    """Where the processes on a root (its real path) keep these files, their servers' logs and the yeses."""
+    """Where the processes on a root (its real path) store these files, their servers' logs and the
+    approvals."""
     return state / "lsp" / root_digest(root)
 
 
 def find_running(state: Path, root: str) -> tuple[RunningCockpit, ...]:
-    """The other live processes on `root`. What dead ones left behind is removed."""
-    found = []
+    """The other live processes on `root`. Files of dead ones are removed."""
+    others = []
     for pid, file in _row_files(status_folder(state, os.path.realpath(root))):
         if pid == os.getpid():
             continue
@@ -127,23 +125,23 @@ def find_running(state: Path, root: str) -> tuple[RunningCockpit, ...]:
             remove_files(file.parent, pid)
             continue
         with contextlib.suppress(OSError, DecodeFailed):
-            shown = wire.loads(file.read_bytes())
-            if isinstance(shown, ServerRows):
-                found.append(RunningCockpit(pid, shown.rows))
-    return tuple(found)
+            rows = wire.loads(file.read_bytes())
+            if isinstance(rows, ServerRows):
+                others.append(RunningCockpit(pid, rows.rows))
+    return tuple(others)
 
 
 def request_command(state: Path, root: str, verb: ServerVerb, name: str, seconds: float) -> str:
-    """Have every other live process on `root` do `verb` to its servers called `name` (empty: all). What each
-    did, a line each; empty when there is none."""
+    """Have every other live process on `root` do `verb` to its servers called `name` (empty: all). Returns
+    their results, one line each; empty if there is none."""
     folder = status_folder(state, os.path.realpath(root))
     answers = []
-    for one in find_running(state, root):
+    for other in find_running(state, root):
         token = secrets.token_hex(8)
-        (folder / f"{one.pid}.answer").unlink(missing_ok=True)
-        asked = json.dumps({"verb": verb, "name": name, "token": token})
-        write_atomically(folder / f"{one.pid}.ask", asked.encode(), private=True)
-        answers.append(_await_answer(folder / f"{one.pid}.answer", one.pid, token, seconds))
+        (folder / f"{other.pid}.answer").unlink(missing_ok=True)
+        request = json.dumps({"verb": verb, "name": name, "token": token})
+        write_atomically(folder / f"{other.pid}.ask", request.encode(), private=True)
+        answers.append(_await_answer(folder / f"{other.pid}.answer", other.pid, token, seconds))
     return "\n".join(answers)
 
 
@@ -160,14 +158,14 @@ def _await_answer(file: Path, pid: int, token: str, seconds: float) -> str:
 
 
 def write_rows(folder: Path, rows: Sequence[ServerRow]) -> None:
-    """Write our rows. A folder that cannot be written costs the others the sight of them, no more."""
+    """Write our rows. If the folder cannot be written, other processes just do not see them."""
     with contextlib.suppress(OSError):
-        shown = wire.dumps(ServerRows(tuple(rows))).encode()
-        write_atomically(folder / f"{os.getpid()}.json", shown, private=True)
+        content = wire.dumps(ServerRows(tuple(rows))).encode()
+        write_atomically(folder / f"{os.getpid()}.json", content, private=True)
 
 
 def take_request(folder: Path) -> tuple[ServerVerb, str, str] | None:
-    """What another process asks of us: verb, name and token. Taking it removes it."""
+    """Take another process's request: verb, name and token. It is removed."""
     file = folder / f"{os.getpid()}.ask"
     try:
         raw = json.loads(file.read_bytes())
@@ -188,10 +186,10 @@ def take_request(folder: Path) -> tuple[ServerVerb, str, str] | None:
 
 
 def write_answer(folder: Path, token: str, words: str) -> None:
-    """Say what came of it."""
+    """Write the result of a request."""
     with contextlib.suppress(OSError):
-        said = json.dumps({"token": token, "words": words})
-        write_atomically(folder / f"{os.getpid()}.answer", said.encode(), private=True)
+        content = json.dumps({"token": token, "words": words})
+        write_atomically(folder / f"{os.getpid()}.answer", content.encode(), private=True)
 
 
 def remove_files(folder: Path, pid: int) -> None:
