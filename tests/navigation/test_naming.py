@@ -12,20 +12,20 @@ from cockpit.plugin.navigation import NotPossible, Position
 @pytest.mark.parametrize(
     ("file", "name", "said"),
     [
-        ("a.py", "a b", "is no name in Python"),
-        ("a.py", "1x", "is no name in Python"),
+        ("a.py", "a b", "is not a valid name in Python"),
+        ("a.py", "1x", "is not a valid name in Python"),
         ("a.py", "", "is empty"),
-        ("a.py", "a\n", "is no name"),
+        ("a.py", "a\n", "is not a valid name"),
         ("a.py", "class", "class is a keyword of Python"),
         ("a.ts", "delete", "keyword of TypeScript"),
         ("a.go", "func", "keyword of Go"),
-        ("a.go", "a$", "is no name in Go"),
+        ("a.go", "a$", "is not a valid name in Go"),
         ("a.rs", "fn", "keyword of Rust"),
         ("a.c", "int", "keyword of C"),
         ("a.hpp", "template", r"keyword of C\+\+"),
         ("a.java", "void", "keyword of Java"),
-        ("a.lisp", "a b", "is no name"),
-        ("a.py", "old", "is called old already"),
+        ("a.lisp", "a b", "is not a valid name"),
+        ("a.py", "old", "is already called old"),
     ],
 )
 def test_what_is_no_name_there_is_refused(file: str, name: str, said: str) -> None:

@@ -148,7 +148,7 @@ async def test_what_is_no_place_says_what_comes_near(project: Path) -> None:
             await one.navigator.locate("gone.py:3")
         with pytest.raises(PlaceUnknown, match="has no line 99"):
             await one.navigator.locate("app.py:99")
-        with pytest.raises(PlaceUnknown, match="is no place"):
+        with pytest.raises(PlaceUnknown, match="invalid place"):
             await one.navigator.locate("three words here")
 
 

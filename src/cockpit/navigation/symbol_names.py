@@ -21,7 +21,8 @@ CPP_KEYWORDS = (
     f"{C_KEYWORDS} alignas alignof bool catch class concept consteval constexpr constinit const_cast "
     "co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable "
     "namespace new noexcept nullptr operator private protected public reinterpret_cast requires "
-    "static_assert static_cast template this thread_local throw true try typeid typename using virtual and or not xor"
+    "static_assert static_cast template this thread_local throw true try typeid typename using "
+    "virtual and or not xor"
 )
 JAVASCRIPT_KEYWORDS = (
     "await break case catch class const continue debugger default delete do else enum export extends "

@@ -154,7 +154,7 @@ async def test_the_edits_of_a_command_are_the_actions(make: Make, file: Path) ->
 async def test_a_rename_that_leaves_the_root_is_refused(make: Make) -> None:
     servers = make(small("outside"))
     answer = await servers.rename(Position("a.tiny", 1, 5), "two", 10)
-    assert "outside of the folder" in str(answer)
+    assert "outside the project" in str(answer)
 
 
 async def test_references_are_settled_once_the_server_has_worked(make: Make) -> None:

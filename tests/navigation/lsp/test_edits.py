@@ -73,7 +73,7 @@ def test_edits_that_leave_the_root_are_refused(root: Path, tmp_path: Path, name:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "inner.py").write_text("a")
     (root / "link").symlink_to(tmp_path / "far")
-    with pytest.raises(LspNotSupported, match="outside of the folder"):
+    with pytest.raises(LspNotSupported, match="outside the project"):
         read(root, {"changes": {Path(root, name).as_uri(): [edit(0, 0, 1, "x")]}})
 
 
@@ -109,7 +109,7 @@ def test_files_are_created_moved_edited_and_deleted_in_order(root: Path) -> None
 def test_creating_what_is_there_is_refused_unless_it_may_be_left(root: Path) -> None:
     (root / "a.py").write_text("a")
     change = {"kind": "create", "uri": uri(root, "a.py")}
-    with pytest.raises(LspNotSupported, match="there already"):
+    with pytest.raises(LspNotSupported, match="already exists"):
         read(root, {"documentChanges": [change]})
     assert read(root, {"documentChanges": [{**change, "options": {"ignoreIfExists": True}}]}) == ()
     (found,) = read(root, {"documentChanges": [{**change, "options": {"overwrite": True}}]})
@@ -144,7 +144,7 @@ def test_no_edit_is_none(root: Path) -> None:
 def test_a_rename_that_would_tear_the_text_apart_is_refused(root: Path) -> None:
     (root / "a.py").write_text("'é😀'; old = 1\n")
     answer = {"changes": {uri(root, "a.py"): [edit(0, 6, 9, "new")]}}
-    with pytest.raises(LspNotSupported, match="where old was to be renamed"):
+    with pytest.raises(LspNotSupported, match="instead of old"):
         convert_workspace_edit(answer, str(root.resolve()), DocumentTextCache(), "utf-16", ({}, {}), "old")
     (found,) = convert_workspace_edit(
         answer, str(root.resolve()), DocumentTextCache(), "utf-32", ({}, {}), "old"

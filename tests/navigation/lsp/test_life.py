@@ -43,7 +43,7 @@ async def test_nothing_starts_before_it_is_needed_and_then_once(make: Make, note
 async def test_nothing_starts_for_files_of_no_language(make: Make) -> None:
     servers = make(small())
     answer = await servers.outline("readme.txt", 5)
-    assert answer == NoAnswer("no language server is known for readme.txt")
+    assert answer == NoAnswer("no language server is configured for readme.txt")
     assert servers.rows() == ()
 
 
@@ -124,7 +124,7 @@ async def test_a_yes_starts_nothing_in_a_folder_that_is_not_trusted(make: Make, 
     servers = make(_project_file(root), trusted=False)
     await servers.command("allow", "theirs")
     await until(servers, lambda: state_of(servers, "theirs") == "waiting")
-    assert "trusted folder only" in servers.rows()[0].detail
+    assert "only in a trusted folder" in servers.rows()[0].detail
 
 
 async def test_a_worktree_starts_its_server_at_the_second_ask(make: Make, root: Path) -> None:
@@ -165,7 +165,7 @@ async def test_too_much_memory_ends_the_coldest_and_then_a_lone_one(make: Make, 
     await servers.outline("a.l", 10)
     servers.seen("a.tiny")
     await until(servers, lambda: {row.state for row in servers.rows()} == {"stopped"})
-    assert any("over 1" in row.detail for row in servers.rows())
+    assert any("more than 1" in row.detail for row in servers.rows())
     answer = await servers.outline("a.l", 2)
     assert isinstance(answer, NoAnswer | ServerAnswer)
 
@@ -181,7 +181,7 @@ async def test_stop_holds_until_restart(make: Make) -> None:
     assert await servers.command("restart", "small") == "restarted: small"
     assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
     assert servers.rows()[0].pid != pid
-    assert await servers.command("stop", "ghost") == "no server is called ghost"
+    assert await servers.command("stop", "ghost") == "no server called ghost"
 
 
 async def test_the_server_is_asked_for_what_it_may_ask_back(make: Make, notes: Path) -> None:
@@ -221,10 +221,10 @@ async def test_another_process_sees_the_rows_and_may_ask(make: Make, root: Path,
     await until(servers, (folder / f"{os.getpid()}.json").exists)
     pid = servers.rows()[0].pid
     code = (
-        "import sys; from pathlib import Path; from cockpit.navigation.lsp import status\n"
+        "import sys; from pathlib import Path; from cockpit.navigation.lsp import status_files\n"
         "state, root = Path(sys.argv[1]), sys.argv[2]\n"
-        "print([row.name for one in status.running(state, root) for row in one.rows])\n"
-        "print(status.ask(state, root, 'restart', 'small', 10))\n"
+        "print([row.name for one in status_files.find_running(state, root) for row in one.rows])\n"
+        "print(status_files.request_command(state, root, 'restart', 'small', 10))\n"
     )
     other = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, str(tmp_path / "state"), str(root), stdout=asyncio.subprocess.PIPE

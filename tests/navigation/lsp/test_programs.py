@@ -89,7 +89,7 @@ def test_a_process_that_ended_is_not_alive() -> None:
 
 
 def test_texts_keep_what_fits_and_read_what_changed(root: Path) -> None:
-    texts = DocumentTextCache(kept=25)
+    texts = DocumentTextCache(max_bytes=25)
     for name in ("a", "b", "c"):
         (root / name).write_text(name * 10)
     assert [texts.line(str(root / name), 1) for name in ("a", "b", "c")] == ["a" * 10, "b" * 10, "c" * 10]

@@ -79,7 +79,7 @@ class SubclassSearch:
 
 def find_own_members(owner: NameBinding, name: str) -> list[NameBinding]:
     scopes = [scope for scope in owner.parsed.shape.scopes if scope.owner is owner]
-    return [scope for scope in scopes for binding in scope.names.get(name, ()) if binding.imported is None]
+    return [binding for scope in scopes for binding in scope.names.get(name, ()) if binding.imported is None]
 
 
 def find_files_using(resolver: SymbolResolver, until: float, name: str) -> Iterator[ParsedFile]:
