@@ -72,15 +72,6 @@ async def test_memory_counts_what_a_process_started() -> None:
     await one.wait()
 
 
-def test_lists_of_processes_are_read_on_other_platforms() -> None:
-    assert status_files.parse_ps("  10     1  2048\n   11 10 1024\nbad\n") == {
-        10: (1, 2 << 20),
-        11: (10, 1 << 20),
-    }
-    line = '"node.exe","4711","Console","1","12,345 K"\r\n'
-    assert status_files.parse_tasklist(line) == {4711: (0, 12345 * 1024)}
-
-
 def test_a_process_that_ended_is_not_alive() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as one:
         assert status_files.is_alive(one.pid)

@@ -3,9 +3,9 @@ and the members and bases of classes."""
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from cockpit.navigation.index.name_search import TYPE_KINDS
+from cockpit.navigation.index.name_search import TYPE_KINDS, NameLookup
 from cockpit.navigation.index.parsed_file import NameBinding, NameScope, ParsedFile, node_text
 from cockpit.navigation.index.reaching_definitions import find_at_scope_end
 from cockpit.navigation.index.targets import InferredType, ModuleTarget, Target, TypedValue, find_definition
@@ -13,19 +13,30 @@ from cockpit.navigation.index.targets import InferredType, ModuleTarget, Target,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from cockpit.navigation.index.resolver import SymbolResolver
-
-
 MAX_BASES = 60
 # Languages in which a class declares what is defined elsewhere.
 HEADER_LANGUAGES = ("c", "cpp")
 CONSTRUCTORS = ("__init__", "constructor")
 
 
+class NameResolution(Protocol):
+    """What type inference needs of `resolver.SymbolResolver`, which in turn uses type inference."""
+
+    until: float
+    namesakes: NameLookup
+    types: "TypeInference"
+    classes: "ClassMembers"
+
+    def targets(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]: ...
+    def members(self, types: Iterable[InferredType], name: str, depth: int = 0) -> list[Target]: ...
+    def follow(self, binding: NameBinding, depth: int = 0) -> list[Target]: ...
+    def all(self, bindings: Iterable[NameBinding], depth: int) -> list[Target]: ...
+
+
 class ClassMembers:
     """Members and bases of classes, inherited ones included."""
 
-    def __init__(self, resolver: "SymbolResolver") -> None:
+    def __init__(self, resolver: NameResolution) -> None:
         self.resolver = resolver
         self._bases: dict[tuple[str, int], list[NameBinding]] = {}
 
@@ -134,7 +145,7 @@ WRAPPER_NAMES = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar"
 class TypeInference:
     """Infers what expressions evaluate to."""
 
-    def __init__(self, resolver: "SymbolResolver") -> None:
+    def __init__(self, resolver: NameResolution) -> None:
         self.resolver = resolver
         self._known: dict[tuple[str, int], list[InferredType]] = {}
 
