@@ -1,4 +1,4 @@
-"""The line of every key, in all the ways TOML can write one."""
+"""The line of every key, in every form TOML allows."""
 
 import tomllib
 from datetime import date
@@ -110,7 +110,7 @@ def paths(value: object, above: tuple[PathStep, ...] = ()) -> list[tuple[PathSte
 
 
 @pytest.mark.parametrize(("text", "line"), [("a = 1\nb = [\n\n", 2), ("a = 1\nb = ]\nc = 1\n", 2)])
-def test_the_line_of_what_is_no_toml(text: str, line: int) -> None:
+def test_invalid_toml_names_its_line(text: str, line: int) -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as refused:
         tomllib.loads(text)
     assert find_toml_error_line(refused.value, text) == line

@@ -1,4 +1,4 @@
-"""Every value knows where it came from, and every fault of a file is told with its line."""
+"""Every value knows its origin, and every error in a file names its line."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_each_layer_is_named_with_its_place(
+def test_each_origin_names_layer_and_line(
     root: Path, managed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = put(user_file(), '[models]\ndefault = "a:b"\nfallback = ["c:d"]\n\n[limits]\ntokens = 9\n')
@@ -48,7 +48,7 @@ def test_each_layer_is_named_with_its_place(
     assert settings.number("limits.tool_calls") == 7
 
 
-def test_a_list_that_grows_names_every_place(root: Path) -> None:
+def test_a_growing_list_names_every_origin(root: Path) -> None:
     own = put(user_file(), '[permissions]\nask = ["Bash"]\ndeny = ["A"]\n')
     shared = put(root / ".cockpit" / "settings.toml", '[permissions]\ndeny = ["B"]\n')
     settings = load_settings(str(root), True)
@@ -70,7 +70,7 @@ def test_a_list_that_grows_names_every_place(root: Path) -> None:
         ("COCKPIT_SANDBOX_USE", "required", "sandbox.use", "required"),
     ],
 )
-def test_a_variable_goes_over_every_file_but_the_machine_s(
+def test_a_variable_overrides_every_file_but_the_managed_one(
     root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, key: str, value: object
 ) -> None:
     monkeypatch.setenv(variable, text)
@@ -82,13 +82,13 @@ def test_a_variable_goes_over_every_file_but_the_machine_s(
     assert table == value and settings.origin(key) == f"environment {variable}"
 
 
-def test_a_variable_of_the_folder_s_own_dotenv_sets_nothing(root: Path) -> None:
+def test_a_variable_of_a_projects_dotenv_sets_nothing(root: Path) -> None:
     put(root / ".env", "COCKPIT_MODE=full\n")
     assert load_settings(str(root), True).text("mode") == "ask"
 
 
 @pytest.mark.parametrize(("variable", "text"), [("COCKPIT_MODE", "yolo"), ("COCKPIT_LIMITS_STEPS", "many")])
-def test_a_variable_that_means_nothing_is_refused_by_its_name(
+def test_an_invalid_variable_is_refused_by_name(
     root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str
 ) -> None:
     monkeypatch.setenv(variable, text)
@@ -96,7 +96,7 @@ def test_a_variable_that_means_nothing_is_refused_by_its_name(
         load_settings(str(root), False)
 
 
-def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, managed: Path) -> None:
+def test_managed_mode_and_limits_are_upper_bounds(root: Path, managed: Path) -> None:
     put(managed, 'mode = "ask"\n[limits]\nsteps = 50\nmoney = 1\n[models]\ndefault = "m:x"\n')
     put(user_file(), 'mode = "full"\n[limits]\nmoney = 5\n[models]\ndefault = "a:b"\n')
     settings = load_settings(str(root), False, {("limits", "steps"): ("--max-steps", 3)})
@@ -118,14 +118,14 @@ def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, 
         ("x = 1\n[a\n", 2),
     ],
 )
-def test_a_fault_of_a_file_is_told_with_its_line(root: Path, text: str, line: int) -> None:
+def test_an_error_in_a_file_names_its_line(root: Path, text: str, line: int) -> None:
     path = put(user_file(), text)
     with pytest.raises(SettingsInvalid) as refused:
         load_settings(str(root), False)
     assert refused.value.message.startswith(f"{path}:{line}: ")
 
 
-def test_what_a_project_may_not_say_is_left_out_with_line_and_remedy(root: Path) -> None:
+def test_settings_a_project_may_not_set_are_ignored_with_line_and_remedy(root: Path) -> None:
     text = """mode = "full"
 [models]
 default = "evil:x"

@@ -83,17 +83,17 @@ class LiveNavigator:
     async def related(
         self, relation: Relation, at: Position, source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
-        began = time.monotonic()
+        started = time.monotonic()
         live = await self.life.sources()
         # The very first question also waits for imports, which counts against its patience.
-        left = max(patience - (time.monotonic() - began), MIN_PATIENCE)
+        left = max(patience - (time.monotonic() - started), MIN_PATIENCE)
         growing = relation in query_router.GROWING_RELATIONS and source != "tree-sitter"
         rows = await server_gaps.find_index_uses(live, at, left) if growing else ()
-        found = await query_router.find_related(live, self._workspace, relation, at, source, left)
+        result = await query_router.find_related(live, self._workspace, relation, at, source, left)
         return (
-            server_gaps.add_index_uses(found, rows)
+            server_gaps.add_index_uses(result, rows)
             if relation == "references" and source == "auto"
-            else found
+            else result
         )
 
     async def hover(self, at: Position) -> str:

@@ -87,12 +87,12 @@ INDEX_SECONDS = 2.0
 
 async def resolve_place(live: Backends, workspace: Workspace, place: str) -> Position:
     """The position of `place`. Raises `PlaceUnknown` and `PlaceAmbiguous`."""
-    wanted = parse_place(place)
-    match wanted:
+    parsed = parse_place(place)
+    match parsed:
         case LinePlace():
-            return await _resolve_line(live, workspace, wanted)
+            return await _resolve_line(live, workspace, parsed)
         case SymbolPlace():
-            return await _resolve_symbol(live, workspace, wanted)
+            return await _resolve_symbol(live, workspace, parsed)
         case None:
             raise PlaceUnknown(
                 f"invalid place {place!r}", "write file:line:column, file:Class.method, or a symbol's name"
@@ -128,49 +128,49 @@ async def _resolve_line(live: Backends, workspace: Workspace, point: LinePlace) 
     return Position(path, point.line, column)
 
 
-async def _resolve_symbol(live: Backends, workspace: Workspace, wanted: SymbolPlace) -> Position:
-    rows = await _find_candidates(live, workspace, wanted)
+async def _resolve_symbol(live: Backends, workspace: Workspace, symbol: SymbolPlace) -> Position:
+    rows = await _find_candidates(live, workspace, symbol)
     if not rows:
-        raise await _unknown_symbol_error(live, workspace, wanted)
+        raise await _unknown_symbol_error(live, workspace, symbol)
     # Overloads, a property and its setter, both branches of an `if`: one symbol, defined several times.
-    places = {(row.path, row.container): row for row in reversed(rows)}
-    exact = [row for row in places.values() if _qualified_name(row) == wanted.name]
+    definitions = {(row.path, row.container): row for row in reversed(rows)}
+    exact = [row for row in definitions.values() if _qualified_name(row) == symbol.name]
     # Within a file a bare name means the top-level symbol, whichever classes have a member of that name.
-    if wanted.file and len(exact) == 1:
+    if symbol.file and len(exact) == 1:
         return Position(exact[0].path, exact[0].line, exact[0].column)
-    bodies = [row for row in places.values() if not _is_header(row.path)]
-    if len(bodies) == 1 and all(_is_prototype(row) for row in places.values() if row not in bodies):
+    bodies = [row for row in definitions.values() if not _is_header(row.path)]
+    if len(bodies) == 1 and all(_is_prototype(row) for row in definitions.values() if row not in bodies):
         return Position(bodies[0].path, bodies[0].line, bodies[0].column)
-    if len(places) > 1:
-        candidates = tuple(row for row in rows if row in places.values())
+    if len(definitions) > 1:
+        candidates = tuple(row for row in rows if row in definitions.values())
         listed = ", ".join(f"{row.path}:{row.line}" for row in candidates[:MAX_LISTED])
         more = f" and {len(candidates) - MAX_LISTED} more" if len(candidates) > MAX_LISTED else ""
-        text = f"{wanted.name} is defined {len(candidates)} times: {listed}{more}"
+        text = f"{symbol.name} is defined {len(candidates)} times: {listed}{more}"
         raise PlaceAmbiguous(text, candidates)
     return Position(rows[0].path, rows[0].line, rows[0].column)
 
 
 async def _find_candidates(
-    live: Backends, workspace: Workspace, wanted: SymbolPlace
+    live: Backends, workspace: Workspace, symbol: SymbolPlace
 ) -> tuple[SymbolRow, ...]:
-    if wanted.file:
-        await read_lines(workspace, wanted.file)
-        path = await _relative_path(workspace, wanted.file)
+    if symbol.file:
+        await read_lines(workspace, symbol.file)
+        path = await _relative_path(workspace, symbol.file)
         outline = await query_router.find_outline(live, workspace, path, "tree-sitter")
-        return tuple(row for row in outline.rows if _matches(row, wanted.name))
+        return tuple(row for row in outline.rows if _matches(row, symbol.name))
     rows: tuple[SymbolRow, ...] = ()
     if live.index is not None:
         # An incomplete index may know one of two definitions: the right one is worth a short wait.
         await live.index.whole(INDEX_SECONDS)
-        rows = await live.index.named(wanted.name)
+        rows = await live.index.named(symbol.name)
     if not rows and live.servers is not None and query_router.has_ready_server(live):
-        found = await query_router.find_symbols(
-            live, workspace, wanted.last, "", "lsp", query_router.READY_SECONDS
+        answer = await query_router.find_symbols(
+            live, workspace, symbol.last, "", "lsp", query_router.READY_SECONDS
         )
-        rows = tuple(row for row in found.rows if _matches(row, wanted.name))
+        rows = tuple(row for row in answer.rows if _matches(row, symbol.name))
     if not rows:
         rows = tuple(
-            row for row in await text_search.find_named(workspace, wanted.last) if _matches(row, wanted.name)
+            row for row in await text_search.find_named(workspace, symbol.last) if _matches(row, symbol.name)
         )
     return rows
 
@@ -192,23 +192,23 @@ def _matches(row: SymbolRow, name: str) -> bool:
     return not above or f".{row.container}".endswith(f".{above}")
 
 
-async def _unknown_symbol_error(live: Backends, workspace: Workspace, wanted: SymbolPlace) -> PlaceUnknown:
-    if wanted.file:
-        path = await _relative_path(workspace, wanted.file)
-        found = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
+async def _unknown_symbol_error(live: Backends, workspace: Workspace, symbol: SymbolPlace) -> PlaceUnknown:
+    if symbol.file:
+        path = await _relative_path(workspace, symbol.file)
+        rows = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
     else:
-        found = (
-            await query_router.find_symbols(live, workspace, wanted.last[:3], "", "tree-sitter", 0.0)
+        rows = (
+            await query_router.find_symbols(live, workspace, symbol.last[:3], "", "tree-sitter", 0.0)
         ).rows
-    names = {row.name: row for row in found}
-    near = [names[name] for name in get_close_matches(wanted.last, list(names), 5, 0.5)]
+    names = {row.name: row for row in rows}
+    similar = [names[name] for name in get_close_matches(symbol.last, list(names), 5, 0.5)]
     hint = (
-        "similar: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in near)
-        if near
+        "similar: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in similar)
+        if similar
         else ""
     )
-    where = f" in {wanted.file}" if wanted.file else ""
-    return PlaceUnknown(f"no symbol {wanted.name} is defined{where}", hint)
+    where = f" in {symbol.file}" if symbol.file else ""
+    return PlaceUnknown(f"no symbol {symbol.name} is defined{where}", hint)
 
 
 def _qualified_name(row: SymbolRow) -> str:

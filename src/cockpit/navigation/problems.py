@@ -33,15 +33,15 @@ async def find_dependents(live: Backends, workspace: Workspace, changes: ChangeS
 
     Returns their texts as they are on disk, by path. What takes too long to find is left out.
     """
-    found: dict[str, None] = {}
+    dependents: dict[str, None] = {}
     # On timeout the files found so far are used.
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(DEPENDENTS_SECONDS):
             for change in changes.files:
-                await _add_users(found, live, change)
+                await _add_users(dependents, live, change)
     own = {path for change in changes.files for path in (change.path, change.moved_from)}
     texts: dict[str, bytes] = {}
-    for path in [path for path in found if path not in own][:MAX_DEPENDENTS]:
+    for path in [path for path in dependents if path not in own][:MAX_DEPENDENTS]:
         try:
             texts[path] = await workspace.files.read(path)
         except (OSError, PathRefused):
@@ -49,7 +49,7 @@ async def find_dependents(live: Backends, workspace: Workspace, changes: ChangeS
     return texts
 
 
-async def _add_users(found: dict[str, None], live: Backends, change: FileChange) -> None:
+async def _add_users(dependents: dict[str, None], live: Backends, change: FileChange) -> None:
     path = change.moved_from or change.path
     language = find_language(path, live.languages)
     if live.index is None or change.before is None or language is None or not language.grammar:
@@ -57,7 +57,7 @@ async def _add_users(found: dict[str, None], live: Backends, change: FileChange)
     altered = [row for row in await live.index.outline(path) if _is_altered(row, change)]
     for row in altered[:MAX_CHANGED_DEFINITIONS]:
         uses = await live.index.related("references", Position(path, row.line, row.column))
-        found |= dict.fromkeys(use.path for use in uses)
+        dependents |= dict.fromkeys(use.path for use in uses)
 
 
 def _is_altered(row: SymbolRow, change: FileChange) -> bool:
@@ -102,11 +102,11 @@ async def query_problems(live: Backends, paths: tuple[str, ...], patience: float
         return ProblemRows(_sort_problems(rows), not waiting, note)
     gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
-    async def one(path: str) -> FileDiagnostics | NoAnswer:
+    async def query_file(path: str) -> FileDiagnostics | NoAnswer:
         async with gate:
             return await servers.diagnosed(path, patience)
 
-    answers = await asyncio.gather(*(one(path) for path in paths))
+    answers = await asyncio.gather(*(query_file(path) for path in paths))
     rows = [row for answer in answers if isinstance(answer, FileDiagnostics) for row in answer.rows]
     late = {name for answer in answers if isinstance(answer, FileDiagnostics) for name in answer.late}
     silent = {answer.reason: answer.soon for answer in answers if isinstance(answer, NoAnswer)}
@@ -148,7 +148,9 @@ async def check_changes(
         record_lateness(live, path, isinstance(staged, NoAnswer) and staged.soon)
     if isinstance(staged, NoAnswer):
         return ProblemCheck("unknown", note=staged.reason)
-    return _compare_problems(staged, before, after, {one.path: one.moved_from for one in changes.files})
+    return _compare_problems(
+        staged, before, after, {change.path: change.moved_from for change in changes.files}
+    )
 
 
 def _collect_texts(changes: ChangeSet, live: Backends) -> tuple[TextsByPath, TextsByPath]:
@@ -162,7 +164,7 @@ def _collect_texts(changes: ChangeSet, live: Backends) -> tuple[TextsByPath, Tex
             after[change.moved_from], before[change.moved_from] = None, change.before
         after[change.path] = change.after
         before[change.path] = None if change.moved_from else change.before
-    known = {path for path in after if (one := find_language(path, live.languages)) and one.servers}
+    known = {path for path in after if (language := find_language(path, live.languages)) and language.servers}
     return {p: t for p, t in after.items() if p in known}, {p: t for p, t in before.items() if p in known}
 
 
@@ -181,26 +183,38 @@ def _compare_problems(
     after: TextsByPath,
     moved: Mapping[str, str],
 ) -> ProblemCheck:
-    were, are = staged
-    said = {name for one in are.values() for name in one.servers}
-    late = {name for one in (*were.values(), *are.values()) for name in one.late}
-    if not said or late:
+    old_diagnostics, new_diagnostics = staged
+    answered = {name for diagnostics in new_diagnostics.values() for name in diagnostics.servers}
+    late = {
+        name
+        for diagnostics in (*old_diagnostics.values(), *new_diagnostics.values())
+        for name in diagnostics.late
+    }
+    if not answered or late:
         reason = f"{', '.join(sorted(late)) or 'the server'} did not answer in time"
         return ProblemCheck("unknown", note=reason)
-    fresh: list[ProblemRow] = []
-    old = sum(len(_errors_and_warnings(one)) for one in were.values())
-    for path, now in are.items():
+    new_rows: list[ProblemRow] = []
+    old_count = sum(len(_errors_and_warnings(diagnostics)) for diagnostics in old_diagnostics.values())
+    for path, current in new_diagnostics.items():
         source = moved.get(path) or path
-        rows = _errors_and_warnings(were[source]) if source in were else ()
-        fresh += find_new_problems(rows, _errors_and_warnings(now), before.get(source), after.get(path))
-    total = sum(len(_errors_and_warnings(one)) for one in are.values())
-    looked = sum(text is not None for text in after.values())
-    return ProblemCheck("checked", old, tuple(fresh), max(old - (total - len(fresh)), 0), files=looked)
+        rows = _errors_and_warnings(old_diagnostics[source]) if source in old_diagnostics else ()
+        new_rows += find_new_problems(
+            rows, _errors_and_warnings(current), before.get(source), after.get(path)
+        )
+    total = sum(len(_errors_and_warnings(diagnostics)) for diagnostics in new_diagnostics.values())
+    checked_count = sum(text is not None for text in after.values())
+    return ProblemCheck(
+        "checked",
+        old_count,
+        tuple(new_rows),
+        max(old_count - (total - len(new_rows)), 0),
+        files=checked_count,
+    )
 
 
-def _errors_and_warnings(found: FileDiagnostics) -> tuple[ProblemRow, ...]:
+def _errors_and_warnings(diagnostics: FileDiagnostics) -> tuple[ProblemRow, ...]:
     """Hints are left out: nearly every unfinished edit has unused names."""
-    return tuple(row for row in found.rows if row.severity in ("error", "warning"))
+    return tuple(row for row in diagnostics.rows if row.severity in ("error", "warning"))
 
 
 @dataclass(slots=True)
@@ -208,7 +222,7 @@ class ProblemNews:
     """Problems that appeared since the model last saw them. `base` holds each file as it was then."""
 
     base: TextsByPath = field(default_factory=dict)
-    told: dict[str, set[tuple[str, str, str]]] = field(default_factory=dict)
+    reported: dict[str, set[tuple[str, str, str]]] = field(default_factory=dict)
     missed: int = 0
 
     def changed(self, path: str, before: bytes | None, told: tuple[ProblemRow, ...] | None) -> None:
@@ -218,7 +232,7 @@ class ProblemNews:
             self.missed = 0
             return
         if path in self.base:
-            self.told.setdefault(path, set()).update((row.server, row.code, row.message) for row in told)
+            self.reported.setdefault(path, set()).update((row.server, row.code, row.message) for row in told)
 
     async def of(self, live: Backends, workspace: Workspace, paths: tuple[str, ...]) -> ProblemRows:
         """New problems of `paths` (empty: of the last five files) that were not reported yet; this reports
@@ -226,40 +240,42 @@ class ProblemNews:
 
         A server that was late is waited for less the next time, and in the end not at all.
         """
-        wanted = [path for path in paths if path in self.base] if paths else list(self.base)[-MAX_NEWS_FILES:]
-        if not wanted or live.servers is None:
+        pending = (
+            [path for path in paths if path in self.base] if paths else list(self.base)[-MAX_NEWS_FILES:]
+        )
+        if not pending or live.servers is None:
             return ProblemRows(())
         if self.missed > MAX_MISSED_ROUNDS:
-            self._forget(wanted)
+            self._forget(pending)
             return ProblemRows((), True, "no server answered")
         seconds = COLD_SECONDS if self.missed else NEWS_SECONDS
         self.missed += 1
-        texts = {path: await _read_file(workspace, path) for path in wanted}
+        texts = {path: await _read_file(workspace, path) for path in pending}
         texts = {path: text for path, text in texts.items() if find_language(path, live.languages)}
         base = {path: self.base[path] for path in texts}
         if not texts:
-            self._forget(wanted)
+            self._forget(pending)
             return ProblemRows(())
         staged = await _stage_texts(live, texts, base, seconds)
         if isinstance(staged, NoAnswer):
             if not staged.soon:
-                self._forget(wanted)
+                self._forget(pending)
             return ProblemRows((), not staged.soon, staged.reason)
-        seen = _compare_problems(staged, base, texts, {})
-        if seen.state == "unknown":
-            return ProblemRows((), False, seen.note)
+        check = _compare_problems(staged, base, texts, {})
+        if check.state == "unknown":
+            return ProblemRows((), False, check.note)
         self.missed = 0
-        rows = tuple(row for row in seen.new if not self._is_told(row))
-        self._forget(wanted)
+        rows = tuple(row for row in check.new if not self._is_told(row))
+        self._forget(pending)
         return ProblemRows(rows)
 
     def _is_told(self, row: ProblemRow) -> bool:
-        return (row.server, row.code, row.message) in self.told.get(row.path, set())
+        return (row.server, row.code, row.message) in self.reported.get(row.path, set())
 
     def _forget(self, paths: list[str]) -> None:
         for path in paths:
             self.base.pop(path, None)
-            self.told.pop(path, None)
+            self.reported.pop(path, None)
 
 
 async def _read_file(workspace: Workspace, path: str) -> bytes | None:
@@ -297,12 +313,12 @@ async def list_served_files(
     workspace: Workspace, languages: Sequence[Language], folder: str
 ) -> dict[str, str]:
     """Files below a folder that a server covers, the last changed first, each with its language."""
-    found: list[tuple[float, str, str]] = []
+    files: list[tuple[float, str, str]] = []
     async for entry in workspace.files.walk(folder):
         language = find_language(entry.path, languages)
         if entry.kind == "file" and language is not None and language.servers:
-            found.append((-entry.modified, entry.path, language.name))
-    return {path: name for _, path, name in sorted(found)}
+            files.append((-entry.modified, entry.path, language.name))
+    return {path: name for _, path, name in sorted(files)}
 
 
 async def _find_unserved_languages(

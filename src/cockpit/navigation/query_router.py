@@ -45,9 +45,9 @@ def sort_by_location(rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
 def rank_symbols(query: str, rows: Sequence[SymbolRow], limit: int = 200) -> tuple[SymbolRow, ...]:
     """Rows by how well their name matches `query`: exact, prefix, part, initials; tests and vendored code
     come later. Rows that match equally keep their order."""
-    owner, _, wanted = query.rpartition(".")
+    owner, _, name = query.rpartition(".")
     matches = [
-        (rank, index, row) for index, row in enumerate(rows) if (rank := _match_rank(wanted, row.name)) < 9
+        (rank, index, row) for index, row in enumerate(rows) if (rank := _match_rank(name, row.name)) < 9
     ]
     matches.sort(
         key=lambda item: (
@@ -65,19 +65,19 @@ def _is_in_other_container(owner: str, row: SymbolRow) -> bool:
     return bool(owner) and not f".{row.container}".lower().endswith(f".{owner}".lower())
 
 
-def _match_rank(wanted: str, name: str) -> int:
+def _match_rank(query: str, name: str) -> int:
     """0 is the name itself; 9 is no match."""
-    lower, folded = wanted.lower(), name.lower()
-    if name == wanted:
+    lower_query, lower_name = query.lower(), name.lower()
+    if name == query:
         return 0
-    if folded == lower:
+    if lower_name == lower_query:
         return 1
-    if folded.startswith(lower):
+    if lower_name.startswith(lower_query):
         return 2
-    if lower in folded:
+    if lower_query in lower_name:
         return 3
-    letters = iter(folded)
-    return 4 if all(letter in letters for letter in lower) else 9
+    letters = iter(lower_name)
+    return 4 if all(letter in letters for letter in lower_query) else 9
 
 
 def _is_secondary(path: str) -> bool:
@@ -194,20 +194,20 @@ async def find_symbols(
     live: Backends, workspace: Workspace, query: str, kind: str, source: SourceChoice, patience: float
 ) -> SymbolRows:
     """Definitions of the workspace by name, the best first."""
-    served: ServerAnswer | NoAnswer = NoAnswer("no language server is available")
+    answer: ServerAnswer | NoAnswer = NoAnswer("no language server is available")
     if live.servers is not None and source != "tree-sitter" and (source == "lsp" or has_ready_server(live)):
-        served = await live.servers.symbols(query, SERVER_SECONDS if source == "lsp" else READY_SECONDS)
-    found = served.rows if isinstance(served, ServerAnswer) else ()
+        answer = await live.servers.symbols(query, SERVER_SECONDS if source == "lsp" else READY_SECONDS)
+    rows = answer.rows if isinstance(answer, ServerAnswer) else ()
     if source == "lsp":
-        note = served.reason if isinstance(served, NoAnswer) else ""
-        return SymbolRows(_filter_kind(found, kind), note=note)
-    if live.index is not None and any(one.grammar for one in live.languages):
+        note = answer.reason if isinstance(answer, NoAnswer) else ""
+        return SymbolRows(_filter_kind(rows, kind), note=note)
+    if live.index is not None and any(language.grammar for language in live.languages):
         await live.index.whole(SERVER_SECONDS if source == "tree-sitter" else patience)
-        found = add_missing_symbols(await live.index.symbols(query), found)
+        rows = add_missing_symbols(await live.index.symbols(query), rows)
     else:
-        found = merge_rows(found, await text_search.find_symbols(workspace, query))
+        rows = merge_rows(rows, await text_search.find_symbols(workspace, query))
     done, note = _describe_progress(live)
-    return SymbolRows(rank_symbols(query, _filter_kind(found, kind)), done, note)
+    return SymbolRows(rank_symbols(query, _filter_kind(rows, kind)), done, note)
 
 
 def _filter_kind(rows: Rows, kind: str) -> Rows:

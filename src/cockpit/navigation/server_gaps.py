@@ -57,13 +57,13 @@ def _drop_static_namesakes(rows: Rows, path: str) -> Rows:
     return tuple(row for row in rows if row.path not in own)
 
 
-def add_index_uses(found: SymbolRows, rows: Rows) -> SymbolRows:
+def add_index_uses(answer: SymbolRows, rows: Rows) -> SymbolRows:
     """A server's uses plus the index's uses in files that the server does not mention."""
-    if not any(row.source == "lsp" for row in found.rows):
-        return found
-    covered = {row.path for row in found.rows}
+    if not any(row.source == "lsp" for row in answer.rows):
+        return answer
+    covered = {row.path for row in answer.rows}
     more = [replace(row, kind="reference") for row in rows if row.path not in covered]
-    return replace(found, rows=sort_by_location(merge_rows(found.rows, more))) if more else found
+    return replace(answer, rows=sort_by_location(merge_rows(answer.rows, more))) if more else answer
 
 
 async def complete_rename(
@@ -88,20 +88,20 @@ async def find_remaining_uses(
         for edit in edits
         if isinstance(edit, WriteFile)
     }
-    found: list[SymbolRow] = []
+    remaining: list[SymbolRow] = []
     for path, rows in _group_by_file(await live.index.related("references", at)).items():
         if path not in content:
-            found += rows
+            remaining += rows
             continue
         before = (await workspace.files.read(path)).decode("utf-8", "replace").split("\n")
         for number in {row.line for row in rows}:
-            own = [row for row in rows if row.line == number]
-            word = re.compile(rf"(?<![\w$]){re.escape(own[0].name)}(?![\w$])")
+            line_uses = [row for row in rows if row.line == number]
+            word = re.compile(rf"(?<![\w$]){re.escape(line_uses[0].name)}(?![\w$])")
             renamed = len(word.findall(_line_at(before, number))) - len(
                 word.findall(_line_at(content[path], number))
             )
-            found += own[renamed:] if renamed < len(own) else []
-    return tuple(found)
+            remaining += line_uses[renamed:] if renamed < len(line_uses) else []
+    return tuple(remaining)
 
 
 def _line_at(lines: list[str], number: int) -> str:

@@ -31,10 +31,10 @@ async def find_outline(workspace: Workspace, path: str) -> tuple[SymbolRow, ...]
 async def find_symbols(workspace: Workspace, query: str) -> tuple[SymbolRow, ...]:
     """Definitions whose name contains `query`, ignoring case; at most 500."""
     rows: list[SymbolRow] = []
-    wanted = query.lower()
+    lower_query = query.lower()
     async for name, text in _read_files(workspace):
-        found = await asyncio.to_thread(parse_definitions, name, text)
-        rows += [row for row in found if wanted in row.name.lower()]
+        definitions = await asyncio.to_thread(parse_definitions, name, text)
+        rows += [row for row in definitions if lower_query in row.name.lower()]
         if len(rows) >= MAX_ROWS:
             break
     return tuple(rows[:MAX_ROWS])

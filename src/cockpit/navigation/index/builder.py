@@ -23,10 +23,10 @@ def walk_sources(root: str, readers: LanguageParsers, start: str = "") -> Iterat
     at most 100,000. Follows no links."""
     folder = f"{root}/{start}" if start else root
     prefix = f"{start}/" if start else ""
-    for count, found in enumerate(_walk_folder(folder, prefix, rules_above(root, folder), readers)):
+    for count, file in enumerate(_walk_folder(folder, prefix, rules_above(root, folder), readers)):
         if count >= MAX_FILES:
             return
-        yield found
+        yield file
 
 
 def _walk_folder(

@@ -122,7 +122,7 @@ def find_definition_nodes(
     query = reader.query("tags")
     if query is None:
         return []
-    found: dict[int, tuple[int, str, Node, Node, str]] = {}
+    named_nodes: dict[int, tuple[int, str, Node, Node, str]] = {}
     spans: list[tuple[int, int, str, str]] = []
     cursor = QueryCursor(query)
     if "scopes" in reader.language.queries:
@@ -136,19 +136,19 @@ def find_definition_nodes(
             continue
         for name in captures.get("name", ()):
             for capture, nodes in captures.items():
-                earlier = found.get(name.start_byte)
+                earlier = named_nodes.get(name.start_byte)
                 if capture.startswith("definition.") and (earlier is None or earlier[0] > pattern):
-                    found[name.start_byte] = (pattern, capture[11:], nodes[0], name, container)
-    return _add_containers(found, spans, SourceLines(text))
+                    named_nodes[name.start_byte] = (pattern, capture[11:], nodes[0], name, container)
+    return _add_containers(named_nodes, spans, SourceLines(text))
 
 
 def _add_containers(
-    found: "dict[int, tuple[int, str, Node, Node, str]]",
+    named_nodes: "dict[int, tuple[int, str, Node, Node, str]]",
     spans: list[tuple[int, int, str, str]],
     lines: SourceLines,
 ) -> "list[tuple[IndexedDefinition, Node]]":
     """Give each definition its container: the definitions and `@within` nodes around it, or its own."""
-    nodes = sorted(found.values(), key=lambda item: (item[2].start_byte, -item[2].end_byte))
+    nodes = sorted(named_nodes.values(), key=lambda item: (item[2].start_byte, -item[2].end_byte))
     events = sorted(spans, key=lambda span: span[0])
     rows: list[tuple[IndexedDefinition, Node]] = []
     stack: list[tuple[int, str, str]] = []
@@ -221,5 +221,5 @@ def _label(name: "Node") -> str:
 
 
 def _first_word(node: "Node") -> str:
-    found = WORD.search(node.text or b"")
-    return found[0].decode("utf-8", "replace") if found else ""
+    match = WORD.search(node.text or b"")
+    return match[0].decode("utf-8", "replace") if match else ""

@@ -175,9 +175,9 @@ class FileCatalog:
 
     def defining(self, name: str) -> Iterator[tuple[str, IndexedDefinition]]:
         """Every definition of exactly this name, with its file."""
-        wanted = b"\n" + name.encode() + b"\n"
+        entry = b"\n" + name.encode() + b"\n"
         for facts in self.all():
-            if wanted in facts.names:
+            if entry in facts.names:
                 for row in facts.definitions():
                     if row.name == name:
                         yield facts.path, row

@@ -28,8 +28,8 @@ class ImportResolver:
         """The files that `module` means in an import of `parsed`, the best first; empty if it is outside the
         root."""
         if parsed.language == "python":
-            found = self._python(parsed.path, module)
-            return [found] if found else []
+            file = self._python(parsed.path, module)
+            return [file] if file else []
         if (module.startswith((".", "/")) and "/" in module) or module in (".", ".."):
             return self._script(posixpath.dirname(parsed.path), module)
         if parsed.language in ("javascript", "typescript", "tsx"):
@@ -44,9 +44,11 @@ class ImportResolver:
         while True:
             name = self._go_module(folder)
             if name and (module == name or module.startswith(name + "/")):
-                wanted = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
-                wanted = "" if wanted == "." else wanted
-                files = [path for path in list(self.catalog.files) if posixpath.dirname(path) == wanted]
+                package_folder = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
+                package_folder = "" if package_folder == "." else package_folder
+                files = [
+                    path for path in list(self.catalog.files) if posixpath.dirname(path) == package_folder
+                ]
                 return sorted(
                     path for path in files if path.endswith(".go") and not path.endswith("_test.go")
                 )
@@ -59,8 +61,8 @@ class ImportResolver:
             text = file_io.read_text(Path(self.root, folder, "go.mod"))
         except OSError:
             return ""
-        found = re.search(r"(?m)^module\s+(\S+)", text)
-        return found[1] if found else ""
+        match = re.search(r"(?m)^module\s+(\S+)", text)
+        return match[1] if match else ""
 
     def submodule(self, path: str, name: str) -> str:
         """The Python module `name` in the package whose `__init__` is at `path`; empty if there is none."""
@@ -83,8 +85,8 @@ class ImportResolver:
                 return ""
             return self._module("/".join([*folder, *steps]))
         for start in self._import_roots(path):
-            if found := self._module("/".join(filter(None, [start, *steps]))):
-                return found
+            if file := self._module("/".join(filter(None, [start, *steps]))):
+                return file
         # The root may be the package itself.
         if steps and steps[0] == posixpath.basename(self.root) and self._is_file("__init__.py"):
             return self._module("/".join(steps[1:]))
@@ -137,8 +139,8 @@ class ImportResolver:
         if "/" not in module and rest == module:
             return []
         for start in ("", "src"):
-            if found := self._script(start, f"./{rest}"):
-                return found
+            if files := self._script(start, f"./{rest}"):
+                return files
         return []
 
     def _by_tail(self, path: str, module: str) -> list[str]:

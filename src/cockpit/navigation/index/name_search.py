@@ -27,14 +27,14 @@ def match_rank(query: str, name: str) -> int:
     """
     if name == query:
         return 0
-    small, wanted = name.lower(), query.lower()
-    if small == wanted:
+    lower_name, lower_query = name.lower(), query.lower()
+    if lower_name == lower_query:
         return 1
-    if small.startswith(wanted):
+    if lower_name.startswith(lower_query):
         return 2 if name.startswith(query) else 3
-    if len(query) > 1 and initials(name).startswith(wanted):
+    if len(query) > 1 and initials(name).startswith(lower_query):
         return 4
-    if wanted in small:
+    if lower_query in lower_name:
         return 5
     return -1
 
@@ -50,18 +50,18 @@ def search_definitions(
     """The best `limit` definitions by name; `Class.method` also matches the container."""
     container, _, last = query.replace("::", ".").rpartition(".")
     matches: list[tuple[tuple[int, int, int, int, str, int], str, IndexedDefinition]] = []
-    for file in files:
-        ranks = _rank_names(file.names, last)
+    for facts in files:
+        ranks = _rank_names(facts.names, last)
         if not ranks:
             continue
-        file_rank = path_rank(file.path)
-        for row in file.definitions():
+        file_rank = path_rank(facts.path)
+        for row in facts.definitions():
             rank = ranks.get(row.name, -1)
             if rank < 0 or not _is_in_container(row.container, container):
                 continue
             depth = row.container.count(".") + (1 if row.container else 0)
-            key = (rank, file_rank, depth, len(row.name), file.path, row.line)
-            matches.append((key, file.path, row))
+            key = (rank, file_rank, depth, len(row.name), facts.path, row.line)
+            matches.append((key, facts.path, row))
     matches.sort(key=lambda match: match[0])
     return [(path, row) for _, path, row in matches[:limit]]
 
@@ -75,8 +75,8 @@ def _rank_names(names: bytes, query: str) -> dict[str, int]:
     return {name: rank for name, rank in ranks.items() if rank >= 0}
 
 
-def _is_in_container(container: str, wanted: str) -> bool:
-    return not wanted or f".{container}".lower().endswith(f".{wanted}".lower())
+def _is_in_container(container: str, queried: str) -> bool:
+    return not queried or f".{container}".lower().endswith(f".{queried}".lower())
 
 
 def path_rank(path: str) -> int:

@@ -356,12 +356,12 @@ class ParsedFile:
         return SourceLines(self.text)
 
     @cached_property
-    def defined(self) -> "list[tuple[IndexedDefinition, Node]]":
+    def definition_nodes(self) -> "list[tuple[IndexedDefinition, Node]]":
         return find_definition_nodes(self.reader, self.tree, self.text)
 
     @cached_property
     def definitions(self) -> list[IndexedDefinition]:
-        return [row for row, _ in self.defined]
+        return [row for row, _ in self.definition_nodes]
 
     @cached_property
     def definitions_by_position(self) -> dict[tuple[int, int], IndexedDefinition]:

@@ -159,19 +159,19 @@ class QueryEngine:
         parts = [part for part in re.split(r"::|[.#/]", name) if part]
         if not parts:
             return ()
-        wanted = ".".join(parts)
+        symbol = ".".join(parts)
         if file:
             rows = [
                 row
                 for file_path in self._paths(file)
                 for row in self.outline(file_path)
-                if _matches_path(row, wanted)
+                if _matches_path(row, symbol)
             ]
             return tuple(sorted(rows, key=_depth_order))
         matches = []
         for file_path, row in self.catalog.defining(parts[-1]):
             dotted = f"{self.modules.package_of(file_path)}.{row.qualified}"
-            if _ends_with(row.qualified, wanted) or _ends_with(dotted, wanted):
+            if _ends_with(row.qualified, symbol) or _ends_with(dotted, symbol):
                 matches.append(row.row(file_path))
         return tuple(sorted(matches, key=_depth_order)[:MAX_NAMED])
 
@@ -216,7 +216,11 @@ class QueryEngine:
         if parsed is None or row is None:
             return None
         return next(
-            (definition_extent(parsed, node) for definition, node in parsed.defined if definition is row),
+            (
+                definition_extent(parsed, node)
+                for definition, node in parsed.definition_nodes
+                if definition is row
+            ),
             None,
         )
 
@@ -228,7 +232,7 @@ class QueryEngine:
             if not isinstance(target, NameBinding):
                 continue
             place = (target.node.start_point[0] + 1, target.parsed.lines.column(*target.node.start_point))
-            for row, node in target.parsed.defined:
+            for row, node in target.parsed.definition_nodes:
                 if (row.line, row.column) == place:
                     return definition_hover(target.parsed, row, node)
         return ""
@@ -240,8 +244,8 @@ class QueryEngine:
         """What the name at a position refers to; without a name, the definition around it."""
         node = parsed.node_at(at.line, at.column)
         if node is not None:
-            found = resolver.targets(parsed, node)
-            return found or self._definition_here(resolver, parsed, at)
+            targets = resolver.targets(parsed, node)
+            return targets or self._definition_here(resolver, parsed, at)
         row = parsed.definition_around(at.line)
         own = resolver.namesakes.binding(parsed.path, row) if row is not None else None
         return [own] if own is not None else []
@@ -264,12 +268,12 @@ class QueryEngine:
         return sorted(path for path in list(self.catalog.files) if path.endswith("/" + file))[:MAX_NAMED]
 
 
-def _ends_with(qualified: str, wanted: str) -> bool:
-    return qualified == wanted or qualified.endswith("." + wanted)
+def _ends_with(qualified: str, symbol: str) -> bool:
+    return qualified == symbol or qualified.endswith("." + symbol)
 
 
-def _matches_path(row: SymbolRow, wanted: str) -> bool:
-    return _ends_with(f"{row.container}.{row.name}" if row.container else row.name, wanted)
+def _matches_path(row: SymbolRow, symbol: str) -> bool:
+    return _ends_with(f"{row.container}.{row.name}" if row.container else row.name, symbol)
 
 
 def _depth_order(row: SymbolRow) -> tuple[int, int, int, str, int]:

@@ -88,8 +88,8 @@ class SymbolResolver:
         """Resolve `name` through `from x import *` and `#include`."""
         for module in parsed.shape.stars if depth <= MAX_DEPTH else ():
             for path in self.modules.files(parsed, module):
-                if path != parsed.path and (found := self.exported(path, name, depth + 1)):
-                    return found
+                if path != parsed.path and (targets := self.exported(path, name, depth + 1)):
+                    return targets
         return []
 
     def imported(self, parsed: ParsedFile, imported: ImportedName, depth: int = 0) -> list[Target]:
@@ -98,13 +98,13 @@ class SymbolResolver:
         if not imported.name:
             return [ModuleTarget(path) for path in paths]
         for path in paths:
-            if found := self.exported(path, imported.name, depth + 1):
-                return found
+            if targets := self.exported(path, imported.name, depth + 1):
+                return targets
         # Java's `import a.b.C`: the name is a file.
         if parsed.language != "python":
             for path in self.modules.files(parsed, f"{imported.module}.{imported.name}"):
-                if found := self.exported(path, imported.name, depth + 1):
-                    return found
+                if targets := self.exported(path, imported.name, depth + 1):
+                    return targets
         return self._anywhere_in(parsed, imported.name) if paths else []
 
     def follow(self, binding: NameBinding, depth: int = 0) -> list[Target]:

@@ -44,17 +44,17 @@ class ClassMembers:
         """`name` in a class or its bases: what a body defines before what is set on `self`."""
         for base in self.lineage(owner, depth):
             if base.parsed.language in HEADER_LANGUAGES and (
-                found := self.resolver.namesakes.members(base, name)
+                targets := self.resolver.namesakes.members(base, name)
             ):
-                return found
+                return targets
             for scope in self._bodies(base):
                 if bindings := scope.names.get(name):
                     return self.resolver.all(find_at_scope_end(bindings), depth + 1)
             for scope in self._bodies(base):
                 if attributes := scope.attributes.get(name):
                     return constructor_assignments(attributes)
-            if found := self.resolver.namesakes.members(base, name):
-                return found
+            if targets := self.resolver.namesakes.members(base, name):
+                return targets
         return []
 
     def declared(self, attribute: NameBinding, depth: int) -> list[Target]:
@@ -66,13 +66,13 @@ class ClassMembers:
 
     def lineage(self, owner: NameBinding, depth: int = 0) -> Iterator[NameBinding]:
         """A class and its bases, each once, the nearest first."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         pending = [owner]
-        while pending and len(seen) < MAX_BASES:
+        while pending and len(visited) < MAX_BASES:
             current = pending.pop(0)
-            if id(current) in seen:
+            if id(current) in visited:
                 continue
-            seen.add(id(current))
+            visited.add(id(current))
             yield current
             pending = self.bases(current, depth + 1) + pending
 
@@ -319,8 +319,8 @@ class TypeInference:
                 return self._targets(self.resolver.follow(target, depth + 1), depth + 1)
             case _:
                 pass
-        if target.type is not None and (found := self.annotated(parsed, target.type, depth + 1)):
-            return found
+        if target.type is not None and (types := self.annotated(parsed, target.type, depth + 1)):
+            return types
         if target.entered is not None:
             return self._entered(parsed, target.entered, depth + 1)
         return self.of(parsed, target.value, depth + 1) if target.value is not None else []

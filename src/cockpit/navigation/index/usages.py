@@ -63,12 +63,12 @@ class SubclassSearch:
 
     def all(self, owner: NameBinding) -> Iterator[NameBinding]:
         """All direct and indirect subclasses."""
-        seen = {target_key(owner)}
+        visited = {target_key(owner)}
         pending = [owner]
         while pending and time.monotonic() < self._until:
             for subclass in self.of(pending.pop(0)):
-                if target_key(subclass) not in seen:
-                    seen.add(target_key(subclass))
+                if target_key(subclass) not in visited:
+                    visited.add(target_key(subclass))
                     pending.append(subclass)
                     yield subclass
 
@@ -195,25 +195,25 @@ class UsageSearch:
             return
         key = target_key(target)
         is_loose = target.scope.owner is not None and self._has_few_owners(target)
-        seen = False
+        has_own_file = False
         for parsed in find_files_using(self.resolver, self._until, target.name):
-            seen = seen or parsed.path == target.parsed.path
+            has_own_file = has_own_file or parsed.path == target.parsed.path
             for node in parsed.names_of(target.name):
                 if self._means(parsed, node, target, key, is_loose):
                     yield parsed, node
-        if not seen:
+        if not has_own_file:
             yield target.parsed, target.node
 
     def _local_nodes(self, target: NameBinding) -> "Iterator[tuple[ParsedFile, Node]]":
-        """A local's uses: every name in its scope that no inner scope binds anew."""
+        """Uses of a local variable: every name in its scope that no inner scope binds again."""
         parsed, scope = target.parsed, target.scope
         for node in parsed.names_of(target.name):
             if not scope.start <= node.start_byte < scope.end or node.start_byte in parsed.shape.members:
                 continue
             if node.start_byte in parsed.shape.keywords and node.start_byte not in parsed.shape.bound:
                 continue
-            seen = parsed.shape.visible(target.name, node.start_byte)
-            if seen is not None and seen[0] is scope:
+            visible = parsed.shape.visible(target.name, node.start_byte)
+            if visible is not None and visible[0] is scope:
                 yield parsed, node
 
     def _means(
@@ -280,7 +280,7 @@ def _whole_node(target: NameBinding) -> "Node | None":
     if target.whole is not None:
         return target.whole
     known = find_definition(target)
-    return next((node for row, node in target.parsed.defined if row is known), None)
+    return next((node for row, node in target.parsed.definition_nodes if row is known), None)
 
 
 def _enclosing_rows(uses: "Iterable[tuple[ParsedFile, Node]]") -> list[SymbolRow]:
@@ -295,7 +295,7 @@ def _enclosing_rows(uses: "Iterable[tuple[ParsedFile, Node]]") -> list[SymbolRow
 
 def _enclosing_definition(parsed: ParsedFile, node: "Node") -> IndexedDefinition | None:
     innermost: IndexedDefinition | None = None
-    for row, whole in parsed.defined:
+    for row, whole in parsed.definition_nodes:
         is_inside = whole.start_byte <= node.start_byte < whole.end_byte
         if is_inside and row.kind in ("function", "method", "constructor", "macro", "class"):
             innermost = row

@@ -62,8 +62,8 @@ class LspMessageReader(JsonRpcStreamReader):
         if length is None:
             return None
         while (line := self._rfile.readline(MAX_HEADER_BYTES)).strip():
-            if found := CONTENT_LENGTH.search(line):
-                length = int(found[1])
+            if match := CONTENT_LENGTH.search(line):
+                length = int(match[1])
         if not line:
             return None
         if length > MAX_MESSAGE_BYTES:
@@ -74,10 +74,10 @@ class LspMessageReader(JsonRpcStreamReader):
 
     def _length(self) -> int | None:
         while line := self._rfile.readline(MAX_HEADER_BYTES):
-            if found := CONTENT_LENGTH.search(line):
-                if found.start():
-                    self._strayed(line[: found.start()])
-                return int(found[1])
+            if match := CONTENT_LENGTH.search(line):
+                if match.start():
+                    self._strayed(line[: match.start()])
+                return int(match[1])
             if line.strip() and not line.lower().startswith(b"content-type:"):
                 self._strayed(line)
         return None

@@ -41,7 +41,7 @@ class LspDispatcher:
 
     def want(self, path: str) -> None:
         """Start in the background what answers for `path`; nothing starts for a worktree. Returns at once."""
-        primaries, additional = self._pool.lives_of(path)
+        primaries, additional = self._pool.supervisors_for(path)
         available = [
             supervisor for supervisor in primaries if supervisor.state in ("starting", "ready", "stopped")
         ]
@@ -51,7 +51,7 @@ class LspDispatcher:
 
     async def chosen(self, path: str) -> list[LspSupervisor]:
         """The servers for `path`, starting or running; the one that answers comes first."""
-        primaries, additional = self._pool.lives_of(path)
+        primaries, additional = self._pool.supervisors_for(path)
         if primaries or additional:
             self._begin()
         usable = []
@@ -75,7 +75,7 @@ class LspDispatcher:
         return supervisors or NoAnswer(self._explain_missing(path))
 
     def _explain_missing(self, path: str) -> str:
-        primaries, _ = self._pool.lives_of(path)
+        primaries, _ = self._pool.supervisors_for(path)
         if not primaries:
             return f"no language server is configured for {Path(path).name}"
         first = primaries[0]

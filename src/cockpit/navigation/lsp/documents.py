@@ -283,10 +283,10 @@ class OpenDocuments:
             self._looked = 0.0
         return is_different
 
-    def _settle(self, path: str, text: DocumentText | None, look: int, wanted: bool) -> None:
+    def _settle(self, path: str, text: DocumentText | None, look: int, is_wanted: bool) -> None:
         known = self._open.get(path)
         if known is None:
-            if text is not None and wanted:
+            if text is not None and is_wanted:
                 self._begin(path, text, look)
         elif known.look > look:
             return  # A newer read was applied already.

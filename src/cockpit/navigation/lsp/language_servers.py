@@ -61,7 +61,7 @@ class LanguageServers:
 
         if len(query) < MIN_QUERY_CHARS:
             return NoAnswer("one letter matches every name; type more")
-        supervisors = self._pool.lives.values()
+        supervisors = self._pool.supervisors.values()
         ready = [
             supervisor
             for supervisor in supervisors
@@ -98,7 +98,7 @@ class LanguageServers:
         return dispatch.merge_problems(await self._dispatcher.every(path, seconds, requests.request_problems))
 
     def published(self) -> Mapping[str, tuple[ProblemRow, ...]]:
-        return dispatch.merge_published(self._pool.lives.values())
+        return dispatch.merge_published(self._pool.supervisors.values())
 
     async def staged(
         self,
@@ -122,14 +122,16 @@ class LanguageServers:
             return no_answer
 
         async def ask(server: "LspServer", supervisor: LspSupervisor) -> dispatch.StagedProblems:
-            mine = {self._dispatcher.absolute(path): texts[path] for path in paths_by_supervisor[supervisor]}
+            own_texts = {
+                self._dispatcher.absolute(path): texts[path] for path in paths_by_supervisor[supervisor]
+            }
             base_texts = base or {}
-            mine_before = {
+            own_base = {
                 self._dispatcher.absolute(path): base_texts[path]
                 for path in paths_by_supervisor[supervisor]
                 if path in base_texts
             }
-            return await requests.request_staged_problems(server, mine, mine_before)
+            return await requests.request_staged_problems(server, own_texts, own_base)
 
         answers = await ask_all(list(paths_by_supervisor), until, ask)
         return dispatch.merge_staged(answers, {path: self._dispatcher.absolute(path) for path in texts})
@@ -164,7 +166,7 @@ class LanguageServers:
         offers = self._offers
         owner = offers.server_of(id) if offers is not None else None
         supervisor = next(
-            (supervisor for supervisor in self._pool.lives.values() if supervisor.server is owner), None
+            (supervisor for supervisor in self._pool.supervisors.values() if supervisor.server is owner), None
         )
         if offers is None or owner is None or supervisor is None:
             return NoAnswer(f"unknown action {id}; list the actions again", refused=True)
@@ -189,7 +191,7 @@ class LanguageServers:
 
     def changed(self, paths: Sequence[str]) -> None:
         absolute = [self._dispatcher.absolute(path) for path in paths]
-        for supervisor in self._pool.lives.values():
+        for supervisor in self._pool.supervisors.values():
             if supervisor.server is not None and not self._closed:
                 self._run_in_background(_notify_server(supervisor.server, absolute))
 
@@ -213,7 +215,8 @@ class LanguageServers:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(
-            self._housekeeping.close(), *(supervisor.close() for supervisor in self._pool.lives.values())
+            self._housekeeping.close(),
+            *(supervisor.close() for supervisor in self._pool.supervisors.values()),
         )
 
     def _run_in_background(self, work: Coroutine[None, None, None]) -> None:

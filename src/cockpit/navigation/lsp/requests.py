@@ -116,7 +116,7 @@ async def request_related(
             rows, again = await once()
     if relation not in WHOLE_PROJECT:
         return ServerAnswer(rows, True, server.spec.name)
-    server.settling.answered((relation, path, line, column), hash(rows), time.monotonic())
+    server.readiness.answered((relation, path, line, column), hash(rows), time.monotonic())
     return ServerAnswer(rows, server.settled, server.spec.name)
 
 
@@ -211,7 +211,7 @@ async def request_rename(server: LspServer, path: str, line: int, column: int, t
                 _notify_stale(server, stale)
                 continue
             # A rename that misses uses breaks the code: repeat it until the result stays the same.
-            server.settling.answered(("rename", path, line, column, to), hash(edits), time.monotonic())
+            server.readiness.answered(("rename", path, line, column, to), hash(edits), time.monotonic())
             if server.settled:
                 return edits
             await asyncio.sleep(server.limits.apart)
@@ -316,11 +316,11 @@ async def _await_published(server: LspServer, document: OpenDocument) -> tuple[o
             remaining = published.at + PARTIAL_SECONDS - asyncio.get_running_loop().time()
             if remaining <= 0:
                 return (published.raw,)
-            await server.stirred.wait(remaining)
+            await server.activity.wait(remaining)
             continue
         if server.lost.is_set():
             raise LspServerGone(f"{server.spec.name} has stopped")
-        await server.stirred.wait()
+        await server.activity.wait()
     return None
 
 

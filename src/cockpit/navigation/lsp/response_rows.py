@@ -79,9 +79,9 @@ class RowReader:
     texts: DocumentTextCache
     encoding: Encoding
 
-    def span(self, path: str, found: object) -> tuple[int, int, int, int]:
+    def span(self, path: str, range_: object) -> tuple[int, int, int, int]:
         """Line, column, end line and end column of a range."""
-        start, end = as_object(get_nested(found, "start")), as_object(get_nested(found, "end"))
+        start, end = as_object(get_nested(range_, "start")), as_object(get_nested(range_, "end"))
         return *self._at(path, start), *self._at(path, end)
 
     def _at(self, path: str, position: JsonObject) -> tuple[int, int]:
@@ -200,11 +200,19 @@ def _flat_row(reader: RowReader, symbol: JsonObject) -> SymbolRow | None:
 def symbol_rows(reader: RowReader, answer: object, query: str) -> tuple[SymbolRow, ...]:
     """Rows of a workspace symbol query, the closest names first. Limited, because each row requires
     reading its file."""
-    wanted = query.lower()
+    lower_query = query.lower()
 
     def distance(symbol: JsonObject) -> int:
         name = as_text(symbol.get("name")).lower()
-        return 0 if name == wanted else 1 if name.startswith(wanted) else 2 if wanted in name else 3
+        return (
+            0
+            if name == lower_query
+            else 1
+            if name.startswith(lower_query)
+            else 2
+            if lower_query in name
+            else 3
+        )
 
     closest = sorted(map(as_object, as_list(answer)), key=distance)
     rows = (_flat_row(reader, symbol) for symbol in closest[:MAX_SYMBOLS])

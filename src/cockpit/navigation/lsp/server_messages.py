@@ -1,7 +1,7 @@
 """What a server sends: progress, problems, logs, registrations and requests; whether it has read the whole
 project; its problems as rows.
 
-`ServerMessages` runs in the reader's thread and only records; `stirred` wakes the loop. Everything is
+`ServerMessages` runs in the reader's thread and only records; `activity` wakes the loop. Everything is
 bounded: a server that floods overwrites its own records.
 """
 
@@ -50,12 +50,12 @@ class ServerMessages:
     """The recorded messages of one server process."""
 
     def __init__(
-        self, settings: Mapping[str, Json], folder: JsonObject, log: ServerLog, stirred: Callable[[], None]
+        self, settings: Mapping[str, Json], folder: JsonObject, log: ServerLog, activity: Callable[[], None]
     ) -> None:
         self._settings = settings
         self._folder = folder
         self._log = log
-        self._stirred = stirred
+        self._on_activity = activity
         self._lock = threading.Lock()
         self._progress: dict[str, tuple[str, str]] = {}
         self._published: dict[str, PublishedProblems] = {}
@@ -63,7 +63,7 @@ class ServerMessages:
         self._captured: list[object] | None = None
         self.registered: dict[str, tuple[str, object]] = {}
         self.finished = 0
-        self.stirred_at = time.monotonic()
+        self.active_at = time.monotonic()
         self.refreshed = 0
 
     def __getitem__(self, method: str) -> Callable[[object], object]:
@@ -114,7 +114,7 @@ class ServerMessages:
     def _on_progress(self, params: object) -> None:
         token, value = str(get_nested(params, "token")), get_nested(params, "value")
         kind = get_nested(value, "kind")
-        self.stirred_at = time.monotonic()
+        self.active_at = time.monotonic()
         with self._lock:
             if kind == "end":
                 self.finished += self._progress.pop(token, None) is not None
@@ -125,7 +125,7 @@ class ServerMessages:
                 percentage = f"{percent:.0f}%" if isinstance(percent, int | float) else ""
                 if len(self._progress) < MAX_PROGRESS or token in self._progress:
                     self._progress[token] = (title[:80], " ".join(filter(None, (message[:80], percentage))))
-        self._stirred()
+        self._on_activity()
 
     def _on_problems(self, params: object) -> None:
         uri, version = get_nested(params, "uri"), get_nested(params, "version")
@@ -142,7 +142,7 @@ class ServerMessages:
                 self._published.pop(next(iter(self._published)))
             self._published[path] = published
             self._fresh.add(path)
-        self._stirred()
+        self._on_activity()
 
     def _on_log(self, params: object) -> None:
         kind = get_nested(params, "type")
@@ -170,7 +170,7 @@ class ServerMessages:
 
     def _on_refresh(self, _: object) -> None:
         self.refreshed += 1
-        self._stirred()
+        self._on_activity()
 
     def _on_register(self, params: object) -> None:
         registrations = get_nested(params, "registrations")
@@ -181,7 +181,7 @@ class ServerMessages:
                     **self.registered,
                     key: (method, get_nested(registration, "registerOptions")),
                 }
-        self._stirred()
+        self._on_activity()
 
     def _on_unregister(self, params: object) -> None:
         registrations = get_nested(params, "unregisterations")
@@ -227,7 +227,7 @@ class ProjectReadiness:
         if incoming.working:
             # A server that was ready and reports progress again works on a change, not from the start.
             return self._settled
-        quiet = now - max(self._quiet_since, incoming.stirred_at) >= self._limits.quiet
+        quiet = now - max(self._quiet_since, incoming.active_at) >= self._limits.quiet
         self._settled = self._settled or incoming.finished > 0 or self._equal or (quiet and self._answered)
         return self._settled
 

@@ -40,7 +40,7 @@ class LspServerPool:
         self.folder = status_files.status_folder(state, root)
         self.limits = limits
         self.texts = DocumentTextCache()
-        self.lives: dict[ServerKey, LspSupervisor] = {}
+        self.supervisors: dict[ServerKey, LspSupervisor] = {}
         self.listeners: list[Callable[[], None]] = []
         self._languages = tuple(languages)
         self._trusted = trusted
@@ -61,25 +61,25 @@ class LspServerPool:
             return language.ids.get(suffix, language.name)
         return "plaintext"
 
-    def lives_of(self, path: str) -> tuple[list[LspSupervisor], list[LspSupervisor]]:
+    def supervisors_for(self, path: str) -> tuple[list[LspSupervisor], list[LspSupervisor]]:
         """The servers that may answer for a file, the preferred first, and those that run in addition."""
         candidates = [
             (language, server) for language in self.languages_of(path) for server in language.servers
         ]
         # A server that the project names goes before one that cockpit knows.
         candidates.sort(key=lambda pair: not pair[1].named_by)
-        supervisors = [self._life(language.name, server) for language, server in candidates]
+        supervisors = [self._supervisor_of(language.name, server) for language, server in candidates]
         return [language for language in supervisors if not language.spec.beside], [
             language for language in supervisors if language.spec.beside
         ]
 
-    def _life(self, language: str, server: LanguageServer) -> LspSupervisor:
+    def _supervisor_of(self, language: str, server: LanguageServer) -> LspSupervisor:
         key = (server.name, server.command, server.folder)
-        life = self.lives.get(key)
-        if life is None:
+        supervisor = self.supervisors.get(key)
+        if supervisor is None:
             log = ServerLog(self.folder / "logs" / f"{_file_name(server.name)}.log")
-            life = self.lives[key] = LspSupervisor(server, language, self._context, log)
-        return life
+            supervisor = self.supervisors[key] = LspSupervisor(server, language, self._context, log)
+        return supervisor
 
     def all_servers(self) -> Iterator[tuple[Language, LanguageServer]]:
         for language in self._languages:
@@ -90,10 +90,10 @@ class LspServerPool:
         """The servers called `name`; without a name, those that were ever wanted."""
         for language, server in self.all_servers():
             if name and server.name == name:
-                self._life(language.name, server)
+                self._supervisor_of(language.name, server)
         return [
             supervisor
-            for supervisor in self.lives.values()
+            for supervisor in self.supervisors.values()
             if (supervisor.spec.name == name if name else supervisor.touched)
         ]
 
@@ -144,7 +144,7 @@ class LspServerPool:
         while True:
             others = [
                 supervisor
-                for supervisor in self.lives.values()
+                for supervisor in self.supervisors.values()
                 if supervisor is not newcomer and supervisor.is_up
             ]
             if len(others) < self.limits.servers:
@@ -155,7 +155,7 @@ class LspServerPool:
     async def fit(self) -> None:
         """Stop the least recently used servers while all together use too much memory."""
         up = sorted(
-            (server for server in self.lives.values() if server.is_up), key=lambda server: server.used
+            (server for server in self.supervisors.values() if server.is_up), key=lambda server: server.used
         )
         total = sum(server.megabytes for server in up)
         while total > self.limits.megabytes and len(up) > 1:
@@ -171,7 +171,7 @@ class LspServerPool:
     def rows(self) -> tuple[ServerRow, ...]:
         """Every server that was ever wanted; of programs that are not installed, only the first choice of
         a language."""
-        shown = [supervisor for supervisor in self.lives.values() if supervisor.touched]
+        shown = [supervisor for supervisor in self.supervisors.values() if supervisor.touched]
         rows: list[ServerRow] = []
         for supervisor in shown:
             rivals = [
@@ -222,10 +222,10 @@ async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
             assert_never(other)
 
 
-async def _stop_server(pool: LspServerPool, life: LspSupervisor, detail: str) -> None:
+async def _stop_server(pool: LspServerPool, supervisor: LspSupervisor, detail: str) -> None:
     """It stays stopped until the user restarts it. One that may not run now starts again once it may."""
-    obstacle = await asyncio.to_thread(pool.gate, life.spec)
-    await life.stop(obstacle or detail, held=not obstacle)
+    obstacle = await asyncio.to_thread(pool.gate, supervisor.spec)
+    await supervisor.stop(obstacle or detail, held=not obstacle)
 
 
 def _describe_result(lives: list[LspSupervisor], action: str) -> str:
@@ -272,8 +272,8 @@ class LspHousekeeping:
     async def look(self) -> None:
         """Do one round of checks."""
         limits, now = self._pool.limits, time.monotonic()
-        for life in tuple(self._pool.lives.values()):
-            await self._check_server(life, now)
+        for supervisor in tuple(self._pool.supervisors.values()):
+            await self._check_server(supervisor, now)
         if now - self._measured >= limits.measured_every:
             self._measured = now
             await self._measure()
@@ -287,23 +287,23 @@ class LspHousekeeping:
             result = await self._command(verb, name)
             await asyncio.to_thread(status_files.write_answer, self._pool.folder, token, result)
 
-    async def _check_server(self, life: LspSupervisor, now: float) -> None:
-        server = life.server
+    async def _check_server(self, supervisor: LspSupervisor, now: float) -> None:
+        server = supervisor.server
         if server is None:
             return
         if server.is_hung(now):
-            await life.kill_and_restart("stopped answering and was ended")
-        elif now - life.used > self._pool.limits.idle:
-            await life.stop("idle; starts again when needed")
+            await supervisor.kill_and_restart("stopped answering and was ended")
+        elif now - supervisor.used > self._pool.limits.idle:
+            await supervisor.stop("idle; starts again when needed")
         elif server.refreshed != server.incoming.refreshed:
             server.refreshed = server.incoming.refreshed
             self._again = asyncio.create_task(_refresh_problems(server))
 
     async def _measure(self) -> None:
         up = {
-            life.server.child.pid: life
-            for life in self._pool.lives.values()
-            if life.server is not None and life.server.child is not None
+            supervisor.server.child.pid: supervisor
+            for supervisor in self._pool.supervisors.values()
+            if supervisor.server is not None and supervisor.server.child is not None
         }
         for pid, size in (await asyncio.to_thread(status_files.measure_megabytes, tuple(up))).items():
             up[pid].megabytes = size

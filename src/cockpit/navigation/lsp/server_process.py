@@ -141,7 +141,7 @@ RETRY_PAUSE = 0.05
 
 
 class LspServer:
-    """A running server. `stirred` is signalled when it sent something; `heard` is called then, too."""
+    """A running server. `activity` is signalled when it sent something; `on_change` is called then, too."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class LspServer:
         log: ServerLog,
         limits: LspLimits,
         id_of: Callable[[str], str],
-        heard: Callable[[], None],
+        on_change: Callable[[], None],
         root: str,
     ) -> None:
         self.spec = spec
@@ -160,7 +160,7 @@ class LspServer:
         self.texts = texts
         self.limits = limits
         self.lease = ServerLease()
-        self.stirred = ChangeSignal()
+        self.activity = ChangeSignal()
         self.log = log
         self.child: ServerProcess | None = None
         self.lost = asyncio.Event()
@@ -173,8 +173,8 @@ class LspServer:
         self.refreshed = 0
         self.freshness = DiskFreshness()
         self.problems = ProblemStore(root, texts)
-        self.settling = ProjectReadiness(limits, time.monotonic())
-        self._heard = heard
+        self.readiness = ProjectReadiness(limits, time.monotonic())
+        self._on_change = on_change
         self._id_of = id_of
         self._loop = asyncio.get_running_loop()
         self._is_wake_scheduled = False
@@ -210,7 +210,7 @@ class LspServer:
         if self.spec.settings:
             settings = {"settings": dict(self.spec.settings)}
             self._connection.notify("workspace/didChangeConfiguration", settings)
-        self.settling = ProjectReadiness(self.limits, time.monotonic())
+        self.readiness = ProjectReadiness(self.limits, time.monotonic())
 
     def _documents(self) -> OpenDocuments:
         saves, with_text = wants_save(self.capabilities)
@@ -283,11 +283,11 @@ class LspServer:
 
     def tell(self) -> None:
         """Notify listeners that something about this server changed."""
-        self._heard()
+        self._on_change()
 
     @property
     def settled(self) -> bool:
-        return self.settling.is_settled(self.incoming, time.monotonic())
+        return self.readiness.is_settled(self.incoming, time.monotonic())
 
     async def stop(self, politely: bool = True) -> None:
         """Stop it: `shutdown`, then `exit`, then its process group is killed."""
@@ -310,20 +310,20 @@ class LspServer:
 
     def _is_lost(self) -> None:
         self.lost.set()
-        self.stirred.notify()
-        self._heard()
+        self.activity.notify()
+        self._on_change()
 
     def _wake(self) -> None:
         """Called in the reader's thread: one wake-up for any number of messages."""
         if self._is_wake_scheduled or self._loop.is_closed():
             return
         self._is_wake_scheduled = True
-        self._loop.call_soon_threadsafe(self._stir)
+        self._loop.call_soon_threadsafe(self._on_activity)
 
-    def _stir(self) -> None:
+    def _on_activity(self) -> None:
         self._is_wake_scheduled = False
-        self.stirred.notify()
-        self._heard()
+        self.activity.notify()
+        self._on_change()
         if self._converting is None or self._converting.done():
             self._converting = self._loop.create_task(self._convert())
 
@@ -334,4 +334,4 @@ class LspServer:
                 self.problems.published, fresh, self.spec.name, self.documents.version_of
             )
             if changed:
-                self._heard()
+                self._on_change()

@@ -46,8 +46,8 @@ def find_program(
     search = (environ if environ is not None else dict(os.environ)).get("PATH", os.defpath)
     folders += [folder for folder in search.split(os.pathsep) if Path(folder).is_absolute()]
     folders.append(str(Path(sys.executable).parent))
-    found = shutil.which(program, path=os.pathsep.join(folders))
-    return (found, *rest) if found else ()
+    program_path = shutil.which(program, path=os.pathsep.join(folders))
+    return (program_path, *rest) if program_path else ()
 
 
 def root_digest(root: str) -> str:

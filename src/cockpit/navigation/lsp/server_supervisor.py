@@ -40,7 +40,7 @@ class LspContext:
     find: Callable[[LanguageServer], tuple[str, ...]]
     room: Callable[["LspSupervisor"], Awaitable[None]]
     id_of: Callable[[str], str]
-    heard: Callable[[], None]
+    on_change: Callable[[], None]
 
 
 class LspSupervisor:
@@ -190,7 +190,7 @@ class LspSupervisor:
             self.log,
             context.limits,
             context.id_of,
-            context.heard,
+            context.on_change,
             context.root,
         )
         self._current = server
@@ -248,7 +248,7 @@ class LspSupervisor:
     def _set(self, state: SupervisorState, detail: str) -> None:
         self.state, self.detail = state, detail
         self._signal.notify()
-        self._context.heard()
+        self._context.on_change()
 
 
 def _server_folder(root: str, named: str) -> str:

@@ -67,17 +67,17 @@ def convert_workspace_edit(
     root: str,
     texts: DocumentTextCache,
     encoding: Encoding,
-    seen: tuple[Mapping[str, int], Mapping[str, DocumentText]],
+    open_documents: tuple[Mapping[str, int], Mapping[str, DocumentText]],
     name: str = "",
 ) -> tuple[Edit, ...]:
     """The edits of a WorkspaceEdit (null: none).
 
-    `seen` are the open documents' versions by URI and texts by path: an edit for another version is refused.
+    `open_documents` are their versions by URI and texts by path: an edit for another version is refused.
     With `name`, each edit must replace text that contains it.
     """
     if answer is None:
         return ()
-    versions, open_texts = seen
+    versions, open_texts = open_documents
     plan = WorkspaceEditPlan(root, texts, encoding, versions, name, [], dict(open_texts))
     edit = as_object(answer)
     changes = edit.get("documentChanges")

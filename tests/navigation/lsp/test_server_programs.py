@@ -1,4 +1,4 @@
-"""Where a server's program is looked for, what memory a process takes, what texts are read anew."""
+"""Finding a server's program, measuring memory, caching texts."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ def test_windows_has_other_folders(root: Path) -> None:
     assert find_program(("tool",), str(root), True, {"PATH": ""}, "win32") == (own,)
 
 
-def test_a_relative_entry_of_the_path_is_no_place(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_entry_of_the_path_is_ignored(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(root)
     monkeypatch.chdir(root)
     assert find_program(("tool",), str(root), False, {"PATH": "."}, "linux") == ()

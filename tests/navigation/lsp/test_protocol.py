@@ -1,4 +1,4 @@
-"""Columns in characters and a server's units say the same place, whatever stands on the line."""
+"""Our columns and a server's offsets agree for any text."""
 
 from hypothesis import given
 from hypothesis import strategies as st
