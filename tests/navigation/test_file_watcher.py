@@ -69,9 +69,7 @@ async def test_in_a_wide_tree_ignored_folders_are_not_watched(
     end()
 
 
-def test_home_folder_and_its_parents_are_not_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_home_folder_and_its_parents_are_not_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert is_home_or_above(str(tmp_path.resolve())) and is_home_or_above("/")

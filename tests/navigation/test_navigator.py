@@ -207,9 +207,7 @@ async def test_a_rename_comes_as_edits_of_every_file(project: Path) -> None:
         assert b"cart.sum_up()" in (changes.files[0].after or b"")
 
 
-async def test_revoked_trust_stops_servers_that_run_project_code(
-    project: Path, tmp_path: Path
-) -> None:
+async def test_revoked_trust_stops_servers_that_run_project_code(project: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     language = with_faults(notes=notes)
     language = replace(language, servers=(replace(language.servers[0], runs_project=True),))

@@ -74,9 +74,7 @@ def test_an_untrusted_folder_sets_nothing(root: Path) -> None:
 
 
 @pytest.mark.parametrize("whose", ["user", "project"])
-def test_an_unreadable_file_refuses_instead_of_losing_its_deny_rules(
-    root: Path, whose: str
-) -> None:
+def test_an_unreadable_file_refuses_instead_of_losing_its_deny_rules(root: Path, whose: str) -> None:
     path = user_file() if whose == "user" else root / ".cockpit" / "settings.toml"
     path.mkdir(parents=True)
     with pytest.raises(SettingsInvalid, match="cannot be read") as refused:
@@ -223,9 +221,7 @@ def test_concurrent_readers_see_whole_files(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_a_dotenv_counts_only_in_a_trusted_folder(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dotenv_counts_only_in_a_trusted_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / ".env").write_text("COCKPIT_T_ONE=theirs\nCOCKPIT_T_TWO=theirs\n", encoding="utf-8")
     monkeypatch.setenv("COCKPIT_T_TWO", "mine")
     assert "COCKPIT_T_ONE" not in load_environment(str(root), trusted=False)

@@ -24,9 +24,7 @@ def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_each_origin_names_layer_and_line(
-    root: Path, managed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_origin_names_layer_and_line(root: Path, managed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = put(user_file(), '[models]\ndefault = "a:b"\nfallback = ["c:d"]\n\n[limits]\ntokens = 9\n')
     shared = put(root / ".cockpit" / "settings.toml", "[limits]\n\nmoney = 1\n")
     put(managed, "[approvals]\nseconds = 60\n")

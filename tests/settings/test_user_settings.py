@@ -30,7 +30,9 @@ def table() -> dict[str, object]:
         ),
     ],
 )
-def test_a_value_is_written_with_the_type_of_its_key(key: str, value: str, written: dict[str, object]) -> None:
+def test_a_value_is_written_with_the_type_of_its_key(
+    key: str, value: str, written: dict[str, object]
+) -> None:
     assign_setting(key, value)
     assert table() == written
     assert unassign_setting(key) and not unassign_setting(key)

@@ -55,9 +55,7 @@ async def test_changes_on_disk_are_seen_without_notification(root: Path) -> None
         await until(is_gone)
 
 
-async def test_only_files_changed_since_the_cache_are_parsed_again(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_only_files_changed_since_the_cache_are_parsed_again(root: Path, tmp_path: Path) -> None:
     write(root, SOURCES)
     cache = tmp_path / "cache"
     async with indexed(root, cache):
@@ -77,9 +75,7 @@ async def test_only_files_changed_since_the_cache_are_parsed_again(
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "other"])
-async def test_a_broken_cache_only_slows_the_start(
-    root: Path, tmp_path: Path, harm: str
-) -> None:
+async def test_a_broken_cache_only_slows_the_start(root: Path, tmp_path: Path, harm: str) -> None:
     write(root, SOURCES)
     cache = tmp_path / "cache"
     async with indexed(root, cache):

@@ -23,7 +23,9 @@ def file(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_question_after_an_edit_sees_the_new_text(make: Make, file: Path, kind: tuple[str, ...]) -> None:
+async def test_a_question_after_an_edit_sees_the_new_text(
+    make: Make, file: Path, kind: tuple[str, ...]
+) -> None:
     servers = make(small(*kind))
     for count in range(5):
         text = f"x = '😀é' # {count}\n" * count + "def one(): bad\n  '😀' one()\n"
@@ -58,7 +60,9 @@ async def test_problems_disappear_when_they_are_fixed(make: Make, file: Path, ki
     await until(servers, lambda: "a.tiny" not in servers.published())
 
 
-async def test_servers_are_notified_of_changes_in_open_and_other_files(make: Make, root: Path, notes: Path) -> None:
+async def test_servers_are_notified_of_changes_in_open_and_other_files(
+    make: Make, root: Path, notes: Path
+) -> None:
     servers = make(small(notes=notes))
     await servers.outline("a.tiny", 10)
     (root / "a.tiny").write_text("def two():\n")
@@ -70,7 +74,9 @@ async def test_servers_are_notified_of_changes_in_open_and_other_files(make: Mak
     assert "watched 2 a.tiny" in heard and "watched 1 new.tiny" in heard
 
 
-async def test_a_deleted_file_is_closed_and_its_problems_disappear(make: Make, file: Path, notes: Path) -> None:
+async def test_a_deleted_file_is_closed_and_its_problems_disappear(
+    make: Make, file: Path, notes: Path
+) -> None:
     servers = make(small(notes=notes))
     file.write_text("bad\n")
     await servers.diagnosed("a.tiny", 10)

@@ -95,7 +95,9 @@ async def test_ty_and_ruff_find_problems_together(python: LanguageServers, root:
     assert python.published()["app.py"] == found.rows
 
 
-async def test_ty_renames_across_files_and_ruff_formats_and_fixes(python: LanguageServers, root: Path) -> None:
+async def test_ty_renames_across_files_and_ruff_formats_and_fixes(
+    python: LanguageServers, root: Path
+) -> None:
     edits = await python.rename(Position("cart.py", 11, 5), "spend", TIME)
     assert isinstance(edits, tuple)
     assert {one.path: one.content.decode() for one in edits if isinstance(one, WriteFile)} == {

@@ -98,9 +98,7 @@ def _project_file(root: Path, *args: str) -> Language:
     return found
 
 
-async def test_a_projects_own_server_waits_for_approval_of_its_command_line(
-    make: Make, root: Path
-) -> None:
+async def test_a_projects_own_server_waits_for_approval_of_its_command_line(make: Make, root: Path) -> None:
     servers = make(_project_file(root), small())
     answer = await servers.outline("a.tiny", 10)
     assert isinstance(answer, ServerAnswer) and answer.server == "small", "the plugin's answers meanwhile"
@@ -214,7 +212,9 @@ async def test_secrets_stay_out_of_its_environment(make: Make, monkeypatch: pyte
         assert b"SOME_API_KEY" not in Path(f"/proc/{servers.rows()[0].pid}/environ").read_bytes()
 
 
-async def test_another_process_sees_the_rows_and_may_send_commands(make: Make, root: Path, tmp_path: Path) -> None:
+async def test_another_process_sees_the_rows_and_may_send_commands(
+    make: Make, root: Path, tmp_path: Path
+) -> None:
     servers = make(small())
     await servers.outline("a.tiny", 10)
     folder = status_files.status_folder(tmp_path / "state", os.path.realpath(root))
