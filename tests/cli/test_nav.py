@@ -257,4 +257,4 @@ def test_a_broken_file_of_servers_is_named(project: Path) -> None:
     (project / ".lsp.json").write_text("{", encoding="utf-8")
     trust.save_trust(str(project), True)
     ended = cockpit("lsp", "status", "--root", str(project), cwd=project)
-    assert ".lsp.json: no JSON" in ended.err
+    assert ".lsp.json: invalid JSON" in ended.err

@@ -18,6 +18,8 @@ from cockpit.protocol.code import ProblemRow, Relation, ServerRow, SymbolRow
 ServerRelation = Literal[
     "definition", "implementations", "references", "callers", "callees", "supertypes", "subtypes"
 ]
+POLL_SECONDS = 0.5
+WARM_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +159,6 @@ def find_languages(path: str, languages: Iterable[Language]) -> Iterator[Languag
     for language in languages:
         if any(fnmatchcase(name, glob) for glob in language.globs):
             yield language
-
-
-POLL_SECONDS = 0.5
-WARM_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,16 @@ SERVER_SECONDS = 30.0
 MIN_PATIENCE = 0.05
 SEEN_DELAY = 0.3
 HOVER_SECONDS = 1.5
+# What servers, index and watcher import at first use. It is done in a thread: on the loop it would delay
+# every key by a fifth of a second.
+PRELOADED_MODULES = (
+    "cockpit.navigation.index.client",
+    "cockpit.navigation.lsp.language_servers",
+    "cockpit.navigation.lsp.server_process",
+    "cockpit.navigation.lsp.requests",
+    "cockpit.navigation.file_watcher",
+    "watchfiles",
+)
 
 
 class LiveNavigator:
@@ -209,18 +219,6 @@ def _require_answer(answer: T | NoAnswer, what: str) -> T:
         again = "try again in a moment" if answer.soon else "cockpit doctor says what to install"
         raise NotPossible(f"no server can {what} here: {answer.reason}", again)
     return answer
-
-
-# What servers, index and watcher import at first use. It is done in a thread: on the loop it would delay
-# every key by a fifth of a second.
-PRELOADED_MODULES = (
-    "cockpit.navigation.index.client",
-    "cockpit.navigation.lsp.language_servers",
-    "cockpit.navigation.lsp.server_process",
-    "cockpit.navigation.lsp.requests",
-    "cockpit.navigation.file_watcher",
-    "watchfiles",
-)
 
 
 def _ignore_warning(text: str) -> None:

@@ -25,6 +25,8 @@ KEYWORD = re.compile(
     r"|new|package|use|mod|self|this|virtual|override|readonly|declare|namespace|template"
     r"|typename|auto"
 )
+MAX_LISTED = 8
+INDEX_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,6 @@ def find_first_name(line: str) -> int:
         if not KEYWORD.fullmatch(match[0]):
             return match.start() + 1
     return 0
-
-
-MAX_LISTED = 8
-INDEX_SECONDS = 2.0
 
 
 async def resolve_place(live: Backends, workspace: Workspace, place: str) -> Position:

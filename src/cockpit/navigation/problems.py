@@ -26,6 +26,15 @@ from cockpit.protocol.code import ProblemRow, ProblemRows, SymbolRow
 MAX_CHANGED_DEFINITIONS = 8
 MAX_DEPENDENTS = 10
 DEPENDENTS_SECONDS = 0.5
+# How long an edit may wait for a server that is still starting.
+COLD_SECONDS = 0.3
+MAX_CHECKED_FILES = 20
+CONCURRENT_REQUESTS = 8
+# The first edit of a session finds its server cold: the model's next request waits once for it.
+NEWS_SECONDS = 2.0
+MAX_NEWS_FILES = 5
+MAX_MISSED_ROUNDS = 5
+MAX_FOLDER_FILES = 50
 
 
 async def find_dependents(live: Backends, workspace: Workspace, changes: ChangeSet) -> dict[str, bytes]:
@@ -77,15 +86,6 @@ def _removed_lines(start: int, lines: tuple[str, ...]) -> set[int]:
         number += line[:1] in (" ", "-", "")
     return gone
 
-
-# How long an edit may wait for a server that is still starting.
-COLD_SECONDS = 0.3
-MAX_CHECKED_FILES = 20
-CONCURRENT_REQUESTS = 8
-# The first edit of a session finds its server cold: the model's next request waits once for it.
-NEWS_SECONDS = 2.0
-MAX_NEWS_FILES = 5
-MAX_MISSED_ROUNDS = 5
 
 TextsByPath = dict[str, bytes | None]
 
@@ -283,9 +283,6 @@ async def _read_file(workspace: Workspace, path: str) -> bytes | None:
         return await workspace.files.read(path)
     except (OSError, PathRefused):
         return None
-
-
-MAX_FOLDER_FILES = 50
 
 
 async def find_problems(

@@ -16,6 +16,15 @@ from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import Relation, SourceChoice, SymbolRow, SymbolRows
 
 SECONDARY_FOLDERS = ("test", "tests", "vendor", "node_modules", "third_party", "migrations", "examples")
+# A ready server may take this long before the index answers; this bounds what a hung one costs.
+READY_SECONDS = 1.5
+HEAD_START_SECONDS = 0.05
+INDEX_SECONDS = 0.22
+SERVER_SECONDS = 30.0
+RETRY_SECONDS = 0.1
+# Some servers answer these incompletely until they have read all files.
+GROWING_RELATIONS = ("references", "callers", "implementations", "subtypes")
+T = TypeVar("T")
 
 
 def merge_rows(first: Iterable[SymbolRow], second: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
@@ -85,17 +94,8 @@ def _is_secondary(path: str) -> bool:
     return any(part in SECONDARY_FOLDERS for part in parts[:-1]) or parts[-1].startswith("test_")
 
 
-# A ready server may take this long before the index answers; this bounds what a hung one costs.
-READY_SECONDS = 1.5
-HEAD_START_SECONDS = 0.05
-INDEX_SECONDS = 0.22
 LATE_SECONDS, LATE_MEMORY_SECONDS = 0.3, 10.0
-SERVER_SECONDS = 30.0
-RETRY_SECONDS = 0.1
-# Some servers answer these incompletely until they have read all files.
-GROWING_RELATIONS = ("references", "callers", "implementations", "subtypes")
 
-T = TypeVar("T")
 Rows = tuple[SymbolRow, ...]
 AskServer = Callable[[float], Awaitable[ServerAnswer | NoAnswer]]
 AskIndex = Callable[[float], Awaitable[Rows]]

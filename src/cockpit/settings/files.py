@@ -34,6 +34,7 @@ MANAGED_FILES = {
     "darwin": "/Library/Application Support/cockpit/settings.toml",
     "win32": r"C:\ProgramData\cockpit\settings.toml",
 }
+SECRET_NAMES = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
 
 def user_file() -> Path:
@@ -251,9 +252,6 @@ def read_dotenv(path: Path) -> dict[str, str]:
             value = value.partition(" #")[0].rstrip()
         variables[name.strip()] = value
     return variables
-
-
-SECRET_NAMES = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
 
 def parse_key_path(text: str) -> KeyPath:

@@ -22,6 +22,12 @@ KIND_DESCRIPTIONS: Mapping[KeyKind, str] = {
     "words": "a list of strings in quotes",
     "table": "a table",
 }
+SHORT_VARIABLES: Mapping[str, str] = {
+    "models.default": "COCKPIT_MODEL",
+    "limits.stop_file": "COCKPIT_STOP_FILE",
+}
+# These tables may hold any key: a plugin defines its own.
+OPEN_TABLES = ("plugins.*",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +75,6 @@ class SettingKey:
                 return not isinstance(value, list) or not all(isinstance(item, str) for item in value)
             case "table":
                 return not isinstance(value, dict)
-
-
-SHORT_VARIABLES: Mapping[str, str] = {
-    "models.default": "COCKPIT_MODEL",
-    "limits.stop_file": "COCKPIT_STOP_FILE",
-}
 
 
 def _table_key(name: str, about: str = "") -> SettingKey:
@@ -180,8 +180,6 @@ KEYS: tuple[SettingKey, ...] = (
     *(SettingKey(f"projects.*.permissions.{level}", "words") for level in ("allow", "ask", "deny")),
 )
 KEYS_BY_NAME: Mapping[str, SettingKey] = {key.name: key for key in KEYS}
-# These tables may hold any key: a plugin defines its own.
-OPEN_TABLES = ("plugins.*",)
 
 
 def _build_defaults() -> dict[str, object]:

@@ -16,6 +16,12 @@ from cockpit.navigation.index.parse_workers import WorkerProcess, count_workers,
 from cockpit.workspace.files.ignore_rules import RuleStack, is_ignored, list_folder, rules_above
 
 MAX_FILES = 100_000
+BATCH_BYTES = 120_000
+BATCH_FILES = 60
+SMALL_BUILD_BYTES = 200_000
+MAX_RESTARTS = 5
+# A file as young as its stored facts may have changed within one tick of the clock.
+CLOCK_DOUBT_NS = 2_000_000_000
 
 
 def walk_sources(root: str, readers: LanguageParsers, start: str = "") -> Iterator[tuple[str, int, int]]:
@@ -56,14 +62,6 @@ def is_indexed(root: str, path: str, readers: LanguageParsers) -> bool:
     """Whether a file at this path belongs in the index."""
     is_hidden = any(step.startswith(".") for step in path.split("/"))
     return not is_hidden and bool(readers.candidates(path)) and not is_ignored(root, path)
-
-
-BATCH_BYTES = 120_000
-BATCH_FILES = 60
-SMALL_BUILD_BYTES = 200_000
-MAX_RESTARTS = 5
-# A file as young as its stored facts may have changed within one tick of the clock.
-CLOCK_DOUBT_NS = 2_000_000_000
 
 
 @dataclass(slots=True)

@@ -15,6 +15,8 @@ from cockpit.navigation.index.grammars import OUTLINE_KINDS, LanguageParsers, Pa
 
 MAX_FILE_BYTES = 1_000_000
 MAX_LINE_BYTES = 20_000
+FORMAT_VERSION = 5
+DIGEST_BYTES = 20
 
 
 class FileFacts(NamedTuple):
@@ -181,10 +183,6 @@ class FileCatalog:
                 for row in facts.definitions():
                     if row.name == name:
                         yield facts.path, row
-
-
-FORMAT_VERSION = 5
-DIGEST_BYTES = 20
 
 
 def cache_version(languages: Sequence[ParsableLanguage]) -> bytes:

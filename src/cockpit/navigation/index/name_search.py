@@ -18,6 +18,15 @@ VENDORED_PATH = re.compile(
 )
 INITIAL = re.compile(r"(?:^|[_\W])([A-Za-z])|(?<=[a-z\d])([A-Z])|([A-Z])(?=[a-z])")
 LOCAL = 6
+MAX_MATCHES = 3
+TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
+LANGUAGE_FAMILIES = {
+    "c": ("c", "cpp"),
+    "cpp": ("c", "cpp"),
+    "javascript": ("javascript", "typescript", "tsx"),
+    "typescript": ("javascript", "typescript", "tsx"),
+    "tsx": ("javascript", "typescript", "tsx"),
+}
 
 
 def match_rank(query: str, name: str) -> int:
@@ -84,17 +93,6 @@ def path_rank(path: str) -> int:
     if VENDORED_PATH.search(path):
         return 2
     return 1 if TEST_PATH.search(path) else 0
-
-
-MAX_MATCHES = 3
-TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
-LANGUAGE_FAMILIES = {
-    "c": ("c", "cpp"),
-    "cpp": ("c", "cpp"),
-    "javascript": ("javascript", "typescript", "tsx"),
-    "typescript": ("javascript", "typescript", "tsx"),
-    "tsx": ("javascript", "typescript", "tsx"),
-}
 
 
 class NameLookup:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WorkerProcess: TypeAlias = subprocess.Popen[bytes]
 BATCH_SECONDS = 30.0
+NICENESS = 10
 
 
 def count_workers(processors: int) -> int:
@@ -62,9 +63,6 @@ def parse_batch(process: WorkerProcess, batch: list[str]) -> "list[FileFacts] | 
     finally:
         timer.cancel()
     return rows if isinstance(rows, list) else None
-
-
-NICENESS = 10
 
 
 def main() -> None:

@@ -24,6 +24,22 @@ if TYPE_CHECKING:
 
 BindingKind = Literal["def", "parameter", "instance", "variable", "import", "attribute"]
 ScopeKind = Literal["plain", "class", "members", "unordered"]
+SCOPE_KINDS: dict[str, ScopeKind] = {
+    "scope": "plain",
+    "scope.class": "class",
+    "scope.members": "members",
+    "scope.unordered": "unordered",
+}
+BINDING_KINDS: dict[str, BindingKind] = {
+    "binding.instance": "instance",
+    "binding.def": "def",
+    "binding.parameter": "parameter",
+    "binding.outer": "variable",
+    "binding": "variable",
+}
+KIND_ORDER: tuple[BindingKind, ...] = ("instance", "def", "import", "parameter", "variable", "attribute")
+MAX_CACHED_FILES = 96
+NAME_NODE = re.compile(r"identifier|^constant$|^type_identifier$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +142,6 @@ def node_text(node: "Node") -> str:
 
 
 Captures = Mapping[str, "list[Node]"]
-SCOPE_KINDS: dict[str, ScopeKind] = {
-    "scope": "plain",
-    "scope.class": "class",
-    "scope.members": "members",
-    "scope.unordered": "unordered",
-}
-BINDING_KINDS: dict[str, BindingKind] = {
-    "binding.instance": "instance",
-    "binding.def": "def",
-    "binding.parameter": "parameter",
-    "binding.outer": "variable",
-    "binding": "variable",
-}
-KIND_ORDER: tuple[BindingKind, ...] = ("instance", "def", "import", "parameter", "variable", "attribute")
 
 
 def build_scopes(
@@ -336,10 +338,6 @@ def _add_attribute(shape: FileScopes, parsed: "ParsedFile", captures: Captures) 
 def _first_node(captures: Captures, name: str) -> "Node | None":
     nodes = captures.get(name)
     return nodes[0] if nodes else None
-
-
-MAX_CACHED_FILES = 96
-NAME_NODE = re.compile(r"identifier|^constant$|^type_identifier$")
 
 
 class ParsedFile:

@@ -27,6 +27,8 @@ MAX_DOC_CHARS = 3_000
 # Some grammars put these beside a definition although they belong to it.
 DECORATION_TYPES = frozenset({"decorator", "attribute_item"})
 COMMENT_MARKS = re.compile(r"^\s*(/\*\*?|\*/|\*(?!\*)|///?!?|//!|#+!?|--+)\s?|\s*\*/\s*$")
+MAX_NAMED = 200
+RESOLVE_SECONDS = 0.4
 
 
 def definition_extent(parsed: ParsedFile, node: "Node") -> tuple[int, int]:
@@ -112,8 +114,6 @@ def _comment_text(comments: "list[Node]") -> str:
 
 
 Rows = tuple[SymbolRow, ...]
-MAX_NAMED = 200
-RESOLVE_SECONDS = 0.4
 
 
 class QueryEngine:

@@ -17,6 +17,10 @@ MAX_BASES = 60
 # Languages in which a class declares what is defined elsewhere.
 HEADER_LANGUAGES = ("c", "cpp")
 CONSTRUCTORS = ("__init__", "constructor")
+MAX_DEPTH = 30
+MAX_TYPES = 4
+UNION_TYPES = frozenset({"boolean_operator", "conditional_expression", "binary_operator", "union_type"})
+WRAPPER_NAMES = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Type", "type"})
 
 
 class NameResolution(Protocol):
@@ -134,12 +138,6 @@ def constructor_assignments(attributes: list[NameBinding]) -> list[Target]:
 def _is_in_constructor(attribute: NameBinding) -> bool:
     around = attribute.parsed.definition_around(attribute.node.start_point[0] + 1)
     return around is not None and around.name in CONSTRUCTORS
-
-
-MAX_DEPTH = 30
-MAX_TYPES = 4
-UNION_TYPES = frozenset({"boolean_operator", "conditional_expression", "binary_operator", "union_type"})
-WRAPPER_NAMES = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Type", "type"})
 
 
 class TypeInference:

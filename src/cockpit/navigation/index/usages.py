@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 
 TargetKey = tuple[str, int]
+MAX_ROWS = 2_000
+SEARCH_SECONDS = 4.0
+# If more classes than this have a member of the name, a use on an unknown object is not counted.
+MAX_OWNERS = 3
+TEST_NAME = re.compile(r"^(test|Test|it$|should)|(Test|Tests|TestCase)$")
 
 
 def target_key(target: Target) -> TargetKey:
@@ -88,13 +93,6 @@ def find_files_using(resolver: SymbolResolver, until: float, name: str) -> Itera
             return
         if (parsed := resolver.files.get(facts.path)) is not None:
             yield parsed
-
-
-MAX_ROWS = 2_000
-SEARCH_SECONDS = 4.0
-# If more classes than this have a member of the name, a use on an unknown object is not counted.
-MAX_OWNERS = 3
-TEST_NAME = re.compile(r"^(test|Test|it$|should)|(Test|Tests|TestCase)$")
 
 
 class UsageSearch:

@@ -26,6 +26,7 @@ from cockpit.navigation.lsp.protocol import LspRequestRefused, LspServerGone
 CONTENT_LENGTH = re.compile(rb"content-length:\s*(\d+)\s*$", re.IGNORECASE)
 MAX_HEADER_BYTES = 65_536
 CHUNK_BYTES = 1 << 20
+CANCEL_REQUEST = "$/cancelRequest"
 
 
 class LspMessageReader(JsonRpcStreamReader):
@@ -139,9 +140,6 @@ def _message_size(message: dict[str, object]) -> int:
             len(str(change["text"])) for change in changes if isinstance(change, dict) and "text" in change
         )
     return size + 200
-
-
-CANCEL_REQUEST = "$/cancelRequest"
 
 
 class RequestDispatcher(Protocol):

@@ -23,6 +23,9 @@ from cockpit.settings import file_io
 CLOCK_TICK_NS = 30_000_000
 MAX_CACHED_BYTES = 8_000_000
 BYTE_ORDER_MARK = "\ufeff"
+# With more documents open, a question checks all of them only if this many seconds have passed.
+ALWAYS_CHECKED_DOCUMENTS = 100
+FULL_CHECK_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +186,6 @@ class DiskFreshness:
             if reported != state and (reported is not None or state[0] > self._since):
                 stale_paths.append(path)
         return stale_paths
-
-
-# With more documents open, a question checks all of them only if this many seconds have passed.
-ALWAYS_CHECKED_DOCUMENTS = 100
-FULL_CHECK_SECONDS = 0.25
 
 
 @dataclass(slots=True)

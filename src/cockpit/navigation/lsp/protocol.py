@@ -12,6 +12,12 @@ from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+METHOD_NOT_FOUND = -32601
+CONTENT_MODIFIED = -32801
+SERVER_CANCELLED = -32802
+RETRY_CODES = (CONTENT_MODIFIED, SERVER_CANCELLED)
+LINE_END = re.compile(r"\r\n|\n|\r")
+
 
 class LspError(Exception):
     """A server did not do what it was asked. Internal to this package: callers get `NoAnswer`."""
@@ -31,12 +37,6 @@ class LspServerGone(LspError):
 
 class LspNotSupported(LspError):
     """The server does not offer this, or its offer cannot be used; the message says why."""
-
-
-METHOD_NOT_FOUND = -32601
-CONTENT_MODIFIED = -32801
-SERVER_CANCELLED = -32802
-RETRY_CODES = (CONTENT_MODIFIED, SERVER_CANCELLED)
 
 
 JsonObject: TypeAlias = Mapping[str, object]
@@ -116,7 +116,6 @@ def display_path(root: str, path: str) -> str:
 
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
-LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def parse_encoding(value: object) -> Encoding:

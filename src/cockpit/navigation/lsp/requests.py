@@ -57,6 +57,10 @@ FORMAT_OPTIONS = {
     "trimTrailingWhitespace": True,
     "insertFinalNewline": True,
 }
+# A server that gives no version may send a file's problems in parts (TypeScript's sends syntax errors first).
+PARTIAL_SECONDS = 0.15
+MAX_REFRESHED = 30
+REFRESH_SECONDS = 5.0
 
 
 async def open_document(server: LspServer, path: str) -> OpenDocument:
@@ -257,8 +261,6 @@ def enabled_actions(answer: object) -> Sequence[Mapping[str, object]]:
 
 
 ProblemTuple = tuple[ProblemRow, ...]
-# A server that gives no version may send a file's problems in parts (TypeScript's sends syntax errors first).
-PARTIAL_SECONDS = 0.15
 
 
 async def request_problems(server: LspServer, path: str) -> ProblemTuple:
@@ -369,8 +371,6 @@ async def _current_problems_by_path(server: LspServer, paths: Iterable[str]) -> 
 
 
 CREATED, CHANGED, DELETED = 1, 2, 3
-MAX_REFRESHED = 30
-REFRESH_SECONDS = 5.0
 
 
 async def notify_changed(server: LspServer, paths: Sequence[str]) -> None:

@@ -34,6 +34,8 @@ MAX_PROBLEM_FILES = 5000
 MAX_PROGRESS = 200
 EDIT_REFUSED = {"applied": False, "failureReason": "edits are accepted only from a requested action"}
 LOG_LEVELS = {1: "error", 2: "warning", 3: "info", 4: "log"}
+SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "info", 4: "hint"}
+MAX_PROBLEMS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +232,6 @@ class ProjectReadiness:
         quiet = now - max(self._quiet_since, incoming.active_at) >= self._limits.quiet
         self._settled = self._settled or incoming.finished > 0 or self._equal or (quiet and self._answered)
         return self._settled
-
-
-SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "info", 4: "hint"}
-MAX_PROBLEMS = 2000
 
 
 class ProblemStore:

@@ -68,6 +68,25 @@ CLIENT_CAPABILITIES: Mapping[str, object] = {
         },
     },
 }
+# Both pass columns to and from jedi unchanged, whatever encoding they agreed to. Observed with an emoji on
+# the line in jedi-language-server 0.47 (which says utf-8) and pylsp 1.15 (which says nothing).
+CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
+CAPABILITY_METHODS = {
+    "diagnosticProvider": "textDocument/diagnostic",
+    "renameProvider": "textDocument/rename",
+    "definitionProvider": "textDocument/definition",
+    "implementationProvider": "textDocument/implementation",
+    "referencesProvider": "textDocument/references",
+    "hoverProvider": "textDocument/hover",
+    "documentSymbolProvider": "textDocument/documentSymbol",
+    "workspaceSymbolProvider": "workspace/symbol",
+    "callHierarchyProvider": "textDocument/prepareCallHierarchy",
+    "typeHierarchyProvider": "textDocument/prepareTypeHierarchy",
+    "codeActionProvider": "textDocument/codeAction",
+    "documentFormattingProvider": "textDocument/formatting",
+    "executeCommandProvider": "workspace/executeCommand",
+}
+RETRY_PAUSE = 0.05
 
 
 def initialize_params(server: LanguageServer, folder: str) -> dict[str, object]:
@@ -97,26 +116,6 @@ def find_capability(capabilities: object, registered: Mapping[str, tuple[str, ob
     return None
 
 
-# Both pass columns to and from jedi unchanged, whatever encoding they agreed to. Observed with an emoji on
-# the line in jedi-language-server 0.47 (which says utf-8) and pylsp 1.15 (which says nothing).
-CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
-CAPABILITY_METHODS = {
-    "diagnosticProvider": "textDocument/diagnostic",
-    "renameProvider": "textDocument/rename",
-    "definitionProvider": "textDocument/definition",
-    "implementationProvider": "textDocument/implementation",
-    "referencesProvider": "textDocument/references",
-    "hoverProvider": "textDocument/hover",
-    "documentSymbolProvider": "textDocument/documentSymbol",
-    "workspaceSymbolProvider": "workspace/symbol",
-    "callHierarchyProvider": "textDocument/prepareCallHierarchy",
-    "typeHierarchyProvider": "textDocument/prepareTypeHierarchy",
-    "codeActionProvider": "textDocument/codeAction",
-    "documentFormattingProvider": "textDocument/formatting",
-    "executeCommandProvider": "workspace/executeCommand",
-}
-
-
 def negotiated_encoding(answer: object) -> Encoding:
     """How the server that answered `initialize` with this counts columns."""
     if get_nested(answer, "serverInfo", "name") in CHARACTER_COUNTING_SERVERS:
@@ -135,9 +134,6 @@ def wants_save(capabilities: object) -> tuple[bool, bool]:
     """Whether the server wants `didSave`, and whether with the text."""
     save = get_nested(capabilities, "textDocumentSync", "save")
     return bool(save) or isinstance(save, dict), get_nested(save, "includeText") is True
-
-
-RETRY_PAUSE = 0.05
 
 
 class LspServer:
