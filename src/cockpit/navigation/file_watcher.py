@@ -54,7 +54,6 @@ class RootWatcher:
     def __init__(self, root: str) -> None:
         self.root = root
         self.listeners: list[ChangeListener] = []
-        self.is_ready = asyncio.Event()
         self._stop = asyncio.Event()
         self._over = threading.Event()
         self._task: asyncio.Task[None] | None = None

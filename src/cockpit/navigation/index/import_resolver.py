@@ -47,10 +47,10 @@ class ImportResolver:
                 package_folder = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
                 package_folder = "" if package_folder == "." else package_folder
                 files = [
-                    path for path in list(self.catalog.files) if posixpath.dirname(path) == package_folder
+                    each for each in list(self.catalog.files) if posixpath.dirname(each) == package_folder
                 ]
                 return sorted(
-                    path for path in files if path.endswith(".go") and not path.endswith("_test.go")
+                    each for each in files if each.endswith(".go") and not each.endswith("_test.go")
                 )
             if not folder:
                 return []

@@ -17,7 +17,6 @@ VENDORED_PATH = re.compile(
     r"(^|/)(vendor|third[-_]?party|external|extern|deps|dist|build|generated|migrations)(/|$)|\.min\."
 )
 INITIAL = re.compile(r"(?:^|[_\W])([A-Za-z])|(?<=[a-z\d])([A-Z])|([A-Z])(?=[a-z])")
-LOCAL = 6
 MAX_MATCHES = 3
 TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
 LANGUAGE_FAMILIES = {

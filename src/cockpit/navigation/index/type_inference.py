@@ -201,7 +201,7 @@ class TypeInference:
             named = self.of(parsed, arguments.named_children[0], depth + 1)
             owner = next((type_.binding for type_ in named if isinstance(type_, TypedValue)), owner)
         return (
-            [TypedValue("instance", type_) for type_ in self.resolver.classes.bases(owner, depth + 1)]
+            [TypedValue("instance", base) for base in self.resolver.classes.bases(owner, depth + 1)]
             if owner
             else []
         )
@@ -329,13 +329,8 @@ class TypeInference:
         for type_ in self.of(parsed, node, depth + 1):
             if isinstance(type_, TypedValue) and type_.what == "instance":
                 enters = self.resolver.classes.members(type_.binding, "__enter__", depth + 1)
-                entered = [
-                    type_
-                    for enter in enters
-                    if isinstance(enter, NameBinding)
-                    for type_ in self._returned(enter, depth)
-                ]
-                types += entered or [type_]
+                methods = [enter for enter in enters if isinstance(enter, NameBinding)]
+                types += [value for enter in methods for value in self._returned(enter, depth)] or [type_]
             elif isinstance(type_, TypedValue) and type_.what == "class":
                 types.append(TypedValue("instance", type_.binding))
         return types

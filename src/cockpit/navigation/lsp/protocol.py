@@ -147,13 +147,6 @@ def offset_to_column(line: str, offset: int, encoding: Encoding) -> int:
     return len(raw.decode("utf-16-le", "ignore")) + 1
 
 
-def split_lines(text: str) -> list[str]:
-    """The lines of a text without line ends; one more than there are line ends."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.split("\n")
-
-
 def line_starts(text: str) -> list[int]:
     """The offset at which each line starts, in characters."""
     return [0, *(match.end() for match in LINE_END.finditer(text))]

@@ -46,7 +46,6 @@ HIERARCHY_RELATIONS: Mapping[ServerRelation, tuple[str, str, str, str]] = {
     "supertypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/supertypes", ""),
     "subtypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/subtypes", ""),
 }
-CHANGED_EVENT = 2
 NAME = re.compile(r"[^\W\d]\w*")
 WHOLE_PROJECT = ("references", "implementations", "callers", "subtypes")
 # The rows, and whether to ask again.
@@ -151,7 +150,7 @@ def _find_stale(server: LspServer, names: Iterable[str]) -> list[str]:
 
 
 def _notify_stale(server: LspServer, stale: Sequence[str]) -> None:
-    changes = [{"uri": path_to_uri(path), "type": CHANGED_EVENT} for path in stale]
+    changes = [{"uri": path_to_uri(path), "type": CHANGED} for path in stale]
     if changes:
         server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
 

@@ -63,15 +63,12 @@ class LspServerPool:
 
     def supervisors_for(self, path: str) -> tuple[list[LspSupervisor], list[LspSupervisor]]:
         """The servers that may answer for a file, the preferred first, and those that run in addition."""
-        candidates = [
-            (language, server) for language in self.languages_of(path) for server in language.servers
-        ]
+        candidates = [(known, server) for known in self.languages_of(path) for server in known.servers]
         # A server that the project names goes before one that cockpit knows.
         candidates.sort(key=lambda pair: not pair[1].named_by)
         supervisors = [self._supervisor_of(language.name, server) for language, server in candidates]
-        return [language for language in supervisors if not language.spec.beside], [
-            language for language in supervisors if language.spec.beside
-        ]
+        additional = [supervisor for supervisor in supervisors if supervisor.spec.beside]
+        return [supervisor for supervisor in supervisors if supervisor not in additional], additional
 
     def _supervisor_of(self, language: str, server: LanguageServer) -> LspSupervisor:
         key = (server.name, server.command, server.folder)
