@@ -1,1 +1,1 @@
-"""Figures of speed, each beside the floor or the peer measured in the same run. Never part of the tests."""
+"""Benchmarks, each next to a baseline or peer measured in the same run. Not part of the tests."""

@@ -1,4 +1,4 @@
-"""`python -m bench [FIGURE...]`: measure, and print one table."""
+"""`python -m bench [FIGURE...]`: measures, and prints one table."""
 
 import argparse
 import os
@@ -6,14 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from bench import checkpoints, headless, keys, start, still, stop, stream, turns
+from bench import checkpoints, headless, idle, keys, start, stop, stream, turns
+from bench.environment import BenchEnvironment, open_environment
+from bench.extensions import figures as extensions
 from bench.figures import Figure, table
-from bench.ground import Ground, ground
 from bench.navigation import figures as navigation
-from bench.plugged import figures as plugged
 from bench.safety import figures as safety
 
-FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
+FIGURES: Mapping[str, Callable[[BenchEnvironment, int], list[Figure]]] = {
     "version": start.version,
     "start": start.echo,
     "headless": headless.oneshot,
@@ -24,8 +24,8 @@ FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "keys": keys.echoes,
     "plugins": keys.first_seconds,
     "stop": stop.escapes,
-    "still": still.after_a_stream,
-    "idle": still.idle,
+    "still": idle.after_a_stream,
+    "idle": idle.idle,
     "index": navigation.index,
     "answers": navigation.answers,
     "right": navigation.right,
@@ -35,10 +35,10 @@ FIGURES: Mapping[str, Callable[[Ground, int], list[Figure]]] = {
     "hour": safety.hour,
     "costs": safety.costs,
     "checkpoints": checkpoints.looks,
-    "moved_in": plugged.start,
-    "cache": plugged.cache,
-    "hook": plugged.hook,
-    "mcp": plugged.mcp,
+    "moved_in": extensions.start,
+    "cache": extensions.cache,
+    "hook": extensions.hook,
+    "mcp": extensions.mcp,
 }
 
 
@@ -54,7 +54,7 @@ def main() -> int:
         return 2
     began = time.monotonic()
     measured: list[Figure] = []
-    with ground() as here:
+    with open_environment() as here:
         for name in given.figures or FIGURES:
             print(f"{name} ...", file=sys.stderr, flush=True)
             try:

@@ -1,5 +1,5 @@
-"""What a checkpoint costs: a look over a root of ten thousand files of which one is different, beside what
-git takes for the same (`git add -A` and `git write-tree` on an index of its own, with its caches)."""
+"""What a checkpoint costs: scanning ten thousand files of which one has changed, next to git doing the
+same (`git add -A` and `git write-tree` on an index of its own, with its caches)."""
 
 import os
 import random
@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.environment import BenchEnvironment
 from bench.figures import Figure, interleaved, median, seconds_of, table
-from bench.ground import Ground
 from cockpit.workspace.checkpoints.records import CheckpointCall
 from cockpit.workspace.checkpoints.store import CheckpointStore
 
@@ -101,8 +101,8 @@ def _git(root: Path, folder: Path, changed: Path) -> Callable[[], float]:
     return measured
 
 
-def looks(here: Ground, rounds: int) -> list[Figure]:
-    """For `bench/__main__`: a tree of its own, measured."""
+def looks(here: BenchEnvironment, rounds: int) -> list[Figure]:
+    """Creates a tree and measures it; for `bench/__main__`."""
     with tempfile.TemporaryDirectory() as folder:
         make_tree(Path(folder))
         return measure_checkpoint(Path(folder))

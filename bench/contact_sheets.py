@@ -1,6 +1,6 @@
-"""One picture a theme of all snapshots in it: `build/contact_sheets/THEME.png`, to be looked at.
+"""One image per theme with all its snapshots, to look at: `build/contact_sheets/THEME.png`.
 
-Needs `rsvg-convert` and ImageMagick's `montage`; without them it says how to get them and ends well.
+Needs `rsvg-convert` and ImageMagick's `montage`; without them it says how to install them and exits with 0.
 """
 
 import shutil
@@ -49,7 +49,7 @@ def backgrounds() -> Mapping[str, str]:
 
 
 def by_theme(pictures: list[Path], themes: Mapping[str, str]) -> dict[str, list[Path]]:
-    """The pictures by the theme whose background fills them most; "other" where none does."""
+    """The pictures by the theme whose background covers most of them; "other" if there is none."""
     sheets: dict[str, list[Path]] = {}
     for picture in pictures:
         drawn = picture.read_text(encoding="utf-8").lower()
@@ -60,7 +60,7 @@ def by_theme(pictures: list[Path], themes: Mapping[str, str]) -> dict[str, list[
 
 
 def draw(pictures: list[Path], sheet: Path) -> None:
-    """All of `pictures` as one, their names beneath them."""
+    """Combine `pictures` into one image, with their names below them."""
     with tempfile.TemporaryDirectory() as folder:
         drawn: list[str] = []
         for picture in pictures:

@@ -1,4 +1,4 @@
-"""A figure: what was measured, beside what, and how much it may be. Measures nothing."""
+"""A figure: a measurement, what it is compared with, and its limit. Measures nothing."""
 
 import statistics
 import time
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class Figure:
     """One row of the table.
 
-    `floor` is the peer of the same run; `ratio` at most `at_most` of it is right, and so is a
-    `measured` of at most `ceiling` (in `unit`). Where a ceiling is given and the peer itself is over
-    it, the peer is the ceiling. Without a bound the row is there to be read.
+    `floor` is the peer of the same run. The figure passes if `ratio` is at most `at_most`, or `measured` at
+    most `ceiling` (in `unit`). If the peer itself is above the ceiling, the peer is the ceiling. Without a
+    bound the row is informative only.
     """
 
     what: str
@@ -41,13 +41,13 @@ def median(numbers: Sequence[float]) -> float:
 
 
 def p99(numbers: Sequence[float]) -> float:
-    """The value that 99 of 100 do not exceed (nearest rank)."""
+    """The value that 99 % of the numbers do not exceed (nearest rank)."""
     ranked = sorted(numbers)
     return ranked[min(len(ranked) - 1, -(-99 * len(ranked) // 100) - 1)]
 
 
 def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """Each run `rounds` times in turn (A B A B), after one of each that does not count."""
+    """Runs each function `rounds` times in turn (A B A B), after one warm-up of each."""
     taken: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds + 1):
         for name, run in runs.items():

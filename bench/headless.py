@@ -1,29 +1,29 @@
-"""One prompt without a screen: the whole of it, its first request, and from a result to the next one."""
+"""A headless prompt: the whole run, the time to its first request, and from a result to the next request."""
 
 import subprocess
 
+from bench.environment import BenchEnvironment, Server, server
 from bench.figures import Figure, interleaved, median, p99, seconds_of
-from bench.ground import Ground, Server, server
 
 FIRST_REQUEST = 12_000
 
 
-def oneshot(ground: Ground, rounds: int) -> list[Figure]:
+def oneshot(env: BenchEnvironment, rounds: int) -> list[Figure]:
     with server() as peer:
         url = peer.url("oneshot")
-        environment = ground.environment(OPENAI_BASE_URL=url)
+        environment = env.environment(OPENAI_BASE_URL=url)
 
         def run(*command: str) -> float:
             return seconds_of(
                 lambda: subprocess.run(
-                    command, check=True, env=environment, cwd=ground.project, capture_output=True
+                    command, check=True, env=environment, cwd=env.project, capture_output=True
                 )
             )
 
         taken = interleaved(
             {
-                "cockpit": lambda: run(ground.cockpit, "-p", "hi", "--model", "openai:m"),
-                "script": lambda: run(*ground.peer("one_call", url)),
+                "cockpit": lambda: run(env.cockpit, "-p", "hi", "--model", "openai:m"),
+                "script": lambda: run(*env.peer("one_call", url)),
             },
             3 * rounds,
         )
@@ -31,23 +31,23 @@ def oneshot(ground: Ground, rounds: int) -> list[Figure]:
         figure = Figure(
             "headless one-shot, loopback server", ours, floor=floor, peer="openai alone", at_most=1.15
         )
-        return [figure, *_first_request(ground, peer)]
+        return [figure, *_first_request(env, peer)]
 
 
-def _first_request(ground: Ground, peer: Server) -> list[Figure]:
+def _first_request(env: BenchEnvironment, peer: Server) -> list[Figure]:
     list(peer.events())
-    _run(ground, peer, "oneshot")
+    _run(env, peer, "oneshot")
     size = peer.wait("request")["bytes"]
     what = "first request: built-in tools and instructions"
     return [Figure(what, size / 1000, unit="kB", ceiling=FIRST_REQUEST / 1000)]
 
 
-def steps(ground: Ground, rounds: int) -> list[Figure]:
-    """Between the last byte of an answer with a call and the next request; the call itself is in it."""
+def steps(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """From the last byte of an answer with a call to the next request, including the call itself."""
     gaps: list[float] = []
     with server() as peer:
         for _ in range(rounds):
-            _run(ground, peer, "steps")
+            _run(env, peer, "steps")
             answered = 0.0
             first = True
             for event in peer.events(0.2):
@@ -62,7 +62,7 @@ def steps(ground: Ground, rounds: int) -> list[Figure]:
     ]
 
 
-def _run(ground: Ground, peer: Server, scene: str) -> None:
-    command = [ground.cockpit, "-p", "go", "--model", "openai:m", "--mode", "full"]
-    environment = ground.environment(OPENAI_BASE_URL=peer.url(scene))
-    subprocess.run(command, check=True, env=environment, cwd=ground.project, capture_output=True)
+def _run(env: BenchEnvironment, peer: Server, scene: str) -> None:
+    command = [env.cockpit, "-p", "go", "--model", "openai:m", "--mode", "full"]
+    environment = env.environment(OPENAI_BASE_URL=peer.url(scene))
+    subprocess.run(command, check=True, env=environment, cwd=env.project, capture_output=True)

@@ -1,18 +1,18 @@
-"""From a key to its echo on the screen: while much streams, with much in the history, while starting."""
+"""From a key press to its echo: while text streams, with a long history, and while starting."""
 
 import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import scripts
+from bench import model_scripts
+from bench.environment import BenchEnvironment
 from bench.figures import Figure, median, p99
-from bench.ground import Ground
 from bench.stream import ready, scripted
 from bench.terminal import Terminal
 
 EVERY = 0.03
-# What is looked for is the end of what was typed: letters that no text has side by side.
+# The end of what was typed is searched for: letters that are adjacent in no text.
 LETTERS, LOOKED_AT, LINE = "zqxjvk", 7, 90
 PLUGIN = '''"""A plugin like many: some values, some imports, one command."""
 
@@ -37,7 +37,7 @@ def register_commands(register, scope):
 
 
 class Typist:
-    """Types letters into one terminal and times each until it is shown."""
+    """Types letters into a terminal and times each until it is shown."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -46,7 +46,7 @@ class Typist:
         self.taken: list[float] = []
 
     def key(self) -> None:
-        """One letter; milliseconds to its echo."""
+        """Types one letter; returns the milliseconds until its echo."""
         if not LOOKED_AT <= len(self._typed) < LINE:
             self._begin()
         self._typed += self._chance.choice(LETTERS)
@@ -55,7 +55,7 @@ class Typist:
         self.taken.append(1000 * (self._terminal.wait_for(self._typed[-LOOKED_AT:]) - at))
 
     def _begin(self) -> None:
-        """An empty line with the first letters on it, which are not timed."""
+        """Start an empty line with a few letters that are not timed."""
         if self._typed:
             self._terminal.write("\x15")
             self._terminal.follow(0.2)
@@ -70,7 +70,7 @@ class Typist:
             self._terminal.follow(EVERY)
 
     def until(self, words: str) -> None:
-        """Type until `words` stand on the screen."""
+        """Type until `words` are on the screen."""
         since = len(self._terminal.raw)
         while words not in self._terminal.text_since(since):
             since = max(since, len(self._terminal.raw) - 200)
@@ -78,20 +78,20 @@ class Typist:
             self._terminal.follow(EVERY)
 
 
-def echoes(ground: Ground, rounds: int) -> list[Figure]:
-    """While 20,000 deltas (and then 200 a second) stream, and with the 20,000 in the history."""
-    fast = str(scripts.write(ground.home, "fast", scripts.prose()))
-    slow = str(scripts.write(ground.home, "slow", [*scripts.prose(600), " "], delay_ms=5))
+def echoes(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """While 20,000 deltas (then 200 a second) stream, and with the 20,000 in the history."""
+    fast = str(model_scripts.write(env.home, "fast", model_scripts.prose()))
+    slow = str(model_scripts.write(env.home, "slow", [*model_scripts.prose(600), " "], delay_ms=5))
     found: dict[tuple[str, str], list[float]] = {}
 
     def run(name: str, script: str, command: Sequence[str], environment: dict[str, str]) -> None:
-        with Terminal(command, environment, ground.project) as terminal:
+        with Terminal(command, environment, env.project) as terminal:
             ready(terminal)
             terminal.write("\r")
-            # Until the line is empty: what is typed into it before goes with it.
+            # Wait until the line is empty: text typed before that is deleted with it.
             terminal.follow(0.05)
             typist = Typist(terminal)
-            typist.until(scripts.END)
+            typist.until(model_scripts.END)
             found.setdefault((name, script), []).extend(typist.taken)
             if script == fast:
                 terminal.follow(1.0)
@@ -101,8 +101,8 @@ def echoes(ground: Ground, rounds: int) -> list[Figure]:
 
     for _ in range(rounds):
         for script in (fast, slow):
-            run("cockpit", script, *scripted(ground, script))
-            run("log", script, ground.peer("rich_log", script), ground.environment())
+            run("cockpit", script, *scripted(env, script))
+            run("log", script, env.peer("rich_log", script), env.environment())
     return [
         _figure("while 20,000 deltas stream", found["cockpit", fast], found["log", fast], "RichLog", 30),
         _figure("while 200 a second stream", found["cockpit", slow], found["log", slow], "RichLog", 30),
@@ -112,18 +112,18 @@ def echoes(ground: Ground, rounds: int) -> list[Figure]:
     ]
 
 
-def first_seconds(ground: Ground, rounds: int) -> list[Figure]:
-    """The first 5 s after the paint, ten plugins loading."""
-    folder = ground.home / "plugins"
+def first_seconds(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """The first 5 s after the first paint, while ten plugins load."""
+    folder = env.home / "plugins"
     for number in range(10):
         distribution(folder, f"bench-{number}")
     found: dict[str, list[float]] = {"cockpit": [], "bare": []}
-    commands = {"cockpit": [ground.cockpit, "--trust"], "bare": ground.peer("bare_app")}
-    environment = ground.environment(PYTHONPATH=str(folder))
+    commands = {"cockpit": [env.cockpit, "--trust"], "bare": env.peer("bare_app")}
+    environment = env.environment(PYTHONPATH=str(folder))
     for number in range(rounds + 1):
         for name, command in commands.items():
-            with Terminal(command, environment, ground.project) as terminal:
-                # The bytes that put a terminal into its mode are no paint yet.
+            with Terminal(command, environment, env.project) as terminal:
+                # The bytes that set the terminal's mode are not a paint.
                 while len(terminal.raw) < 2_000:
                     terminal.read(1.0)
                 typist = Typist(terminal)
@@ -143,7 +143,7 @@ def _figure(when: str, ours: list[float], bare: list[float], peer: str, ceiling:
 
 
 def distribution(folder: Path, name: str) -> None:
-    """A plugin as an installed distribution: a module and its metadata in `folder`."""
+    """Write a plugin as an installed distribution into `folder`: a module and its metadata."""
     module = name.replace("-", "_")
     facts = folder / f"{module}-1.0.dist-info"
     facts.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
-"""An OpenAI-compatible server on loopback that answers from a scene. Standard library only.
+"""An OpenAI-compatible server on loopback that plays a scene. Standard library only.
 
-The scene is the first part of the path: `oneshot` (a short answer), `steps` (20 reads, then an
-answer), `turns` (one read, then an answer, in each turn), `sleep` (one call of `sleep 30`),
-`stream` (200 chunks a second without end), `prefix` (as `turns`; tells how much
-of the request before a prefix cache finds in it). Every request and its end is told on stdout, a line of
-JSON each, with the monotonic clock, which all processes of a machine share.
+The scene is the first part of the path: `oneshot` (a short answer), `steps` (20 reads, then an answer),
+`turns` (one read, then an answer, in each turn), `sleep` (one call of `sleep 30`), `stream` (200 chunks a
+second without end), `prefix` (as `turns`; reports how much of the previous request a prefix cache finds in
+this one). Each request and its end are reported on stdout, one line of JSON each, with the monotonic clock,
+which all processes of a machine share.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import sys
 import time
 
 STEPS = 20
-SEEN: list[bytes] = []  # the request before, of the scene `prefix`
+SEEN: list[bytes] = []  # the previous request of the scene `prefix`
 
 
 def tell(kind: str, **more: float) -> None:
@@ -39,13 +39,13 @@ def call(number: int, name: str, **arguments: object) -> bytes:
 
 
 def parts(body: bytes) -> list[bytes]:
-    """A request as a provider's cache keeps it: the tools, then the messages in their order."""
+    """A request as a provider's cache stores it: the tools, then the messages in order."""
     asked = json.loads(body)
     return [json.dumps(one).encode() for one in (asked.get("tools"), *asked["messages"])]
 
 
 def tell_prefix(seen: list[bytes], body: bytes) -> None:
-    """How many bytes of the request before are the beginning of this one, to the byte."""
+    """Report how many bytes at the start of this request equal those of the previous one."""
     last, text = seen[-1] if seen else b"", b"".join(parts(body))
     seen[:] = [text]
     found = next(
@@ -55,15 +55,15 @@ def tell_prefix(seen: list[bytes], body: bytes) -> None:
 
 
 def answer(scene: str, body: bytes, number: int) -> bytes:
-    """What a request gets. The end of the body tells whether a result was sent last."""
+    """The answer to a request. The end of the body shows whether a result was sent last."""
     if scene == "steps":
         done = body.count(b'"tool_call_id"')
-        # Another range each time: the same call again would be answered by the loop guard.
+        # A different range each time: the loop guard would answer a repeated call.
         return (
             call(number, "read", path="app.py", start=1, lines=100 + done) if done < STEPS else text("done")
         )
     if scene in ("turns", "prefix"):
-        # A reminder after the result is a person's message too: only the prompt itself begins a turn.
+        # A reminder after the result is a user message, too: only the prompt itself starts a turn.
         is_result = body.rfind(b'"role":"tool"') > body.rfind(b": read the file")
         return text("done") if is_result else call(number, "read", path="app.py", start=1, lines=100 + number)
     if scene == "sleep":
@@ -72,7 +72,7 @@ def answer(scene: str, body: bytes, number: int) -> bytes:
 
 
 async def stream(writer: asyncio.StreamWriter) -> None:
-    """Words without end, 200 a second, until the other side has gone."""
+    """Endless words, 200 a second, until the other side closes."""
     count = 0
     while not writer.is_closing():
         count += 1

@@ -29,7 +29,7 @@ PROMPTS = (
     "Say goodbye.",
 )
 SECONDS = 60
-# Left alone, a model this small goes on until its window is full.
+# Without a limit, such a small model continues until its window is full.
 FACTS = '["llama.cpp".smollm2]\nwindow = 8192\nmax_output = 160\n'
 ENDED = ("end_turn", "max_tokens", "max_turn_requests")
 
@@ -60,7 +60,7 @@ def _weights() -> Path | None:
 
 
 def _quieten() -> None:
-    """The server is part of this process and writes much to file descriptor 2."""
+    """The server is part of this process and writes a lot to file descriptor 2."""
     log = Path(__file__).parents[1] / "build" / "smoke_model.log"
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as file:
@@ -68,14 +68,14 @@ def _quieten() -> None:
 
 
 def _serve(weights: Path) -> tuple[str, object]:
-    """The address of the model's server, and the server, which lives as long as it is held."""
+    """The address of the model's server, and the server, which runs as long as it is referenced."""
     import xllamacpp
 
     wanted = xllamacpp.CommonParams()
     wanted.model.path = str(weights)
     wanted.n_ctx = 8192
     wanted.n_parallel = 1
-    # A second thread collapses when the machine is busy.
+    # With a second thread it becomes very slow on a busy machine.
     wanted.cpuparams.n_threads = 1
     wanted.use_jinja = True
     wanted.port = 0
@@ -85,7 +85,7 @@ def _serve(weights: Path) -> tuple[str, object]:
 
 
 def _ask(number: int, prompt: str, url: str, folder: Path) -> bool:
-    """One turn of one session; True when it ended with an answer."""
+    """One turn of one session; True if it ended with an answer."""
     (folder / "project").mkdir(exist_ok=True)
     (folder / "project" / "app.py").write_text("print('hello')\n", encoding="utf-8")
     command = [sys.executable, "-m", "cockpit", "-p", prompt, "--model", "llama.cpp:smollm2"]

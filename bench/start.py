@@ -1,26 +1,26 @@
-"""How soon it is there: `--version`, and from exec to typed text on the screen."""
+"""Start-up time: `--version`, and from exec to typed text on the screen."""
 
 import subprocess
 from collections.abc import Sequence
 
+from bench.environment import BenchEnvironment
 from bench.figures import Figure, interleaved, median, seconds_of
-from bench.ground import Ground
 from bench.terminal import Terminal
 
 TYPED = "zqhello"
 
 
-def version(ground: Ground, rounds: int) -> list[Figure]:
+def version(env: BenchEnvironment, rounds: int) -> list[Figure]:
     def run(*command: str) -> float:
-        environment = ground.environment()
+        environment = env.environment()
         return seconds_of(
             lambda: subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
         )
 
     taken = interleaved(
         {
-            "cockpit": lambda: run(ground.cockpit, "--version"),
-            "python": lambda: run(ground.python, "-c", "pass"),
+            "cockpit": lambda: run(env.cockpit, "--version"),
+            "python": lambda: run(env.python, "-c", "pass"),
         },
         3 * rounds,
     )
@@ -28,16 +28,16 @@ def version(ground: Ground, rounds: int) -> list[Figure]:
     return [Figure("cockpit --version", ours, floor=floor, peer="python -c pass", at_most=3)]
 
 
-def echo(ground: Ground, rounds: int) -> list[Figure]:
+def echo(env: BenchEnvironment, rounds: int) -> list[Figure]:
     def run(command: Sequence[str]) -> float:
-        with Terminal(command, ground.environment(), ground.project) as terminal:
+        with Terminal(command, env.environment(), env.project) as terminal:
             terminal.write(TYPED)
             return terminal.wait_for(TYPED) - terminal.began
 
     taken = interleaved(
         {
-            "cockpit": lambda: run([ground.cockpit, "--trust"]),
-            "bare": lambda: run(ground.peer("bare_app")),
+            "cockpit": lambda: run([env.cockpit, "--trust"]),
+            "bare": lambda: run(env.peer("bare_app")),
         },
         2 * rounds,
     )

@@ -1,33 +1,34 @@
-"""Esc: to the request closed, and to a tool's child gone and the Composer taking text."""
+"""Esc: time until the request is closed, and until a tool's child process is gone and the Composer takes
+text."""
 
 import time
 from pathlib import Path
 
+from bench.environment import BenchEnvironment, server
 from bench.figures import Figure, median
-from bench.ground import Ground, server
 from bench.stream import ready
 from bench.terminal import Terminal
 
 FORMS = {"bare": "\x1b", "ESC[27u": "\x1b[27u"}
 
 
-def escapes(ground: Ground, rounds: int) -> list[Figure]:
+def escapes(env: BenchEnvironment, rounds: int) -> list[Figure]:
     figures = []
     for name, keys in FORMS.items():
-        closed = [_to_closed(ground, keys) for _ in range(rounds)]
+        closed = [_to_closed(env, keys) for _ in range(rounds)]
         figures.append(Figure(f"Esc ({name}) to the request closed", median(closed), ceiling=50))
     for name, keys in FORMS.items():
-        free = [_to_free(ground, keys) for _ in range(rounds)]
+        free = [_to_free(env, keys) for _ in range(rounds)]
         what = f"Esc ({name}) in sleep 30 to the child gone and text taken"
         figures.append(Figure(what, median(free), ceiling=100))
     return figures
 
 
-def _to_closed(ground: Ground, keys: str) -> float:
+def _to_closed(env: BenchEnvironment, keys: str) -> float:
     with server() as peer:
-        environment = ground.environment(OPENAI_BASE_URL=peer.url("stream"))
-        command = [ground.cockpit, "--trust", "--model", "openai:m"]
-        with Terminal(command, environment, ground.project) as terminal:
+        environment = env.environment(OPENAI_BASE_URL=peer.url("stream"))
+        command = [env.cockpit, "--trust", "--model", "openai:m"]
+        with Terminal(command, environment, env.project) as terminal:
             ready(terminal)
             terminal.write("\r")
             terminal.wait_for("word40")
@@ -35,11 +36,11 @@ def _to_closed(ground: Ground, keys: str) -> float:
             return 1000 * (peer.wait("gone", 10)["at"] - at)
 
 
-def _to_free(ground: Ground, keys: str) -> float:
+def _to_free(env: BenchEnvironment, keys: str) -> float:
     with server() as peer:
-        environment = ground.environment(OPENAI_BASE_URL=peer.url("sleep"))
-        command = [ground.cockpit, "--trust", "--model", "openai:m", "--mode", "full"]
-        with Terminal(command, environment, ground.project) as terminal:
+        environment = env.environment(OPENAI_BASE_URL=peer.url("sleep"))
+        command = [env.cockpit, "--trust", "--model", "openai:m", "--mode", "full"]
+        with Terminal(command, environment, env.project) as terminal:
             ready(terminal)
             terminal.write("\r")
             child = _child(terminal)
@@ -56,7 +57,7 @@ def _to_free(ground: Ground, keys: str) -> float:
 
 
 def _child(terminal: Terminal) -> int:
-    """The process of `sleep 30`, as soon as there is one."""
+    """The process of `sleep 30`, once it exists."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         terminal.read(0.02)

@@ -1,24 +1,24 @@
-"""Many deltas as fast as they come: from Enter to the last of them on the screen."""
+"""Many deltas at full speed: from Enter until the last of them is on the screen."""
 
 from collections.abc import Sequence
 
-from bench import scripts
+from bench import model_scripts
+from bench.environment import BenchEnvironment
 from bench.figures import Figure, interleaved, median
-from bench.ground import Ground
 from bench.terminal import Terminal
 
-# By then what is loaded after the first paint is there. (A cursor blinks: nothing is ever quite still.)
+# By then everything loaded after the first paint is there. (A cursor blinks, so output never stops.)
 SETTLED = 2.5
 
 
-def scripted(ground: Ground, script: str) -> tuple[list[str], dict[str, str]]:
-    """The cockpit with a script for its model: command and environment."""
-    command = [ground.cockpit, "--trust", "--model", "scripted:script"]
-    return command, ground.environment(COCKPIT_SCRIPT=script)
+def scripted(env: BenchEnvironment, script: str) -> tuple[list[str], dict[str, str]]:
+    """cockpit with a script for its model: command and environment."""
+    command = [env.cockpit, "--trust", "--model", "scripted:script"]
+    return command, env.environment(COCKPIT_SCRIPT=script)
 
 
 def ready(terminal: Terminal) -> None:
-    """Wait until it takes keys and nothing is loading any more, and type a prompt."""
+    """Wait until it takes keys and nothing is loading, then type a prompt."""
     terminal.follow(SETTLED)
     terminal.mark()
     terminal.write("zqgo")
@@ -27,27 +27,29 @@ def ready(terminal: Terminal) -> None:
     terminal.mark()
 
 
-def prose(ground: Ground, rounds: int) -> list[Figure]:
-    return _streamed(ground, rounds, "20,000 prose deltas", scripts.prose(), at_most=1.0)
+def prose(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    return _streamed(env, rounds, "20,000 prose deltas", model_scripts.prose(), at_most=1.0)
 
 
-def paragraphs(ground: Ground, rounds: int) -> list[Figure]:
-    return _streamed(ground, rounds, "10,000 short paragraphs", scripts.paragraphs(), at_most=0.16)
+def paragraphs(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    return _streamed(env, rounds, "10,000 short paragraphs", model_scripts.paragraphs(), at_most=0.16)
 
 
-def _streamed(ground: Ground, rounds: int, what: str, pieces: list[str], at_most: float) -> list[Figure]:
-    script = str(scripts.write(ground.home, "stream", pieces))
+def _streamed(
+    env: BenchEnvironment, rounds: int, what: str, pieces: list[str], at_most: float
+) -> list[Figure]:
+    script = str(model_scripts.write(env.home, "stream", pieces))
 
     def run(command: Sequence[str], environment: dict[str, str]) -> float:
-        with Terminal(command, environment, ground.project) as terminal:
+        with Terminal(command, environment, env.project) as terminal:
             ready(terminal)
             began = terminal.write("\r")
-            return terminal.wait_for(scripts.END) - began
+            return terminal.wait_for(model_scripts.END) - began
 
     taken = interleaved(
         {
-            "cockpit": lambda: run(*scripted(ground, script)),
-            "log": lambda: run(ground.peer("rich_log", script), ground.environment()),
+            "cockpit": lambda: run(*scripted(env, script)),
+            "log": lambda: run(env.peer("rich_log", script), env.environment()),
         },
         max(1, rounds // 2),
     )

@@ -1,8 +1,8 @@
-"""A program in a real terminal of 120 x 40: keys go in, what it writes is read as it comes.
+"""A program in a real terminal of 120 x 40: sends keys, and reads the output as it arrives.
 
-Escape sequences are taken out of what was read and the rest is searched for words: a screen is drawn
-line by line, so a word that is shown stands there in one piece. (A `pyte` screen would take the
-processor from the program that is measured; `screen()` makes one when a picture is wanted.)
+Escape sequences are removed and the rest is searched for words: a screen is drawn line by line, so a visible
+word is contiguous in the output. (A `pyte` screen would compete with the measured program for the processor;
+`screen()` makes one when an image is needed.)
 """
 
 import fcntl
@@ -28,11 +28,11 @@ PATIENCE = 60.0
 
 
 class Terminal:
-    """One running program. `began` is when it was started (monotonic seconds)."""
+    """A running program. `began` is when it was started (monotonic seconds)."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> None:
         self.master, slave = pty.openpty()
-        # Raw from the start: what is typed ahead must come back from the program, not from the line.
+        # Raw mode from the start: typed text must be echoed by the program, not by the terminal driver.
         tty.setraw(slave)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.raw = bytearray()
@@ -51,19 +51,19 @@ class Terminal:
         os.close(slave)
 
     def write(self, keys: str) -> float:
-        """Type; the moment it was done."""
+        """Type; returns when it was done."""
         at = time.monotonic()
         os.write(self.master, keys.encode())
         return at
 
     def read(self, seconds: float) -> bool:
-        """Read what there is, waiting at most `seconds` for it; False when nothing came."""
+        """Read what is available, waiting at most `seconds`; False if nothing arrived."""
         if not select.select([self.master], [], [], max(0.0, seconds))[0]:
             return False
         try:
             piece = os.read(self.master, 1 << 18)
         except OSError:
-            # Linux says EIO when the last one at the other end has gone.
+            # Linux reports EIO when the last process at the other end has closed it.
             piece = b""
         if not piece:
             raise EOFError(f"the program ended: {self.text()[-1500:]}")
@@ -71,24 +71,24 @@ class Terminal:
         return True
 
     def mark(self) -> None:
-        """Look only at what comes from here on."""
+        """Search only in what arrives from here on."""
         self._searched = len(self.raw)
 
     def wait_for(self, words: str, seconds: float = PATIENCE) -> float:
-        """The moment `words` stood in what came since `mark()`. Raises TimeoutError."""
+        """When `words` appeared after `mark()`. Raises TimeoutError."""
         until = time.monotonic() + seconds
         wanted = words.encode()
         while True:
             if wanted in ESCAPES.sub(b"", bytes(self.raw[self._searched :])):
                 return time.monotonic()
-            # What was searched needs no second look, but for the end, where the words may be half drawn.
+            # Search only new text and the end of the old, where the words may be partly drawn.
             self._searched = max(self._searched, len(self.raw) - 20_000)
             if time.monotonic() > until:
                 raise TimeoutError(f"{words!r} was not shown within {seconds:g} s:\n{self.screen()}")
             self.read(0.05)
 
     def quiet(self, seconds: float, most: float = PATIENCE) -> float:
-        """Wait until nothing came for `seconds`; the moment of the last byte."""
+        """Wait until nothing arrives for `seconds`; returns the time of the last byte."""
         last, until = time.monotonic(), time.monotonic() + most
         while time.monotonic() < until:
             if not self.read(seconds):
@@ -97,7 +97,7 @@ class Terminal:
         return last
 
     def follow(self, seconds: float) -> None:
-        """Read for so long, so that the program never waits for us."""
+        """Keep reading for this long, so that the program never waits for us."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self.read(left)
@@ -108,7 +108,7 @@ class Terminal:
         return at
 
     def processor_seconds(self) -> float:
-        """What all threads of the program have taken of the processor, in seconds."""
+        """Processor time of all threads of the program, in seconds."""
         tasks = Path(f"/proc/{self.process.pid}/task")
         return sum(int((one / "schedstat").read_text().split()[0]) for one in tasks.iterdir()) / 1e9
 
@@ -118,14 +118,14 @@ class Terminal:
         return int(re.findall(r"^Pss:\s+(\d+) kB", rollup, re.M)[0]) / 1024
 
     def text_since(self, start: int) -> str:
-        """What was written from byte `start` of `raw` on, without escape sequences."""
+        """The output from byte `start` of `raw` on, without escape sequences."""
         return ESCAPES.sub(b"", bytes(self.raw[start:])).decode("utf-8", "replace")
 
     def text(self) -> str:
         return self.text_since(0)
 
     def screen(self) -> str:
-        """The screen as a person would see it, for messages."""
+        """The screen as a user would see it, for messages."""
         try:
             import pyte
         except ImportError:

@@ -1,1 +1,1 @@
-"""Code intelligence measured on Django's sources, beside a bare client of the same server."""
+"""Code intelligence measured on Django's sources, next to a bare client of the same server."""

@@ -1,4 +1,4 @@
-"""The figures of code intelligence, each step in a process of its own on a copy of Django's sources."""
+"""The figures of code intelligence, each step in its own process on a copy of Django's sources."""
 
 import json
 import shutil
@@ -6,8 +6,8 @@ import subprocess
 import time
 from collections.abc import Mapping
 
+from bench.environment import ROOT, BenchEnvironment
 from bench.figures import Figure, median, p99
-from bench.ground import ROOT, Ground
 from bench.keys import Typist
 from bench.navigation import sources
 from bench.terminal import Terminal
@@ -15,12 +15,12 @@ from bench.terminal import Terminal
 LIMIT = 900.0
 
 
-def _step(ground: Ground, step: str) -> Mapping[str, float]:
-    root, home = ground.home / f"django-{step}", ground.home / f"navigation-{step}"
+def _step(env: BenchEnvironment, step: str) -> Mapping[str, float]:
+    root, home = env.home / f"django-{step}", env.home / f"navigation-{step}"
     if not root.exists():
         sources.copy(root)
-    environment = ground.environment(PYTHONPATH=str(ROOT), COCKPIT_HOME=str(home / "cockpit"))
-    command = ground.peer("navigation", step, str(root), str(home))
+    environment = env.environment(PYTHONPATH=str(ROOT), COCKPIT_HOME=str(home / "cockpit"))
+    command = env.peer("navigation", step, str(root), str(home))
     ended = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
     )
@@ -34,9 +34,9 @@ def _step(ground: Ground, step: str) -> Mapping[str, float]:
     return found
 
 
-def index(ground: Ground, rounds: int) -> list[Figure]:
-    """Cold and warm start beside the bare parse of the same bytes in one thread, and the memory."""
-    taken = [_step(ground, "index") for _ in range(rounds)]
+def index(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """Cold and warm start, next to the bare parse of the same bytes in one thread, and memory."""
+    taken = [_step(env, "index") for _ in range(rounds)]
     cold, warm, bare, grown = (
         median([one[name] for one in taken]) for name in ("cold", "warm", "bare", "memory")
     )
@@ -47,12 +47,12 @@ def index(ground: Ground, rounds: int) -> list[Figure]:
     ]
 
 
-def answers(ground: Ground, rounds: int) -> list[Figure]:
-    """How long a definition takes: the first of all, a warm one, and after somebody wrote a file."""
+def answers(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """How long a definition takes: the first one, a warm one, and after a file was changed."""
     few = range(max(1, rounds // 2))
-    firsts = [_step(ground, "first") for _ in few]
-    warm = [_step(ground, "warm") for _ in few]
-    changed = [_step(ground, "changed") for _ in few]
+    firsts = [_step(env, "first") for _ in few]
+    warm = [_step(env, "warm") for _ in few]
+    changed = [_step(env, "changed") for _ in few]
     by_index = all(one["by_index"] for one in firsts)
     replaced = median([one["replaced"] for one in firsts])
     bare = median([one["bare"] for one in warm])
@@ -72,9 +72,9 @@ def answers(ground: Ground, rounds: int) -> list[Figure]:
     ]
 
 
-def right(ground: Ground, rounds: int) -> list[Figure]:
+def right(env: BenchEnvironment, rounds: int) -> list[Figure]:
     """Whether the answers are right."""
-    found, same = _step(ground, "recall"), _step(ground, "same")
+    found, same = _step(env, "recall"), _step(env, "same")
     return [
         _share(
             f"tree-sitter finds of the server's definitions ({found['uses']:.0f} uses)", found["recall"], 0.85
@@ -88,27 +88,27 @@ def right(ground: Ground, rounds: int) -> list[Figure]:
 
 
 def _share(what: str, share: float, least: float) -> Figure:
-    """A share that must be at least `least`, told as what is missing to the whole."""
+    """A share that must be at least `least`, expressed as the part that is missing."""
     return Figure(f"{what}: {share:.3f}, missing", 100 * (1 - share), "%", ceiling=100 * (1 - least))
 
 
-def tokens(ground: Ground, rounds: int) -> list[Figure]:
-    """What an answered question costs, by symbol and by searching and reading."""
-    found = _step(ground, "tokens")
+def tokens(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """What an answered question costs by symbol, and by searching and reading."""
+    found = _step(env, "tokens")
     what = f"tokens a question, by symbol ({found['right']:.0f} of {found['count']:.0f} right)"
     return [Figure(what, found["symbol"], "", floor=found["search"], peer="search and read", at_most=0.5)]
 
 
-def keys(ground: Ground, rounds: int) -> list[Figure]:
-    """Typing in the first 5 s on Django's sources, index and server starting."""
-    root = ground.home / "django-keys"
+def keys(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """Typing in the first 5 s on Django's sources, while index and server start."""
+    root = env.home / "django-keys"
     if not root.exists():
         sources.copy(root)
     found: list[float] = []
     for number in range(rounds):
-        home = ground.home / f"keys-{number}"
-        environment = ground.environment(COCKPIT_HOME=str(home))
-        with Terminal([ground.cockpit, "--trust"], environment, root) as terminal:
+        home = env.home / f"keys-{number}"
+        environment = env.environment(COCKPIT_HOME=str(home))
+        with Terminal([env.cockpit, "--trust"], environment, root) as terminal:
             while len(terminal.raw) < 2_000:
                 terminal.read(1.0)
             typist = Typist(terminal)

@@ -1,7 +1,6 @@
 """What an answered question costs in tokens: by symbol, and by searching and reading.
 
-Both ways are the product's own tools, called in a session. A wrong answer scores the whole file that
-holds the right one.
+Both use the product's own tools in a session. A wrong answer counts as the whole file with the right one.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ Arguments: TypeAlias = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`place` is what is asked about; `answer` are `path:line`."""
+    """`place` is the subject of the question; `answer` are `path:line`."""
 
     asks: str
     tool: str
@@ -49,7 +48,7 @@ def all_of_them() -> list[Question]:
 
 
 def by_symbol(question: Question) -> tuple[str, Arguments]:
-    """The one call that asks."""
+    """The call that answers by symbol."""
     match question.tool:
         case "symbols":
             return "symbols", {"path": question.place}
@@ -60,8 +59,8 @@ def by_symbol(question: Question) -> tuple[str, Arguments]:
 
 
 def by_search(question: Question, root: Path) -> list[tuple[str, Arguments]]:
-    """What somebody without symbols calls, and no more: the file of an outline is read, uses are searched
-    for as a word, a definition is searched for and the lines after it are read."""
+    """The calls needed without symbols: the file of an outline is read, uses are searched as a word, a
+    definition is searched and the lines after it are read."""
     path, _, line = question.answer[0].rpartition(":")
     word = rf"\b{question.name(root)}\b"
     match question.tool:
@@ -79,7 +78,7 @@ def by_search(question: Question, root: Path) -> list[tuple[str, Arguments]]:
 
 
 def answered(question: Question, text: str) -> bool:
-    """Whether every line of the answer stands in a result that groups lines under their file."""
+    """Whether every line of the answer is in a result that groups lines by file."""
     found: set[str] = set()
     path = question.place if question.tool == "symbols" else ""
     for line in text.split("\n"):
@@ -95,11 +94,11 @@ def tokens_of(text: str) -> int:
 
 
 async def tokens(root: Path) -> Mapping[str, float]:
-    """Sums over all questions, and how many were answered rightly by symbol."""
+    """Sums over all questions, and how many were answered correctly by symbol."""
     deck = LocalDeck(RunOptions(mode="full", trust=True))
     calls = Calls(await deck.open(str(root)))
     questions = all_of_them()
-    # The first question of all waits for the server; what a warm one costs is asked here.
+    # The very first question waits for the server; a warm one is measured here.
     await calls.run("references", {"symbol": "django/utils/duration.py:18:5"})
     right = symbol = search = 0
     for question in questions:
@@ -122,7 +121,7 @@ def _whole(root: Path, path: str) -> int:
 
 
 class Calls:
-    """Tools called one after the other in one session."""
+    """Calls tools one after the other in one session."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel

@@ -1,11 +1,11 @@
-"""Django's sources, as the figures are stated on them: 885 files, 5.7 MB, installed once beside the venv."""
+"""Django's sources, on which the figures are stated: 885 files, 5.7 MB, installed once next to the venv."""
 
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from bench.ground import BUILD
+from bench.environment import BUILD
 
 VERSION = "5.2.19"
 

@@ -1,4 +1,4 @@
-"""Names in use, sampled out of a tree of Python sources: always the same ones for the same sources."""
+"""Samples names in use from a tree of Python sources; the same sources give the same sample."""
 
 import keyword
 import random
@@ -12,7 +12,7 @@ DEFINING = frozenset({"def", "class", "as", "import", "global", "nonlocal", "del
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A name at a place; `line` counts from 1, `column` (characters) too. `path` is relative."""
+    """A use of a name; `line` and `column` (in characters) count from 1. `path` is relative."""
 
     path: str
     line: int
@@ -25,7 +25,7 @@ class Use:
 
 
 def sampled(root: Path, count: int, seed: int = 2026) -> Iterator[Use]:
-    """Uses in random order, without end of them before every file was looked at."""
+    """Uses in random order, after all files have been read."""
     chance = random.Random(seed)
     files = sorted(root.rglob("*.py"))
     found = [use for path in files for use in _uses(root, path)]
@@ -34,7 +34,7 @@ def sampled(root: Path, count: int, seed: int = 2026) -> Iterator[Use]:
 
 
 def _uses(root: Path, path: Path) -> Iterator[Use]:
-    """Every name of a file that is no definition itself, no keyword, no dunder."""
+    """Every name of a file that is not a definition, a keyword or a dunder."""
     name = path.relative_to(root).as_posix()
     before = ""
     with path.open("rb") as source:

@@ -1,4 +1,4 @@
-"""The least that a Textual program can be: one text area."""
+"""A minimal Textual program: one text area."""
 
 from textual.app import App, ComposeResult
 from textual.widgets import TextArea

@@ -1,4 +1,4 @@
-"""A session whose tools are called as a person's `!` does, each call timed: what the other peers stand on."""
+"""A session in which tools are called as by a user's `!`, with each call timed; used by other peers."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ class Caller:
                 self._ended.pop(envelope.call).set_result(envelope.event)
 
     async def call(self, name: str, arguments: Mapping[str, Json]) -> float:
-        """Seconds from the op to its result. Raises SystemExit where it did not work."""
+        """Seconds from the op to its result. Raises SystemExit if the call failed."""
         self._count += 1
         id = f"call-{self._count}"
         ended = self._ended[id] = asyncio.get_running_loop().create_future()
@@ -43,7 +43,7 @@ class Caller:
         return taken
 
     async def until_there(self, tool: str) -> None:
-        """Wait until a server has brought `tool`."""
+        """Wait until a server has provided `tool`."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 reply = await self._channel.ask(Listing("tools"))
@@ -54,7 +54,7 @@ class Caller:
 
 @asynccontextmanager
 async def caller(root: str) -> AsyncIterator[Caller]:
-    """A session on `root` in which nothing is asked."""
+    """A session on `root` without approvals."""
     options = RunOptions(model="offline:rules", mode="full", origin="headless", someone=False, trust=True)
     deck = LocalDeck(options)
     calling = Caller(await deck.open(root))

@@ -1,6 +1,7 @@
-"""A read with a hook of the user's, one without, and the hook's bare process: `hook.py ROOT COUNT`.
+"""A read with a user's hook, one without, and the hook's bare process: `hook.py ROOT COUNT`.
 
-Prints the seconds of each as JSON: `more` is with less without, `process` the process alone.
+Prints the seconds of each as JSON: `more` is the difference with and without a hook, `process` the process
+alone.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ COMMAND = "cat >/dev/null"
 
 
 def install(root: Path) -> None:
-    """A hook that only looks at one of two equal files."""
+    """Install a hook that reacts to only one of two equal files."""
     for name in ("hooked.py", "plain.py"):
         (root / name).write_text("\n".join(f"x{n} = {n}" for n in range(2_000)), "utf-8")
     entry = {"type": "command", "command": COMMAND, "if": "Read(hooked.py)"}
@@ -26,7 +27,7 @@ def install(root: Path) -> None:
 
 
 async def process() -> float:
-    """The hook's own process, fed as it is."""
+    """The hook's own process with the same input."""
     began = time.perf_counter()
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(

@@ -1,6 +1,6 @@
-"""A call of a stdio server through cockpit, and the same by the SDK's own client: `mcp_call.py ROOT COUNT`.
+"""A call of a stdio server through cockpit, and by the SDK's own client: `mcp_call.py ROOT COUNT`.
 
-Prints the seconds of each as JSON, by `ours` and `sdk`.
+Prints the seconds of each as JSON, as `ours` and `sdk`.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A server of one tool over stdio, on the SDK's own: `mcp_server.py`."""
+"""A server with one tool over stdio, using the SDK: `mcp_server.py`."""
 
 from mcp.server import MCPServer
 
@@ -7,7 +7,7 @@ server = MCPServer("bench")
 
 @server.tool()
 def echo(text: str) -> str:
-    """Give `text` back."""
+    """Return `text`."""
     return text
 
 

@@ -1,6 +1,6 @@
-"""Code intelligence as a frontend drives it: `navigation.py STEP ROOT HOME`, one STEP a process.
+"""Code intelligence as a frontend uses it: `navigation.py STEP ROOT HOME`, one STEP per process.
 
-Prints one object of JSON: the numbers of that step (milliseconds, megabytes, counts).
+Prints one JSON object with the numbers of that step (milliseconds, megabytes, counts).
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.figures import median
-from bench.navigation import asked, questions
-from bench.navigation.bare import BareClient, parse_seconds
+from bench.navigation import comparison, questions
+from bench.navigation.bare_client import BareClient, parse_seconds
 from bench.navigation.uses import Use, sampled
 
 from cockpit.cli.command import load_catalog
@@ -43,7 +43,7 @@ async def navigator(root: Path, home: Path) -> AsyncIterator[LiveNavigator]:
 
 
 async def index(root: Path, home: Path) -> Numbers:
-    """Built from nothing, then once more from its cache; the growth of this process."""
+    """Built from scratch, then loaded from its cache; the memory growth of this process."""
     bare, size = parse_seconds(root)
     cold = await _built(root, home)
     before = _resident()
@@ -76,7 +76,7 @@ async def _built(root: Path, home: Path) -> tuple[float, float]:
 
 
 def _resident() -> float:
-    """Resident memory of this process in MiB; 0 where the system does not say."""
+    """Resident memory of this process in MiB; 0 if the system does not say."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -85,7 +85,7 @@ def _resident() -> float:
 
 
 async def first(root: Path, home: Path) -> Numbers:
-    """From a navigator's making to its first answer, the index in its cache, no server running."""
+    """From creating a navigator to its first answer, with a cached index and no server."""
     use = Use("django/shortcuts.py", 122, 16, "_get_queryset")
     at = Position(use.path, use.line, use.column)
     async with navigator(root, home) as here:
@@ -110,19 +110,19 @@ async def warm(root: Path, home: Path) -> Numbers:
     client = BareClient(TY, root)
     async with navigator(root, home) as here:
         for use in uses:
-            asked.bare_places(client, use)
-            await asked.places(here, use, "lsp")
+            comparison.bare_places(client, use)
+            await comparison.places(here, use, "lsp")
         for use in uses:
-            bare.append(asked.bare_places(client, use)[1])
+            bare.append(comparison.bare_places(client, use)[1])
             began = time.perf_counter()
-            await asked.places(here, use, "auto")
+            await comparison.places(here, use, "auto")
             ours.append(1000 * (time.perf_counter() - began))
     client.close()
     return {"ours": median(ours), "bare": median(bare)}
 
 
 async def changed(root: Path, home: Path) -> Numbers:
-    """From the end of a write by somebody else to the new name being found, by index and by server."""
+    """From the end of a write by another program until the new name is found, by index and by server."""
     taken: list[float] = []
     async with navigator(root, home) as here:
         path = root / "django/utils/duration.py"
@@ -154,33 +154,34 @@ async def _until(true: Callable[[], Awaitable[bool]], seconds: float = 20.0) -> 
 
 
 async def recall(root: Path, home: Path) -> Numbers:
-    """The index's definitions beside the server's, on 500 uses that the server finds in the root."""
+    """The index's definitions compared with the server's, on 500 uses that the server resolves in the
+    root."""
     client = BareClient(TY, root)
     uses = []
     for use in sampled(root, 2_000):
-        if any(not path.startswith("/") for path, _, _ in asked.bare_places(client, use)[0]):
+        if any(not path.startswith("/") for path, _, _ in comparison.bare_places(client, use)[0]):
             uses.append(use)
         if len(uses) == 500:
             break
     async with navigator(root, home) as here:
-        found = await asked.compared(here, client, uses)
+        found = await comparison.compared(here, client, uses)
     client.close()
     return {"recall": found.recall, "precision": found.precision, "uses": found.uses}
 
 
 async def same(root: Path, home: Path) -> Numbers:
-    """Differences to a bare client, before and after 50 edits; the wrong ones of the list read by hand."""
+    """Differences to a bare client before and after 50 edits; wrong answers of the list checked by hand."""
     uses = list(sampled(root, 300, seed=11))
     async with navigator(root, home) as here:
         client = BareClient(TY, root)
-        before = await asked.differences(here, client, uses)
+        before = await comparison.differences(here, client, uses)
         client.close()
-        wrong = await asked.checked_by_hand(here, "lsp")
-        wrong_index = await asked.checked_by_hand(here, "tree-sitter")
+        wrong = await comparison.checked_by_hand(here, "lsp")
+        wrong_index = await comparison.checked_by_hand(here, "tree-sitter")
         for number, path in enumerate(sorted((root / "django").rglob("*.py"))[:500:10]):
             path.write_text(f"# edit {number}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
         client = BareClient(TY, root)
-        after = await asked.differences(here, client, list(sampled(root, 300, seed=12)))
+        after = await comparison.differences(here, client, list(sampled(root, 300, seed=12)))
         client.close()
     return {
         "before": len(before),

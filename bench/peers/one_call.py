@@ -1,4 +1,4 @@
-"""The floor for one headless prompt: import `openai`, make the same streamed call, print."""
+"""The baseline for a headless prompt: import `openai`, make the same streamed call, print."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""The peer for streams: finished blocks in a RichLog, the growing one beneath it 20 times a second.
+"""The peer for streams: finished blocks in a RichLog, the growing one below it updated 20 times a second.
 
-`rich_log.py SCRIPT`: Enter plays the pieces of a `scripted` model's script as fast as they come (or
-with its `delay_ms` between them).
+`rich_log.py SCRIPT`: Enter plays the pieces of a `scripted` model's script as fast as they come (or with its
+`delay_ms` between them).
 """
 
 import asyncio

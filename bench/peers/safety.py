@@ -1,5 +1,7 @@
-"""One step of the figures of safety in a process of its own: `safety.py STEP FOLDER [MORE]`, JSON on the last
-line. Steps: `verdicts`, `hour`, `sandbox`, `checkpoint`, `patch`."""
+"""One step of the safety figures in its own process: `safety.py STEP FOLDER [MORE]`, JSON on the last line.
+
+Steps: `verdicts`, `hour`, `sandbox`, `checkpoint`, `patch`.
+"""
 
 import asyncio
 import json
@@ -11,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.figures import median, p99
-from bench.safety.hour import HOUR, lay
+from bench.safety.typical_hour import HOUR, lay
 
 from cockpit.core.session.deck import LocalDeck
 from cockpit.core.session.options import RunOptions
@@ -32,7 +34,7 @@ NAMES = {"safe-readonly": 0, "needs-confirm": 1, "must-block": 2}
 
 
 def verdicts(corpora: Path) -> dict[str, float]:
-    """The public corpus without and with the sandbox, and how long a verdict takes (ms)."""
+    """The public corpus without and with the sandbox, and the time of a verdict (ms)."""
     rules = load_rules()
     found = dict.fromkeys(("critical", "unasked", "blocked", "reads", "prompted", "prompted_held"), 0.0)
     taken: list[float] = []
@@ -74,7 +76,7 @@ def _score(row: dict[str, object], level: int, held: int, found: dict[str, float
 
 
 async def hour(root: Path) -> dict[str, object]:
-    """Drive the hour with a person who answers `for this session` where they can; what asked."""
+    """Run the hour with a user who answers `for this session` where possible; returns what asked."""
     lay(root)
     steps = [
         {"calls": [{"name": name, "arguments": arguments} for name, arguments in HOUR[at : at + AT_ONCE]]}
@@ -108,7 +110,7 @@ async def hour(root: Path) -> dict[str, object]:
 
 
 async def sandbox(root: Path) -> dict[str, float]:
-    """One command in the build profile beside bubblewrap with nothing but a bind of `/`, and beside none."""
+    """A command in the build profile, next to bubblewrap with only a bind of `/`, and to no sandbox."""
     workspace = LocalWorkspace(str(root), str(root.parent / "state"))
     isolation = await workspace.processes.isolation()
     launch = Launch(("/bin/true",), str(root), profile="build")
@@ -146,7 +148,7 @@ BARE = (
 
 
 async def patch(root: Path) -> dict[str, float]:
-    """Ten files changed in one transaction: planned and applied, and the bare writes with their fsync."""
+    """Ten files changed in one transaction: planning and applying, and the bare writes with fsync."""
     workspace = LocalWorkspace(str(root), str(root.parent / "state"))
     taken, bare = [], []
     for number in range(30):

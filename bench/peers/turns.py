@@ -1,6 +1,6 @@
-"""A hundred turns in one session, through the deck as a frontend drives it: `turns.py ROOT COUNT [--trust]`.
+"""A hundred turns in one session, through the deck as a frontend uses it: `turns.py ROOT COUNT [--trust]`.
 
-Prints the seconds of each turn, from the prompt's submission to its `TurnFinished`, as JSON.
+Prints the seconds of each turn, from submitting the prompt to its `TurnFinished`, as JSON.
 """
 
 import asyncio

@@ -1,1 +1,1 @@
-"""The figures of safety: verdicts, an ordinary hour, what the sandbox, a checkpoint and a patch cost."""
+"""The figures of safety: verdicts, a typical hour, and the cost of sandbox, checkpoint and patch."""

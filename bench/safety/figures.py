@@ -1,4 +1,4 @@
-"""The figures of safety, each step in a process of its own."""
+"""The figures of safety, each step in its own process."""
 
 import json
 import shutil
@@ -6,18 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.environment import ROOT, BenchEnvironment
 from bench.figures import Figure
-from bench.ground import ROOT, Ground
 
 CORPORA = ROOT.parent / "shared" / "corpora"
 LIMIT = 600.0
 
 
-def _step(ground: Ground, step: str, folder: Path, **more: str) -> dict[str, object]:
-    environment = ground.environment(PYTHONPATH=str(ROOT), **more)
-    # The hour runs pytest: the one that runs the bench.
+def _step(env: BenchEnvironment, step: str, folder: Path, **more: str) -> dict[str, object]:
+    environment = env.environment(PYTHONPATH=str(ROOT), **more)
+    # The hour runs pytest, the one of this environment.
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    command = ground.peer("safety", step, str(folder))
+    command = env.peer("safety", step, str(folder))
     ended = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
     )
@@ -29,19 +29,19 @@ def _step(ground: Ground, step: str, folder: Path, **more: str) -> dict[str, obj
     return found
 
 
-def _folder(ground: Ground, name: str) -> Path:
-    folder = ground.home / name / "ws"
+def _folder(env: BenchEnvironment, name: str) -> Path:
+    folder = env.home / name / "ws"
     shutil.rmtree(folder.parent, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
 
-def verdicts(ground: Ground, rounds: int) -> list[Figure]:
+def verdicts(env: BenchEnvironment, rounds: int) -> list[Figure]:
     """The public corpus, and how long a verdict takes."""
     if not CORPORA.is_dir():
         print("the public corpora are not beside this tree: no figure", file=sys.stderr)
         return []
-    found = {key: float(str(one)) for key, one in _step(ground, "verdicts", CORPORA).items()}
+    found = {key: float(str(one)) for key, one in _step(env, "verdicts", CORPORA).items()}
     reads = max(1.0, found["reads"])
     return [
         Figure("under-rated critical lines", found["critical"], "lines", ceiling=0),
@@ -57,14 +57,14 @@ def verdicts(ground: Ground, rounds: int) -> list[Figure]:
     ]
 
 
-def hour(ground: Ground, rounds: int) -> list[Figure]:
-    """How often an ordinary hour asks; what asked is printed."""
+def hour(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """How often a typical hour asks; prints what asked."""
     figures: list[Figure] = []
     for name, use, most in (("with", "auto", 8), ("without", "off", 15)):
-        home = ground.home / f"hour-{name}"
+        home = env.home / f"hour-{name}"
         (home / "config").mkdir(parents=True, exist_ok=True)
         (home / "config" / "settings.toml").write_text(f'[sandbox]\nuse = "{use}"\n', encoding="utf-8")
-        found = _step(ground, "hour", _folder(ground, f"hour-{name}-tree"), COCKPIT_HOME=str(home))
+        found = _step(env, "hour", _folder(env, f"hour-{name}-tree"), COCKPIT_HOME=str(home))
         asked = found["asked"] if isinstance(found["asked"], list) else []
         print(f"asked {name} the sandbox ({found['calls']} calls, {found['failed']} failed):")
         for line in asked:
@@ -73,10 +73,10 @@ def hour(ground: Ground, rounds: int) -> list[Figure]:
     return figures
 
 
-def costs(ground: Ground, rounds: int) -> list[Figure]:
-    """What holding in and writing all or nothing cost."""
-    held = {key: float(str(one)) for key, one in _step(ground, "sandbox", _folder(ground, "held")).items()}
-    wrote = {key: float(str(one)) for key, one in _step(ground, "patch", _folder(ground, "patched")).items()}
+def costs(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """What sandboxing and atomic writes cost."""
+    held = {key: float(str(one)) for key, one in _step(env, "sandbox", _folder(env, "held")).items()}
+    wrote = {key: float(str(one)) for key, one in _step(env, "patch", _folder(env, "patched")).items()}
     return [
         Figure(
             "a command held in",

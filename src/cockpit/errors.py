@@ -1,10 +1,10 @@
-"""The errors a person reads. Each says what happened and what to do next."""
+"""Errors that users read. Each says what happened and what to do next."""
 
 
 class CockpitError(Exception):
-    """A fault with a message for its reader.
+    """An error with a message for the user.
 
-    `hint` is the next thing to do, one sentence, or empty when the message already says it.
+    `hint` is the next thing to do, one sentence; empty if the message already says it.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -21,12 +21,12 @@ class SettingsInvalid(CockpitError):
 
 
 class DecodeFailed(CockpitError):
-    """Bytes from a wire or a transcript that are no value of the protocol."""
+    """Bytes from a wire or a transcript that do not decode to a value of the protocol."""
 
 
 class SessionUnknown(CockpitError):
-    """No session of that id lies under the state folder."""
+    """The state folder has no session with that id."""
 
 
 class SessionBusy(CockpitError):
-    """Another live process is the writer of that session."""
+    """Another live process is writing that session."""

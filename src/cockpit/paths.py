@@ -1,6 +1,6 @@
-"""Where cockpit keeps its own files. `COCKPIT_HOME`, where set, holds all of them.
+"""Where cockpit stores its own files. `COCKPIT_HOME`, if set, contains all of them.
 
-Functions, not constants: the environment is read when they are called. Nothing is created here.
+These are functions because the environment is read when they are called. Nothing is created here.
 """
 
 import os
@@ -8,22 +8,22 @@ from pathlib import Path
 
 
 def config() -> Path:
-    """Settings, keymap, themes, trust: what a person may edit."""
+    """Settings, keymap, themes, trust: files that a user may edit."""
     return _under("config")
 
 
 def state() -> Path:
-    """Sessions and logs: what cannot be made again."""
+    """Sessions and logs: files that cannot be recreated."""
     return _under("state")
 
 
 def data() -> Path:
-    """Installed plugins and bundles: what a person asked for, and can have again."""
+    """Installed plugins and bundles: installed by the user, and can be installed again."""
     return _under("data")
 
 
 def cache() -> Path:
-    """What can be made again."""
+    """Files that can be recreated."""
     return _under("cache")
 
 

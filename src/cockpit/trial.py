@@ -1,5 +1,6 @@
-"""A cockpit for the tests of a plugin: the real command in a process of its own, with the plugin found by
-its entry point, a home and a folder of the test's own, and a model that plays a script. No network.
+"""Runs a plugin in a real cockpit, for the plugin's tests: the actual command in its own process, with the
+plugin found by its entry point, its own home and project folder, and a model that follows a script. No
+network.
 
     trial = Trial(Path(__file__).parents[1], tmp_path)
     assert trial.plugin("words")["state"] == "loaded"
@@ -27,7 +28,7 @@ SECRET_SUFFIXES = ("_API_KEY", "_BASE_URL")
 
 @dataclass(frozen=True, slots=True)
 class CompletedCommand:
-    """How the command ended."""
+    """Exit code and output of the command."""
 
     code: int
     out: str
@@ -35,26 +36,26 @@ class CompletedCommand:
 
 
 class Trial:
-    """The plugin whose `pyproject.toml` lies in `plugin`, tried in `folder`.
+    """Tries the plugin whose `pyproject.toml` is in the folder `plugin`, using `folder` for its files.
 
-    `root` is the project that cockpit works on, `home` holds its settings. `environment` is added to
-    that of the test.
+    `root` is the project that cockpit works on, `home` contains its settings. `environment` is added to that
+    of the test.
     """
 
     def __init__(self, plugin: Path, folder: Path, **environment: str) -> None:
         self.root, self.home = folder / "project", folder / "home"
         self._folder = folder
-        for one in (self.root, self.home / "config"):
-            one.mkdir(parents=True, exist_ok=True)
+        for item in (self.root, self.home / "config"):
+            item.mkdir(parents=True, exist_ok=True)
         (folder / "site").mkdir(exist_ok=True)
-        places = installed_in(plugin, folder / "site")
-        kept = {key: one for key, one in os.environ.items() if not key.endswith(SECRET_SUFFIXES)}
-        kept.pop("COCKPIT_PLUGINS", None)
-        before = kept.get("PYTHONPATH")
+        import_paths = installed_in(plugin, folder / "site")
+        inherited = {key: item for key, item in os.environ.items() if not key.endswith(SECRET_SUFFIXES)}
+        inherited.pop("COCKPIT_PLUGINS", None)
+        python_path = inherited.get("PYTHONPATH")
         self._environment = {
-            **kept,
+            **inherited,
             "COCKPIT_HOME": str(self.home),
-            "PYTHONPATH": os.pathsep.join([*places, *([before] if before else [])]),
+            "PYTHONPATH": os.pathsep.join([*import_paths, *([python_path] if python_path else [])]),
             **environment,
         }
 
@@ -63,8 +64,8 @@ class Trial:
         (self.home / "config" / "settings.toml").write_text(text, encoding="utf-8")
 
     def run(self, *arguments: str, stdin: str = "") -> CompletedCommand:
-        """Run `cockpit` with `arguments` in the project, to its end."""
-        ended = subprocess.run(
+        """Run `cockpit` with `arguments` in the project until it ends."""
+        completed = subprocess.run(
             [sys.executable, "-m", "cockpit", *arguments],
             cwd=self.root,
             env=self._environment,
@@ -73,56 +74,59 @@ class Trial:
             timeout=TIMEOUT_SECONDS,
             check=False,
         )
-        return CompletedCommand(ended.returncode, ended.stdout.decode("utf-8"), ended.stderr.decode("utf-8"))
+        return CompletedCommand(
+            completed.returncode, completed.stdout.decode("utf-8"), completed.stderr.decode("utf-8")
+        )
 
     def plugin(self, name: str) -> Mapping[str, Json]:
-        """What `cockpit plugins info NAME` tells: `state`, `reason`, `registers`, `values`, ..."""
-        ended = self.run("plugins", "info", name, "--json")
-        if ended.code != 0:
-            raise AssertionError(ended.err)
-        return cast("Mapping[str, Json]", json.loads(ended.out)[0])
+        """What `cockpit plugins info NAME` prints: `state`, `reason`, `registers`, `values`, ..."""
+        completed = self.run("plugins", "info", name, "--json")
+        if completed.code != 0:
+            raise AssertionError(completed.err)
+        return cast("Mapping[str, Json]", json.loads(completed.out)[0])
 
     def prompt(self, text: str, *steps: Mapping[str, Json], flags: tuple[str, ...] = ()) -> tuple[Event, ...]:
-        """Everything that happens when `text` is said and the model plays `steps`.
+        """Every event after the prompt `text`, with the model playing `steps`.
 
-        A step is `calling(...)` or `{"text": "..."}`; behind the last one the model says that it is done.
+        A step is `calling(...)` or `{"text": "..."}`; after the last one the model says that it is done.
         `flags` are those of the command: `("--mode", "full")`.
         """
         script = self._folder / "script.json"
         script.write_text(json.dumps({"steps": [*steps, {"text": "Done."}]}), encoding="utf-8")
         self._environment["COCKPIT_SCRIPT"] = str(script)
         model = () if "--model" in flags else ("--model", "scripted:script")
-        ended = self.run("-p", text, *model, "--output-format", "stream-json", *flags)
-        if not ended.out:
-            raise AssertionError(ended.err)
-        return tuple(wire.loads(line).event for line in ended.out.splitlines())
+        completed = self.run("-p", text, *model, "--output-format", "stream-json", *flags)
+        if not completed.out:
+            raise AssertionError(completed.err)
+        return tuple(wire.loads(line).event for line in completed.out.splitlines())
 
     @staticmethod
     def results(events: tuple[Event, ...]) -> list[str]:
-        """What the tools answered, in their order."""
-        return [one.result.text for one in events if isinstance(one, ToolCallFinished)]
+        """The results of the tool calls, in order."""
+        return [event.result.text for event in events if isinstance(event, ToolCallFinished)]
 
 
 def calling(*calls: tuple[str, Mapping[str, Json]]) -> Mapping[str, Json]:
-    """A step in which the model calls tools, each by its name and its arguments."""
+    """A step in which the model calls tools, each given as its name and arguments."""
     return {"calls": [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]}
 
 
 def installed_in(plugin: Path, site: Path) -> list[str]:
-    """What an installer would write about the plugin, written into `site`; the folders to put on the path.
+    """Write the metadata that an installer would write for the plugin into `site`; returns the folders for
+    the import path.
 
-    Only the facts of `[project]`: nothing is built, and what it depends on is not fetched.
+    Uses `[project]` only: nothing is built, and dependencies are not installed.
     """
     project = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     name, version = str(project["name"]), str(project.get("version", "0"))
-    facts = site / f"{name.replace('-', '_')}-{version}.dist-info"
-    facts.mkdir(exist_ok=True)
-    needs = "".join(f"Requires-Dist: {one}\n" for one in project.get("dependencies", ()))
+    dist_info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    dist_info.mkdir(exist_ok=True)
+    needs = "".join(f"Requires-Dist: {dependency}\n" for dependency in project.get("dependencies", ()))
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}"
-    (facts / "METADATA").write_text(metadata, encoding="utf-8")
-    points = ""
+    (dist_info / "METADATA").write_text(metadata, encoding="utf-8")
+    entry_points = ""
     for group, names in project.get("entry-points", {}).items():
-        points += f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in names.items())
-    (facts / "entry_points.txt").write_text(points, encoding="utf-8")
+        entry_points += f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in names.items())
+    (dist_info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
     source = plugin / "src"
     return [str(site), str(source if source.is_dir() else plugin)]

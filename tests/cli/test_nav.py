@@ -106,11 +106,11 @@ def test_diagnostics_without_a_place_look_at_files_and_say_how_many(project: Pat
     (project / "shop" / "bad.py").write_text("import os\nprint(nothing)\n", encoding="utf-8")
     ended = cockpit("nav", "diagnostics", "--json", cwd=project)
     told = json.loads(ended.out)
-    assert any(row["path"] == "shop/bad.py" for row in told["results"]) and "files looked at" in told["note"]
+    assert any(row["path"] == "shop/bad.py" for row in told["results"]) and "files checked" in told["note"]
     (project / "fine").mkdir()
     (project / "fine" / "one.py").write_text("X = 1\n")
     ended = cockpit("nav", "diagnostics", "fine", cwd=project)
-    assert ended.code == 1 and "diagnostics fine: 1 file looked at; nothing found" in ended.err
+    assert ended.code == 1 and "diagnostics fine: 1 file checked; nothing found" in ended.err
 
 
 def test_diagnostics_name_the_problem_and_who_found_it(project: Path) -> None:
@@ -257,4 +257,4 @@ def test_a_broken_file_of_servers_is_named(project: Path) -> None:
     (project / ".lsp.json").write_text("{", encoding="utf-8")
     trust.save_trust(str(project), True)
     ended = cockpit("lsp", "status", "--root", str(project), cwd=project)
-    assert ".lsp.json: no JSON" in ended.err
+    assert ".lsp.json: invalid JSON" in ended.err

@@ -38,7 +38,7 @@ def test_a_broken_file_is_a_refused_row_beside_the_others(project: Path) -> None
     broken.write_text('{"permissions": {\n"deny": ["Bash(rm *)"\n}}', encoding="utf-8")
     listed = cockpit("permissions", "list", cwd=project)
     assert listed.code == 0 and "Bash(git push *)" in listed.out
-    assert "refused .claude/settings.local.json:3: this is no JSON" in listed.out
+    assert "refused .claude/settings.local.json:3: invalid JSON" in listed.out
     user_file().write_text("mode = [", encoding="utf-8")
     rows = json.loads(cockpit("permissions", "list", "--json", cwd=project).out)
     assert "Bash(git push *)" in [row["name"] for row in rows]

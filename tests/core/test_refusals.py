@@ -66,5 +66,5 @@ async def test_rules_and_settings_that_have_no_effect_are_told_once_and_not_afte
         await until(is_in_force)
         await driver.prompt("hello")
         said = [one for one in driver.all(Warned) if one.source in ("settings", "plugins")]
-    assert ["settings.json:2: this is no JSON" in said[1].text, ":1: `mode`" in said[0].text] == [True, True]
+    assert ["settings.json:2: invalid JSON" in said[1].text, ":1: `mode`" in said[0].text] == [True, True]
     assert len(said) == 2 and all("config check" in one.hint for one in said)

@@ -75,7 +75,7 @@ def test_a_broken_manifest_is_told_with_its_line(tmp_path: Path) -> None:
     (folder / ".claude-plugin" / "plugin.json").write_text('{\n"name" "x"}', encoding="utf-8")
     broken = read_bundle(folder)
     assert isinstance(broken, Unloaded) and broken.name == "b"
-    assert str(broken.origin.refused[0]).startswith(f"{folder}/.claude-plugin/plugin.json:2: this is no JSON")
+    assert str(broken.origin.refused[0]).startswith(f"{folder}/.claude-plugin/plugin.json:2: invalid JSON")
 
 
 def test_bundles_of_cockpit_come_before_claude_codes_and_a_switched_off_one_does_not(

@@ -179,7 +179,7 @@ def test_a_broken_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
     result = read_hook_files(tuple(HookFile(path, "user") for path in (broken, folder, good)))
     assert len(result.hooks) == 1
     first, second = (str(one.origin.refused[0]) for one in result.unloaded)
-    assert first.startswith(f"{broken}:2: this is no JSON: a colon is missing here")
+    assert first.startswith(f"{broken}:2: invalid JSON: expected a colon here")
     assert str(folder) in second
 
 

@@ -55,9 +55,9 @@ def test_a_broken_file_is_a_fault_with_its_line() -> None:
     located = parse_config('{\n  "a": 1\n  "b": 2\n}', "h.json")
     assert located.value is None
     assert str(located.faults[0]) == (
-        "h.json:3: this is no JSON: a comma is missing before this (column 3); mend the line"
+        "h.json:3: invalid JSON: expected a comma before this (column 3); fix the line"
     )
-    assert "no number of JSON" in parse_config('{"a": NaN}', "h.json").faults[0].reason
+    assert "not a JSON number" in parse_config('{"a": NaN}', "h.json").faults[0].reason
     assert "nested too deeply" in parse_config("[" * 200_000 + "]" * 200_000, "h.json").faults[0].reason
 
 

@@ -1,4 +1,4 @@
-"""The navigator over a real server, a real index, and servers that fail: who answers, and how soon."""
+"""The navigator with a real server, a real index and failing servers: who answers, and how soon."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ async def changes_of(one: ManagedNavigator, path: str, text: str) -> ChangeSet:
     return await one.root.workspace.plan((WriteFile(path, text.encode()),))
 
 
-async def test_without_server_and_index_the_text_answers(project: Path) -> None:
+async def test_without_server_and_index_text_search_answers(project: Path) -> None:
     navigator = LiveNavigator(LocalWorkspace(str(project)))
     at = await navigator.locate("Cart.total")
     assert at == Position("shop.py", 10, 9)
@@ -57,7 +57,7 @@ async def test_without_server_and_index_the_text_answers(project: Path) -> None:
         await navigator.rename(at, "sum_up")
 
 
-async def test_a_ready_server_answers_and_the_tree_does_where_it_is_asked(project: Path) -> None:
+async def test_a_ready_server_answers_and_the_index_on_request(project: Path) -> None:
     async with opened(project, TY) as one:
         await ready(one.navigator)
         at = await one.navigator.locate("app.py:7:16")
@@ -68,7 +68,7 @@ async def test_a_ready_server_answers_and_the_tree_does_where_it_is_asked(projec
         assert "The sum." in await one.navigator.hover(at)
 
 
-async def test_the_tree_never_asks_a_server(project: Path, tmp_path: Path) -> None:
+async def test_the_index_never_asks_a_server(project: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with opened(project, with_faults(notes=notes)) as one:
         at = await one.navigator.locate("Cart.total")
@@ -80,7 +80,7 @@ async def test_the_tree_never_asks_a_server(project: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "fault", ["hang-initialize", "hang-request", "die-start", "lies", "garbage", "wrong-id"]
 )
-async def test_a_server_that_fails_costs_no_more_than_the_trees_answer(project: Path, fault: str) -> None:
+async def test_a_failing_server_falls_back_to_the_index(project: Path, fault: str) -> None:
     async with opened(project, with_faults(fault)) as one:
         at = await one.navigator.locate("app.py:7:16")
         for _ in range(2):
@@ -92,7 +92,7 @@ async def test_a_server_that_fails_costs_no_more_than_the_trees_answer(project: 
 
 
 @pytest.mark.parametrize("fault", ["hang-initialize", "hang-request silent", "die-start", "silent"])
-async def test_a_server_that_fails_holds_up_no_edit(project: Path, fault: str) -> None:
+async def test_a_failing_server_delays_no_edit(project: Path, fault: str) -> None:
     async with opened(project, with_faults(*fault.split())) as one:
         one.navigator.seen("app.py")
         await one.navigator.locate("Cart.total")
@@ -101,7 +101,7 @@ async def test_a_server_that_fails_holds_up_no_edit(project: Path, fault: str) -
         assert checked.state == "unknown" and checked.note and not checked.new
 
 
-async def test_an_unsettled_answer_is_joined_with_the_trees_and_said_to_be(project: Path) -> None:
+async def test_an_incomplete_answer_is_merged_with_the_index_and_says_so(project: Path) -> None:
     async with opened(project, with_faults("works")) as one:
         at = await one.navigator.locate("shop.py:Cart.total")
         await one.navigator.related("definition", at, "lsp")
@@ -111,7 +111,7 @@ async def test_an_unsettled_answer_is_joined_with_the_trees_and_said_to_be(proje
         assert len(places(found)) == len(set(places(found)))
 
 
-async def test_who_wants_only_the_server_is_told_why_there_is_none(project: Path) -> None:
+async def test_asking_only_the_server_says_why_there_is_none(project: Path) -> None:
     async with opened(project, NO_SERVER) as one:
         at = await one.navigator.locate("Cart.total")
         found = await one.navigator.related("definition", at, "lsp")
@@ -136,7 +136,7 @@ async def test_a_place_is_found(project: Path, place: str, position: Position) -
         assert await one.navigator.locate(place) == position
 
 
-async def test_what_is_no_place_says_what_comes_near(project: Path) -> None:
+async def test_an_unknown_place_names_similar_ones(project: Path) -> None:
     (project / "other.py").write_text("class Basket:\n    def total(self): ...\n", encoding="utf-8")
     async with opened(project, NO_SERVER) as one:
         with pytest.raises(PlaceAmbiguous) as ambiguous:
@@ -148,7 +148,7 @@ async def test_what_is_no_place_says_what_comes_near(project: Path) -> None:
             await one.navigator.locate("gone.py:3")
         with pytest.raises(PlaceUnknown, match="has no line 99"):
             await one.navigator.locate("app.py:99")
-        with pytest.raises(PlaceUnknown, match="is no place"):
+        with pytest.raises(PlaceUnknown, match="invalid place"):
             await one.navigator.locate("three words here")
 
 
@@ -166,7 +166,7 @@ async def test_an_edit_is_checked_before_it_is_written(project: Path) -> None:
         assert (mended.state, mended.before, mended.new, mended.gone) == ("checked", 1, (), 1)
 
 
-async def test_new_problems_are_told_once_and_old_ones_never(project: Path) -> None:
+async def test_new_problems_are_reported_once_and_old_ones_never(project: Path) -> None:
     old = APP + "    print(unknown)\n"
     (project / "app.py").write_text(old)
     async with opened(project, TY) as one:
@@ -178,7 +178,7 @@ async def test_new_problems_are_told_once_and_old_ones_never(project: Path) -> N
         assert (await one.navigator.news()).rows == ()
 
 
-async def test_what_a_result_told_is_not_told_again(project: Path) -> None:
+async def test_problems_in_a_result_are_not_reported_again(project: Path) -> None:
     async with opened(project, TY) as one:
         await ready(one.navigator)
         changes = await changes_of(one, "app.py", APP + "    print(another)\n")
@@ -207,9 +207,7 @@ async def test_a_rename_comes_as_edits_of_every_file(project: Path) -> None:
         assert b"cart.sum_up()" in (changes.files[0].after or b"")
 
 
-async def test_trust_that_is_taken_back_ends_what_runs_the_projects_code(
-    project: Path, tmp_path: Path
-) -> None:
+async def test_revoked_trust_stops_servers_that_run_project_code(project: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     language = with_faults(notes=notes)
     language = replace(language, servers=(replace(language.servers[0], runs_project=True),))
@@ -222,7 +220,7 @@ async def test_trust_that_is_taken_back_ends_what_runs_the_projects_code(
         assert sources(found) == {"tree-sitter"}
 
 
-async def test_other_languages_are_taken_up_and_equal_ones_change_nothing(project: Path) -> None:
+async def test_other_languages_are_adopted_and_equal_ones_change_nothing(project: Path) -> None:
     async with opened(project, TY) as one:
         await ready(one.navigator)
         (before,) = one.navigator.servers()
@@ -233,7 +231,7 @@ async def test_other_languages_are_taken_up_and_equal_ones_change_nothing(projec
         assert sources(found) == {"tree-sitter"} and one.navigator.servers() == ()
 
 
-async def test_what_a_change_breaks_elsewhere_is_seen_before_it_is_written(project: Path) -> None:
+async def test_what_a_change_breaks_elsewhere_is_found_before_writing(project: Path) -> None:
     shop = (project / "shop.py").read_text(encoding="utf-8")
     async with opened(project, TY) as one:
         await ready(one.navigator)
@@ -245,7 +243,7 @@ async def test_what_a_change_breaks_elsewhere_is_seen_before_it_is_written(proje
         assert {row.path for row in (await one.navigator.checked(gone, 5.0)).new} >= {"app.py"}
 
 
-async def test_between_names_nothing_is_defined(project: Path) -> None:
+async def test_between_names_there_is_no_definition(project: Path) -> None:
     async with opened(project, NO_SERVER) as one:
         blank = await one.navigator.locate("shop.py:10:900")
         assert not (await one.navigator.related("definition", blank)).rows

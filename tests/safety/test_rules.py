@@ -188,5 +188,5 @@ def test_a_file_is_understood_once_and_again_when_its_words_change(tmp_path: Pat
 def test_a_pipe_in_the_place_of_a_rule_file_is_a_fault_and_no_wait(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     os.mkfifo(path)
-    with pytest.raises(SettingsInvalid, match="no plain file"):
+    with pytest.raises(SettingsInvalid, match="not a regular file"):
         load_rules(project=path)

@@ -1,4 +1,4 @@
-"""Settings in layers: who wins, what a project's file may not loosen, what a broken one says."""
+"""Layered settings files: precedence, what a project may not loosen, broken files."""
 
 import os
 import sys
@@ -40,14 +40,14 @@ def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_without_any_file_the_defaults_hold(root: Path) -> None:
+def test_without_any_file_defaults_apply(root: Path) -> None:
     settings = load_settings(str(root), trusted=True)
     assert settings.text("mode") == "ask" and settings.number("limits.steps") == 200
     assert settings.sources == () and settings.left_out == ()
     assert settings.table("permissions") == {"allow": [], "ask": [], "deny": []}
 
 
-def test_each_layer_goes_over_the_one_below(root: Path, managed: Path) -> None:
+def test_each_layer_overrides_the_one_below(root: Path, managed: Path) -> None:
     own = user('mode = "full"\n[limits]\nsteps = 50\ntokens = 9\n[models]\ndefault = "a:b"\n')
     shared = project(root, "[limits]\nsteps = 40\nseconds = 90\n")
     local = project(root, "[limits]\nseconds = 60\n", "settings.local.toml")
@@ -59,7 +59,7 @@ def test_each_layer_goes_over_the_one_below(root: Path, managed: Path) -> None:
     assert settings.sources == (str(own), str(shared), str(local), str(managed))
 
 
-def test_lists_of_denials_grow_from_layer_to_layer(root: Path) -> None:
+def test_deny_lists_grow_from_layer_to_layer(root: Path) -> None:
     user('[permissions]\ndeny = ["Read(~/x)"]\nask = ["Bash"]\n')
     project(root, '[permissions]\ndeny = ["Edit", "Read(~/x)"]\n')
     settings = load_settings(str(root), trusted=True)
@@ -67,16 +67,14 @@ def test_lists_of_denials_grow_from_layer_to_layer(root: Path) -> None:
     assert settings.words("permissions.ask") == ("Bash",)
 
 
-def test_a_folder_that_is_not_trusted_gives_nothing(root: Path) -> None:
+def test_an_untrusted_folder_sets_nothing(root: Path) -> None:
     project(root, 'mode = "deny"\nthis is no TOML')
     settings = load_settings(str(root), trusted=False)
     assert settings.text("mode") == "ask" and settings.sources == ()
 
 
 @pytest.mark.parametrize("whose", ["user", "project"])
-def test_a_file_that_is_there_and_cannot_be_read_refuses_instead_of_losing_its_denials(
-    root: Path, whose: str
-) -> None:
+def test_an_unreadable_file_refuses_instead_of_losing_its_deny_rules(root: Path, whose: str) -> None:
     path = user_file() if whose == "user" else root / ".cockpit" / "settings.toml"
     path.mkdir(parents=True)
     with pytest.raises(SettingsInvalid, match="cannot be read") as refused:
@@ -96,7 +94,7 @@ LOOSE = {
 
 
 @pytest.mark.parametrize("key", LOOSE)
-def test_what_would_loosen_is_left_out_of_a_projects_file_and_said(root: Path, key: str) -> None:
+def test_loosening_settings_of_a_project_are_ignored_and_reported(root: Path, key: str) -> None:
     user('[limits]\nmoney = 1.5\nstop_file = "STOP"\n')
     before = load_settings(str(root), trusted=False).values
     path = project(root, LOOSE[key])
@@ -106,7 +104,7 @@ def test_what_would_loosen_is_left_out_of_a_projects_file_and_said(root: Path, k
     assert str(path) in said and f"`{key}`" in said
 
 
-def test_what_tightens_is_taken_from_a_projects_file(root: Path) -> None:
+def test_tightening_settings_of_a_project_apply(root: Path) -> None:
     user("[limits]\nmoney = 1.5\n")
     project(root, '[limits]\nmoney = 1\nsteps = 5\nseconds = 60\nstop_file = "STOP"\n')
     settings = load_settings(str(root), trusted=True)
@@ -124,7 +122,7 @@ def test_a_project_sets_no_mode_not_even_a_stricter_one(own: str, theirs: str) -
         settings = load_settings(folder, trusted=True)
     assert settings.text("mode") == own
     (said,) = settings.left_out
-    assert ":1: `mode` left out" in said and str(user_file()) in said
+    assert ":1: `mode` ignored" in said and str(user_file()) in said
 
 
 @pytest.mark.parametrize(
@@ -140,7 +138,7 @@ def test_a_project_sets_no_mode_not_even_a_stricter_one(own: str, theirs: str) -
     ],
 )
 @pytest.mark.parametrize("is_project", [True, False])
-def test_a_value_of_another_shape_is_refused_with_file_and_key(
+def test_a_value_of_the_wrong_type_is_refused_with_file_and_key(
     root: Path, text: str, key: str, is_project: bool
 ) -> None:
     path = project(root, text) if is_project else user(text)
@@ -150,15 +148,15 @@ def test_a_value_of_another_shape_is_refused_with_file_and_key(
 
 
 @pytest.mark.parametrize("content", [b"mode = [", b"mode = '\xff'"])
-def test_a_file_that_is_no_toml_is_named_with_what_to_do(root: Path, content: bytes) -> None:
+def test_an_invalid_file_is_named_with_what_to_do(root: Path, content: bytes) -> None:
     path = user("")
     path.write_bytes(content)
     with pytest.raises(SettingsInvalid) as refused:
         load_settings(str(root), trusted=False)
-    assert str(path) in str(refused.value) and "mend it or move it away" in str(refused.value)
+    assert str(path) in str(refused.value) and "fix it or move it away" in str(refused.value)
 
 
-def test_a_byte_order_mark_is_no_fault(root: Path) -> None:
+def test_a_byte_order_mark_is_accepted(root: Path) -> None:
     user("").write_bytes(b"\xef\xbb\xbfmode = 'plan'\n")
     assert load_settings(str(root), trusted=False).text("mode") == "plan"
 
@@ -188,14 +186,14 @@ def test_a_word_is_added_once_under_keys_with_any_letters() -> None:
     assert table["projects"]['/a b/"ü".x']["permissions"]["allow"] == ["shell(git status *)"]
 
 
-def test_a_broken_file_is_not_written_over() -> None:
+def test_a_broken_file_is_not_overwritten() -> None:
     path = user("mode = [\n")
     with pytest.raises(SettingsInvalid):
         set_user_value("mode", "ask")
     assert path.read_text(encoding="utf-8") == "mode = [\n"
 
 
-def test_readers_beside_writers_see_whole_files(tmp_path: Path) -> None:
+def test_concurrent_readers_see_whole_files(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     bodies = [f'mode = "{letter * 5_000}"\n'.encode() for letter in "abcd"]
     write_atomically(path, bodies[0])
@@ -223,9 +221,7 @@ def test_readers_beside_writers_see_whole_files(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_the_dotenv_of_a_folder_counts_only_where_it_is_trusted(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dotenv_counts_only_in_a_trusted_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / ".env").write_text("COCKPIT_T_ONE=theirs\nCOCKPIT_T_TWO=theirs\n", encoding="utf-8")
     monkeypatch.setenv("COCKPIT_T_TWO", "mine")
     assert "COCKPIT_T_ONE" not in load_environment(str(root), trusted=False)
@@ -234,7 +230,7 @@ def test_the_dotenv_of_a_folder_counts_only_where_it_is_trusted(
     assert "COCKPIT_T_ONE" not in os.environ
 
 
-def test_a_dotenv_is_read_as_people_write_it(root: Path) -> None:
+def test_usual_forms_of_a_dotenv_are_read(root: Path) -> None:
     lines = [
         "# no",
         "export A=1",

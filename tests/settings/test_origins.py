@@ -1,5 +1,6 @@
-"""Every value knows where it came from, and every fault of a file is told with its line."""
+"""Every value knows its origin, and every error in a file names its line."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,9 +24,7 @@ def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_each_layer_is_named_with_its_place(
-    root: Path, managed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_origin_names_layer_and_line(root: Path, managed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = put(user_file(), '[models]\ndefault = "a:b"\nfallback = ["c:d"]\n\n[limits]\ntokens = 9\n')
     shared = put(root / ".cockpit" / "settings.toml", "[limits]\n\nmoney = 1\n")
     put(managed, "[approvals]\nseconds = 60\n")
@@ -47,7 +46,7 @@ def test_each_layer_is_named_with_its_place(
     assert settings.number("limits.tool_calls") == 7
 
 
-def test_a_list_that_grows_names_every_place(root: Path) -> None:
+def test_a_growing_list_names_every_origin(root: Path) -> None:
     own = put(user_file(), '[permissions]\nask = ["Bash"]\ndeny = ["A"]\n')
     shared = put(root / ".cockpit" / "settings.toml", '[permissions]\ndeny = ["B"]\n')
     settings = load_settings(str(root), True)
@@ -69,7 +68,7 @@ def test_a_list_that_grows_names_every_place(root: Path) -> None:
         ("COCKPIT_SANDBOX_USE", "required", "sandbox.use", "required"),
     ],
 )
-def test_a_variable_goes_over_every_file_but_the_machine_s(
+def test_a_variable_overrides_every_file_but_the_managed_one(
     root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, key: str, value: object
 ) -> None:
     monkeypatch.setenv(variable, text)
@@ -81,13 +80,13 @@ def test_a_variable_goes_over_every_file_but_the_machine_s(
     assert table == value and settings.origin(key) == f"environment {variable}"
 
 
-def test_a_variable_of_the_folder_s_own_dotenv_sets_nothing(root: Path) -> None:
+def test_a_variable_of_a_projects_dotenv_sets_nothing(root: Path) -> None:
     put(root / ".env", "COCKPIT_MODE=full\n")
     assert load_settings(str(root), True).text("mode") == "ask"
 
 
 @pytest.mark.parametrize(("variable", "text"), [("COCKPIT_MODE", "yolo"), ("COCKPIT_LIMITS_STEPS", "many")])
-def test_a_variable_that_means_nothing_is_refused_by_its_name(
+def test_an_invalid_variable_is_refused_by_name(
     root: Path, monkeypatch: pytest.MonkeyPatch, variable: str, text: str
 ) -> None:
     monkeypatch.setenv(variable, text)
@@ -95,7 +94,7 @@ def test_a_variable_that_means_nothing_is_refused_by_its_name(
         load_settings(str(root), False)
 
 
-def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, managed: Path) -> None:
+def test_managed_mode_and_limits_are_upper_bounds(root: Path, managed: Path) -> None:
     put(managed, 'mode = "ask"\n[limits]\nsteps = 50\nmoney = 1\n[models]\ndefault = "m:x"\n')
     put(user_file(), 'mode = "full"\n[limits]\nmoney = 5\n[models]\ndefault = "a:b"\n')
     settings = load_settings(str(root), False, {("limits", "steps"): ("--max-steps", 3)})
@@ -117,14 +116,14 @@ def test_the_machine_s_mode_and_limits_are_the_loosest_there_may_be(root: Path, 
         ("x = 1\n[a\n", 2),
     ],
 )
-def test_a_fault_of_a_file_is_told_with_its_line(root: Path, text: str, line: int) -> None:
+def test_an_error_in_a_file_names_its_line(root: Path, text: str, line: int) -> None:
     path = put(user_file(), text)
     with pytest.raises(SettingsInvalid) as refused:
         load_settings(str(root), False)
     assert refused.value.message.startswith(f"{path}:{line}: ")
 
 
-def test_what_a_project_may_not_say_is_left_out_with_line_and_remedy(root: Path) -> None:
+def test_settings_a_project_may_not_set_are_ignored_with_line_and_remedy(root: Path) -> None:
     text = """mode = "full"
 [models]
 default = "evil:x"
@@ -150,6 +149,18 @@ disabled = ["deploy"]
     assert settings.number("agents.depth") == 1 and settings.words("hooks.disabled") == ()
     assert settings.table("plugins") == {"disabled": []} and settings.text("sandbox.use") == "auto"
     said = {1: "mode", 2: "models", 4: "plugins", 6: "hooks", 8: "agents", 10: "approvals", 12: "sandbox"}
-    lines = {f"{path}:{line}: `{key}` left out" for line, key in (said | {16: "mcp.call_seconds"}).items()}
+    lines = {f"{path}:{line}: `{key}` ignored" for line, key in (said | {16: "mcp.call_seconds"}).items()}
     assert {one.partition(";")[0] for one in settings.left_out} == lines
     assert all("only tighten" in one or str(user_file()) in one for one in settings.left_out)
+
+
+def test_lines_are_looked_up_only_when_needed(tmp_path: Path) -> None:
+    put(user_file(), 'mode = "plan"\n[permissions]\nallow = ["Bash(git *)"]\n')
+    code = (
+        "import sys; from cockpit.settings import files, permissions;"
+        "settings = files.load_settings(sys.argv[1], True);"
+        "rules = permissions.load_entries(sys.argv[1], True);"
+        "assert 'tree_sitter' not in sys.modules, 'loaded at start';"
+        "assert settings.origin('mode').endswith(':1') and rules[0].line == 3"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

@@ -1,4 +1,4 @@
-"""Rules in files: ours, a project's, Claude Code's; what applies, what is offered, what is taken back."""
+"""Permission rules in files: cockpit's, a project's, Claude Code's; what applies and what is offered."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_before_trust_nothing_of_a_project_is_read(project: Path) -> None:
     assert permissions.load_entries(str(project), False) == ()
 
 
-def test_what_another_agent_was_allowed_at_home_is_offered_too(project: Path, home: Path) -> None:
+def test_rules_another_agent_has_at_home_are_offered_too(project: Path, home: Path) -> None:
     (home / ".claude").mkdir()
     lists = {"permissions": {"allow": ["Bash(ls:*)"], "deny": ["WebFetch"]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(lists), encoding="utf-8")
@@ -68,7 +68,7 @@ def test_an_offer_is_new_once_and_again_when_it_changes(project: Path) -> None:
     assert not permissions.is_new_offer(root, ())
 
 
-def test_what_is_adopted_applies_for_this_folder_alone_and_can_be_taken_back(project: Path) -> None:
+def test_adopted_rules_apply_to_this_folder_and_can_be_removed(project: Path) -> None:
     root = str(project)
     permissions.adopt_offers(root, permissions.find_offers(root, True))
     assert {"allow Bash(npm run *)", "allow Bash(make *)"} <= texts(project, False, True)
@@ -93,7 +93,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("text", "line"), BROKEN.items(), ids=[one[:40] for one in BROKEN])
-def test_another_programs_broken_file_is_told_with_its_line_and_the_rest_holds(
+def test_another_agents_broken_file_is_reported_and_the_rest_applies(
     project: Path, text: str, line: int
 ) -> None:
     path = project / ".claude" / "settings.json"
@@ -106,14 +106,14 @@ def test_another_programs_broken_file_is_told_with_its_line_and_the_rest_holds(
     assert source == str(path) and at == line and remedy
 
 
-def test_another_programs_file_that_is_no_plain_file_is_told(project: Path) -> None:
+def test_another_agents_irregular_file_is_reported(project: Path) -> None:
     path = project / ".claude" / "settings.local.json"
     path.mkdir()
     (told,) = permissions.read_entries(str(project), True)[1]
     assert told.source == str(path) and "cannot be read" in told.reason
 
 
-def test_comments_and_closing_commas_hide_no_denial(project: Path) -> None:
+def test_comments_and_trailing_commas_hide_no_deny_rule(project: Path) -> None:
     text = '\ufeff{\r\n// ours\r\n"permissions": {"deny": [\r\n"WebFetch",\r\n],},}'
     (project / ".claude" / "settings.json").write_bytes(text.encode())
     assert "deny WebFetch" in texts(project, True, True)

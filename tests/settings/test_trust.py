@@ -1,4 +1,4 @@
-"""Trust is a person's answer for a real path, and nothing that a folder says of itself."""
+"""Trust is the user's answer for a real path, not something a folder claims."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from cockpit import paths
 from cockpit.settings import trust
 
 
-def test_nobody_was_asked_until_somebody_answered(root: Path) -> None:
+def test_without_an_answer_trust_is_unknown(root: Path) -> None:
     assert trust.is_trusted(str(root)) is None
     trust.save_trust(str(root), True)
     assert trust.is_trusted(str(root)) is True
@@ -24,7 +24,7 @@ def test_trust_holds_for_the_folder_and_not_for_those_around_it(root: Path) -> N
     assert trust.is_trusted(str(root.parent)) is None
 
 
-def test_a_link_is_as_trusted_as_what_it_leads_to(root: Path, tmp_path: Path) -> None:
+def test_a_link_is_as_trusted_as_its_target(root: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(root, target_is_directory=True)
     trust.save_trust(str(link), True)
@@ -53,7 +53,7 @@ def test_a_file_that_cannot_be_read_trusts_nothing(root: Path, content: str) -> 
     assert trust.is_trusted(str(root)) is True
 
 
-def test_the_answers_are_for_their_owner_alone(root: Path) -> None:
+def test_the_file_is_readable_by_its_owner_only(root: Path) -> None:
     trust.save_trust(str(root), True)
     if os.name == "posix":
         assert (paths.config() / "trust.json").stat().st_mode & 0o777 == 0o600

@@ -1,9 +1,6 @@
-"""The two that answer the navigator: servers and index. Each may fail; neither raises for that.
+"""The two backends of the navigator, language servers and index: their interfaces and their life cycle.
 
-Which language a file is of. Knows names of files only, no contents.
-
-The life of a root's servers and index: begun at the first need, changed when languages or trust do, ended
-once. Answers nothing itself.
+A backend may fail to answer; it does not raise for that. Also finds the language of a file by its name.
 """
 
 import asyncio
@@ -21,11 +18,14 @@ from cockpit.protocol.code import ProblemRow, Relation, ServerRow, SymbolRow
 ServerRelation = Literal[
     "definition", "implementations", "references", "callers", "callees", "supertypes", "subtypes"
 ]
+POLL_SECONDS = 0.5
+WARM_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """A server's answer. `settled` is False while it may still be incomplete (it is indexing)."""
+    """A server's answer. `settled` is False while it may be incomplete because the server is still
+    indexing."""
 
     rows: tuple[SymbolRow, ...]
     settled: bool = True
@@ -34,8 +34,8 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """No server answers: `reason` in words, `soon` when asking again is worth it. `refused`: one is there
-    and can, but will not do this."""
+    """Why no server answers. `soon`: asking again is worthwhile. `refused`: a server is there but will not do
+    this."""
 
     reason: str
     soon: bool = False
@@ -44,7 +44,7 @@ class NoAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileDiagnostics:
-    """Problems of one file as the servers see it. `servers` answered, `late` did not in time."""
+    """Problems of one file. `servers` answered, `late` did not answer in time."""
 
     rows: tuple[ProblemRow, ...]
     servers: tuple[str, ...] = ()
@@ -52,11 +52,11 @@ class FileDiagnostics:
 
 
 class ServerBackend(Protocol):
-    """The language servers of one root. `seconds` bounds every wait; what comes later is dropped."""
+    """The language servers of one root. `seconds` bounds every wait; later answers are dropped."""
 
     async def outline(self, path: str, seconds: float) -> ServerAnswer | NoAnswer: ...
     async def symbols(self, query: str, seconds: float) -> ServerAnswer | NoAnswer:
-        """From every server that is ready and can; none is started for it."""
+        """Ask every server that is ready and supports it; none is started for it."""
         ...
 
     async def related(
@@ -65,7 +65,7 @@ class ServerBackend(Protocol):
     async def hover(self, at: Position, seconds: float) -> str | NoAnswer: ...
     async def diagnosed(self, path: str, seconds: float) -> FileDiagnostics | NoAnswer: ...
     def published(self) -> Mapping[str, tuple[ProblemRow, ...]]:
-        """The problems known now, by path; nothing is asked for."""
+        """The problems known now, by path; sends no request."""
         ...
 
     async def staged(
@@ -74,8 +74,9 @@ class ServerBackend(Protocol):
         seconds: float,
         base: Mapping[str, bytes | None] | None = None,
     ) -> tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]] | NoAnswer:
-        """Diagnostics of `texts`' files before (as on disk, or as in `base`) and after, taken under a
-        lease and withdrawn; None stands for a file that is not there."""
+        """Problems of the files of `texts` before (as on disk, or as in `base`) and after. The texts are
+        shown to the servers under an exclusive lease and withdrawn again. None means that the file does not
+        exist."""
         ...
 
     async def rename(self, at: Position, to: str, seconds: float) -> tuple[Edit, ...] | NoAnswer: ...
@@ -86,18 +87,19 @@ class ServerBackend(Protocol):
     async def formatted(self, path: str, seconds: float) -> tuple[Edit, ...] | NoAnswer: ...
     def seen(self, path: str) -> None: ...
     def changed(self, paths: Sequence[str]) -> None:
-        """Files that differ on disk now (created, written, deleted)."""
+        """Tell the servers that these files were created, written or deleted."""
         ...
 
     def rows(self) -> tuple[ServerRow, ...]: ...
     def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard` on the loop when `rows()` or `published()` change; the answer ends that."""
+        """Call `heard` on the loop whenever `rows()` or `published()` change. Returns a function that ends
+        it."""
         ...
 
     async def command(self, verb: Literal["restart", "stop", "allow"], name: str) -> str: ...
     def log(self, name: str) -> Mapping[str, str]: ...
     async def close(self) -> None:
-        """Every server ended (shutdown, exit, then killed) within 3 s."""
+        """Stop every server within 3 s (shutdown, exit, then kill)."""
         ...
 
 
@@ -105,67 +107,64 @@ class IndexBackend(Protocol):
     """Definitions, uses and imports of every source file of one root, by tree-sitter."""
 
     def start(self) -> None:
-        """Begin to build, or to bring up to date, in the background. Returns at once."""
+        """Start to build or update in the background. Returns at once."""
         ...
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Files done and files known; equal when it is whole."""
+        """Files done and files known; equal when the index is complete."""
         ...
 
     async def whole(self, seconds: float) -> bool:
-        """Wait until it is whole; False when that took longer."""
+        """Wait until the index is complete; False on timeout."""
         ...
 
     async def outline(self, path: str) -> tuple[SymbolRow, ...]:
-        """Definitions of a file as it is on disk now; empty for one it cannot parse."""
+        """Definitions of a file as it is on disk now; empty if it cannot be parsed."""
         ...
 
     async def symbols(self, query: str, limit: int = 200) -> tuple[SymbolRow, ...]: ...
     async def named(self, path: str) -> tuple[SymbolRow, ...]:
-        """Definitions a symbol path fits: `Class.method`, `pkg/mod.py:Class.method`."""
+        """Definitions that match a symbol path: `Class.method`, `pkg/mod.py:Class.method`."""
         ...
 
     async def related(self, relation: Relation, at: Position) -> tuple[SymbolRow, ...]: ...
     @property
     def is_cut(self) -> bool:
-        """Whether the last answer of `related` stopped before its end: too many files to look into."""
+        """Whether the last answer of `related` is incomplete because too many files had to be read."""
         ...
 
     async def extent(self, at: Position) -> tuple[int, int] | None: ...
     async def hover(self, at: Position) -> str:
-        """The definition's first lines and its documentation, empty when there is none."""
+        """The first lines and the documentation of the definition; empty if there is none."""
         ...
 
     def changed(self, paths: Sequence[str]) -> None: ...
     def languages(self) -> Mapping[str, int]:
-        """Files by language."""
+        """Number of files by language."""
         ...
 
     async def close(self) -> None: ...
 
 
 def find_language(path: str, languages: Iterable[Language]) -> Language | None:
-    """The first language one of whose globs fits the file's name."""
+    """The first language with a glob that matches the file's name."""
     return next(find_languages(path, languages), None)
 
 
 def find_languages(path: str, languages: Iterable[Language]) -> Iterator[Language]:
-    """Every language one of whose globs fits: a project may name servers for one that has a grammar."""
+    """Every language with a glob that matches: a project may name servers for a language that has a
+    grammar."""
     name = posixpath.basename(path.replace("\\", "/"))
     for language in languages:
         if any(fnmatchcase(name, glob) for glob in language.globs):
             yield language
 
 
-POLL_SECONDS = 0.5
-WARM_SECONDS = 30.0
-
-
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Who can answer; None for what is not there. `late` is when (on the loop's clock) a ready server of
-    a language last left a question unanswered."""
+    """The running backends; None for one that is not there. `late` is when (on the loop's clock) a ready
+    server of a language last failed to answer in time."""
 
     servers: ServerBackend | None = None
     index: IndexBackend | None = None
@@ -179,58 +178,61 @@ NO_BACKENDS = Backends()
 
 
 class BackendLifecycle:
-    """`begin` is called once, at the first `sources()`, `soon()` or `warm()`."""
+    """Starts the backends at first use, replaces them when languages or trust change, and closes them.
+
+    `begin` is called once, at the first `sources()`, `soon()` or `warm()`.
+    """
 
     def __init__(self, begin: StartBackends | None = None, sources: Backends = NO_BACKENDS) -> None:
-        self._begin = begin
+        self._start_backends = begin
         self._sources = sources
-        self._begun: asyncio.Task[Backends] | None = None
+        self._start_task: asyncio.Task[Backends] | None = None
         self._tasks: set[asyncio.Future[None]] = set()
         self._watchers: list[Callable[[], None]] = []
         self._unwatch: Callable[[], None] | None = None
         self._closed = False
         if sources.servers is not None:
-            self._unwatch = sources.servers.watch(self._heard)
+            self._unwatch = sources.servers.watch(self._notify)
 
     @property
     def now(self) -> Backends:
-        """What has begun; nothing is begun for it."""
+        """The backends that have started; starts nothing."""
         return self._sources
 
     async def sources(self) -> Backends:
-        """Begun, if they were not. Cancelling the caller does not end that."""
-        if self._begin is None or self._closed:
+        """The backends, started if necessary. Cancelling the caller does not stop the start."""
+        if self._start_backends is None or self._closed:
             return self._sources
-        if self._begun is None:
-            self._begun = asyncio.create_task(self._start(self._begin))
-        return await asyncio.shield(self._begun)
+        if self._start_task is None:
+            self._start_task = asyncio.create_task(self._start(self._start_backends))
+        return await asyncio.shield(self._start_task)
 
     def soon(self, use: Callable[[Backends], None]) -> None:
-        """Call `use` with the sources: now, or when they have begun. Returns at once."""
+        """Call `use` with the backends now, or once they have started. Returns at once."""
         if self._closed:
             return
-        if self._begin is None or (self._begun is not None and self._begun.done()):
+        if self._start_backends is None or (self._start_task is not None and self._start_task.done()):
             use(self._sources)
         else:
-            self._keep(asyncio.ensure_future(self._when_begun(use)))
+            self._track(asyncio.ensure_future(self._use_when_started(use)))
 
     def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard` on the loop when servers, problems or the index's progress are different. What is
-        returned ends that."""
+        """Call `heard` on the loop when servers, problems or the index's progress change. Returns a function
+        that ends it."""
         self._watchers.append(heard)
         return lambda: self._watchers.remove(heard) if heard in self._watchers else None
 
     def warm(self) -> None:
-        """Begin in the background: the index, then the server of the language most files are in."""
+        """Start in the background: the index, then the server of the language with the most files."""
         if not self._closed:
-            self._keep(asyncio.ensure_future(self._warm()))
+            self._track(asyncio.ensure_future(self._warm()))
 
     async def begin_again(self, begin: StartBackends) -> None:
-        """From now on `begin` says who answers; what has begun is ended first."""
-        began, self._begin = self._begun is not None, begin
-        if began:
+        """Use `begin` from now on; backends that run are closed first."""
+        was_started, self._start_backends = self._start_task is not None, begin
+        if was_started:
             await self._end()
-            self._sources, self._begun = NO_BACKENDS, None
+            self._sources, self._start_task = NO_BACKENDS, None
             await self.sources()
 
     async def close(self) -> None:
@@ -243,10 +245,10 @@ class BackendLifecycle:
     async def _start(self, begin: StartBackends) -> Backends:
         sources = self._sources = await begin()
         if sources.servers is not None:
-            self._unwatch = sources.servers.watch(self._heard)
+            self._unwatch = sources.servers.watch(self._notify)
         return sources
 
-    def _keep(self, task: "asyncio.Future[None]") -> None:
+    def _track(self, task: "asyncio.Future[None]") -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -254,67 +256,70 @@ class BackendLifecycle:
         live = await self.sources()
         if live.index is None or live.servers is None:
             return
-        self._keep(asyncio.create_task(self._follow(live)))
-        await self._see_main(live, WARM_SECONDS)
+        self._track(asyncio.create_task(self._follow(live)))
+        await self._start_main_server(live, WARM_SECONDS)
 
     async def main_server(self, seconds: float) -> None:
-        """Begin the server of the language most files are in, and wait until one is ready or cannot be."""
+        """Start the server of the language with the most files, and wait until it is ready or cannot
+        start."""
         live = await self.sources()
-        known = asyncio.Event()
+        is_known = asyncio.Event()
         names: set[str] = set()
 
         def look() -> None:
             rows = live.servers.rows() if live.servers is not None else ()
             if any(row.name in names and row.state not in ("starting", "stopped") for row in rows):
-                known.set()
+                is_known.set()
 
         unwatch = self.watch(look)
         try:
             async with asyncio.timeout(seconds):
-                main = await self._see_main(live, seconds)
+                main = await self._start_main_server(live, seconds)
                 if main is not None:
-                    names.update(one.name for one in main.servers if not one.beside)
+                    names.update(server.name for server in main.servers if not server.beside)
                     look()
-                    await known.wait()
+                    await is_known.wait()
         except TimeoutError:
             return
         finally:
             unwatch()
 
-    async def _see_main(self, live: Backends, seconds: float) -> Language | None:
-        """The language with servers that most files are in; they begin."""
+    async def _start_main_server(self, live: Backends, seconds: float) -> Language | None:
+        """The language with the most files among those with servers; starts its server."""
         if live.index is None or live.servers is None:
             return None
         await live.index.whole(seconds)
         counts = live.index.languages()
-        served = [one for one in live.languages if one.servers and counts.get(one.name)]
-        if not served:
+        candidates = [
+            language for language in live.languages if language.servers and counts.get(language.name)
+        ]
+        if not candidates:
             return None
-        main = max(served, key=lambda one: counts[one.name])
+        main = max(candidates, key=lambda language: counts[language.name])
         live.servers.seen(main.globs[0].replace("*", "main"))
         return main
 
     async def _follow(self, sources: Backends) -> None:
-        """Tell of the index's progress until it is whole."""
+        """Report the index's progress until it is complete."""
         while sources.index is not None and not await sources.index.whole(POLL_SECONDS):
-            self._heard()
-        self._heard()
+            self._notify()
+        self._notify()
 
-    async def _when_begun(self, use: Callable[[Backends], None]) -> None:
+    async def _use_when_started(self, use: Callable[[Backends], None]) -> None:
         use(await self.sources())
 
     async def _end(self) -> None:
-        if self._begun is not None and not self._begun.done():
-            await asyncio.wait((self._begun,), timeout=2.0)
+        if self._start_task is not None and not self._start_task.done():
+            await asyncio.wait((self._start_task,), timeout=2.0)
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
         sources = self._sources
         if sources.close is not None:
             await sources.close()
-        ends = [one.close() for one in (sources.servers, sources.index) if one is not None]
-        await asyncio.gather(*ends, return_exceptions=True)
+        closings = [backend.close() for backend in (sources.servers, sources.index) if backend is not None]
+        await asyncio.gather(*closings, return_exceptions=True)
 
-    def _heard(self) -> None:
+    def _notify(self) -> None:
         for heard in tuple(self._watchers):
             heard()

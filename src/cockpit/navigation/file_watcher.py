@@ -1,4 +1,4 @@
-"""What changes in a root on disk, told to everybody who asked: one watcher per root and loop."""
+"""Watches a root for changes on disk and notifies listeners: one watcher per root and event loop."""
 
 import asyncio
 import contextlib
@@ -18,31 +18,31 @@ from cockpit.workspace.files.ignore_rules import (
 ChangeListener = Callable[[Sequence[str]], None]
 DEBOUNCE_MS = 50
 STEP_MS = 10
-# Linux gives a person some 8,000 to 65,000 watches, for all programs together.
+# Linux allows a user some 8,000 to 65,000 watches for all programs together.
 MAX_FOLDERS = 4_000
 
 _watchers: dict[tuple[int, str], "RootWatcher"] = {}
 
 
 def watch_root(root: str, heard: ChangeListener) -> Callable[[], None]:
-    """Call `heard` on the running loop with the absolute paths that changed; the answer ends that.
+    """Call `heard` on the running loop with the absolute paths that changed. Returns a function that ends it.
 
-    Nothing is watched in the home folder itself or above it, and of a tree with more than 4,000 folders
-    only those that no ignore file names.
+    The home folder itself and folders above it are not watched. In a tree with more than 4,000 folders,
+    ignored ones are skipped.
     """
     key = (id(asyncio.get_running_loop()), os.path.realpath(root))
-    one = _watchers.get(key)
-    if one is None:
-        one = _watchers[key] = RootWatcher(key[1])
-        one.start()
-    one.listeners.append(heard)
+    watcher = _watchers.get(key)
+    if watcher is None:
+        watcher = _watchers[key] = RootWatcher(key[1])
+        watcher.start()
+    watcher.listeners.append(heard)
 
     def end() -> None:
-        if heard in one.listeners:
-            one.listeners.remove(heard)
-        if not one.listeners:
-            one.stop()
-            if _watchers.get(key) is one:
+        if heard in watcher.listeners:
+            watcher.listeners.remove(heard)
+        if not watcher.listeners:
+            watcher.stop()
+            if _watchers.get(key) is watcher:
                 del _watchers[key]
 
     return end
@@ -54,7 +54,6 @@ class RootWatcher:
     def __init__(self, root: str) -> None:
         self.root = root
         self.listeners: list[ChangeListener] = []
-        self.is_ready = asyncio.Event()
         self._stop = asyncio.Event()
         self._over = threading.Event()
         self._task: asyncio.Task[None] | None = None
@@ -68,21 +67,21 @@ class RootWatcher:
         self._over.set()
 
     async def _run(self) -> None:
-        """A watcher that cannot be had (no watches left, a root that goes away) is none: what our own
-        tools write is told to the index anyway."""
+        """If no watcher can be started (no watches left, the root disappears) there is none: changes by our
+        own tools are reported to the index anyway."""
         folders, recursive = await asyncio.to_thread(_folders_to_watch, self.root)
         while not self._stop.is_set():
-            again = False
-            over = self._over = threading.Event()
-            async for found in _change_batches(folders, recursive, over):
-                paths = sorted(path for path in found if _is_watched(self.root, path))
+            must_restart = False
+            stop = self._over = threading.Event()
+            async for batch in _change_batches(folders, recursive, stop):
+                paths = sorted(path for path in batch if _is_watched(self.root, path))
                 if paths:
                     self._tell(paths)
                 if not recursive and await asyncio.to_thread(_has_folder, paths):
-                    again = True
+                    must_restart = True
                     break
-            over.set()
-            if not again:
+            stop.set()
+            if not must_restart:
                 return
             folders, recursive = await asyncio.to_thread(_folders_to_watch, self.root)
 
@@ -96,14 +95,14 @@ async def _change_batches(
 ) -> AsyncIterator[set[str]]:
     """The paths that changed, batch by batch, until `over` is set.
 
-    In a thread from its import on: `watchfiles.awatch` adds every watch on the loop, which held up each
-    key for 0.2 s in a tree of 2,000 folders.
+    Runs in a thread from its import on: `watchfiles.awatch` adds every watch on the loop, which delayed each
+    key by 0.2 s in a tree of 2,000 folders.
     """
     loop = asyncio.get_running_loop()
     batches: asyncio.Queue[set[str] | None] = asyncio.Queue()
 
     def give(batch: set[str] | None) -> None:
-        # The loop may be closed by the time a watcher has ended.
+        # The loop may be closed by the time the watcher ends.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(batches.put_nowait, batch)
 
@@ -133,7 +132,7 @@ async def _change_batches(
 
 
 def is_home_or_above(root: str) -> bool:
-    """Whether a root is the home folder, or holds it: nobody means to watch all that."""
+    """Whether a root is the home folder or contains it: that is too much to watch."""
     home = os.path.realpath(Path.home())
     return root == home or home.startswith(root.rstrip(os.sep) + os.sep)
 
@@ -148,24 +147,24 @@ def _has_folder(paths: Sequence[str]) -> bool:
 
 
 def _folders_to_watch(root: str) -> tuple[list[str], bool]:
-    """What to watch, and whether with all below it."""
+    """The folders to watch, and whether recursively."""
     if not _has_more_folders(root, MAX_FOLDERS):
         return [root], True
-    kept = [root]
+    folders = [root]
     for folder in _walk_folders(root, rules_above(root, root)):
-        kept.append(folder)
-        if len(kept) >= MAX_FOLDERS:
+        folders.append(folder)
+        if len(folders) >= MAX_FOLDERS:
             break
-    return kept, False
+    return folders, False
 
 
 def _has_more_folders(root: str, most: int) -> bool:
-    """Whether there are more than `most` folders, however deep they lie."""
-    waiting, count = [root], 0
-    while waiting and count <= most:
+    """Whether a tree has more than `most` folders."""
+    pending, count = [root], 0
+    while pending and count <= most:
         count += 1
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            waiting += [one.path for one in entries if one.is_dir(follow_symlinks=False)]
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
     return count > most
 
 

@@ -1,9 +1,6 @@
-"""The navigator of one root: every question goes to whoever answers it best and soonest.
+"""The navigator of one root: creation, and the entry points that route each question to a backend.
 
-Holds what its sessions share; `life` begins and ends servers and index. Writes no file.
-
-Making the navigator of a root, and keeping it as languages and trust change. Servers and index are
-imported only when something is asked of them.
+Sessions of the same root share it. Backends are imported and started at the first question. Writes no file.
 """
 
 import asyncio
@@ -49,11 +46,21 @@ SERVER_SECONDS = 30.0
 MIN_PATIENCE = 0.05
 SEEN_DELAY = 0.3
 HOVER_SECONDS = 1.5
+# What servers, index and watcher import at first use. It is done in a thread: on the loop it would delay
+# every key by a fifth of a second.
+PRELOADED_MODULES = (
+    "cockpit.navigation.index.client",
+    "cockpit.navigation.lsp.language_servers",
+    "cockpit.navigation.lsp.server_process",
+    "cockpit.navigation.lsp.requests",
+    "cockpit.navigation.file_watcher",
+    "watchfiles",
+)
 
 
 class LiveNavigator:
-    """`Navigator` over servers and an index that are there (tests), or that `begin` makes at the first
-    need. Without either it answers by text."""
+    """The `Navigator` over backends that are given (tests) or that `begin` starts at first use. Without
+    backends it answers by text search."""
 
     def __init__(
         self,
@@ -86,25 +93,25 @@ class LiveNavigator:
     async def related(
         self, relation: Relation, at: Position, source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
-        began = time.monotonic()
+        started = time.monotonic()
         live = await self.life.sources()
-        # The first question of all waits for imports too: that is part of its patience.
-        left = max(patience - (time.monotonic() - began), MIN_PATIENCE)
+        # The very first question also waits for imports, which counts against its patience.
+        left = max(patience - (time.monotonic() - started), MIN_PATIENCE)
         growing = relation in query_router.GROWING_RELATIONS and source != "tree-sitter"
         rows = await server_gaps.find_index_uses(live, at, left) if growing else ()
-        found = await query_router.find_related(live, self._workspace, relation, at, source, left)
+        result = await query_router.find_related(live, self._workspace, relation, at, source, left)
         return (
-            server_gaps.add_index_uses(found, rows)
+            server_gaps.add_index_uses(result, rows)
             if relation == "references" and source == "auto"
-            else found
+            else result
         )
 
     async def hover(self, at: Position) -> str:
         live = await self.life.sources()
         if live.servers is not None and query_router.has_ready_server(live, at.path):
-            told = await live.servers.hover(at, HOVER_SECONDS)
-            if isinstance(told, str) and told:
-                return told
+            text = await live.servers.hover(at, HOVER_SECONDS)
+            if isinstance(text, str) and text:
+                return text
         return await live.index.hover(at) if live.index is not None else ""
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
@@ -114,7 +121,7 @@ class LiveNavigator:
         symbol_names.check_new_name(to, at, await place_resolver.read_lines(self._workspace, at.path))
         servers = await _require_servers(self.life, "rename")
         rows = await server_gaps.find_index_uses(self.life.now, at, EDIT_SECONDS)
-        # A server that has not read every file renames in those it knows: waited for, then asked.
+        # A server that has not read every file would rename in some of them only: wait until it has.
         whole = await query_router.find_related(
             self.life.now, self._workspace, "references", at, "lsp", EDIT_SECONDS
         )
@@ -144,17 +151,17 @@ class LiveNavigator:
 
     async def extent(self, at: Position) -> tuple[int, int]:
         live = await self.life.sources()
-        found = await live.index.extent(at) if live.index is not None else None
-        if found is not None:
-            return found
+        extent = await live.index.extent(at) if live.index is not None else None
+        if extent is not None:
+            return extent
         rows = (await query_router.find_outline(live, self._workspace, at.path, "auto")).rows
-        around = [row for row in rows if row.first <= at.line <= row.last]
-        if not around or around[0].source == "text":
-            raise PlaceUnknown(f"where the definition at {at.path}:{at.line} ends is not known", "use `edit`")
-        row = min(around, key=lambda one: one.last - one.first)
+        enclosing = [innermost for innermost in rows if innermost.first <= at.line <= innermost.last]
+        if not enclosing or enclosing[0].source == "text":
+            raise PlaceUnknown(f"the end of the definition at {at.path}:{at.line} is unknown", "use `edit`")
+        innermost = min(enclosing, key=lambda row: row.last - row.first)
         lines = (await self._workspace.files.read(at.path)).splitlines(keepends=True)
-        start = sum(map(len, lines[: row.first - 1]))
-        return start, start + sum(map(len, lines[row.first - 1 : row.last]))
+        start = sum(map(len, lines[: innermost.first - 1]))
+        return start, start + sum(map(len, lines[innermost.first - 1 : innermost.last]))
 
     async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> ProblemCheck:
         return await problems.check_changes(self.life.now, self._workspace, changes, seconds)
@@ -165,7 +172,7 @@ class LiveNavigator:
         return await self._news.of(await self.life.sources(), self._workspace, paths)
 
     def seen(self, path: str) -> None:
-        # Not beside the answer that the read is for; and a turn that is over by then starts nothing.
+        # Delayed, so that it does not compete with the answer that the read is for.
         see = partial(self.life.soon, lambda live: live.servers.seen(path) if live.servers else None)
         asyncio.get_running_loop().call_later(SEEN_DELAY, see)
 
@@ -182,7 +189,7 @@ class LiveNavigator:
     async def command(self, verb: Literal["restart", "stop", "allow"], name: str) -> str:
         live = await self.life.sources()
         if live.servers is None:
-            return "no language server is there"
+            return "no language server is available"
         return await live.servers.command(verb, name)
 
     def log(self, name: str) -> Mapping[str, str]:
@@ -193,12 +200,12 @@ class LiveNavigator:
 async def _require_servers(life: BackendLifecycle, what: str) -> ServerBackend:
     servers = (await life.sources()).servers
     if servers is None:
-        raise NotPossible(f"no language server is there to {what}", "cockpit doctor says what to install")
+        raise NotPossible(f"no language server is available to {what}", "cockpit doctor says what to install")
     return servers
 
 
 def _notify_changed(live: Backends, paths: tuple[str, ...]) -> None:
-    """Files are different on disk: server and index hear of it."""
+    """Tell server and index that files changed on disk."""
     if live.servers is not None:
         live.servers.changed(paths)
     if live.index is not None:
@@ -214,28 +221,14 @@ def _require_answer(answer: T | NoAnswer, what: str) -> T:
     return answer
 
 
-# What servers, index and watcher import when they are first used. Here it is done in a thread: on the loop
-# it held up every key for a fifth of a second.
-PRELOADED_MODULES = (
-    "cockpit.navigation.index.client",
-    "cockpit.navigation.lsp.language_servers",
-    "cockpit.navigation.lsp.server_process",
-    "cockpit.navigation.lsp.requests",
-    "cockpit.navigation.lsp.requests",
-    "cockpit.navigation.lsp.requests",
-    "cockpit.navigation.file_watcher",
-    "watchfiles",
-)
-
-
 def _ignore_warning(text: str) -> None:
-    """Nobody is told."""
+    return
 
 
 @dataclass(frozen=True, slots=True)
 class NavigatorConfig:
-    """What a navigator stands on. `state` and `cache` are cockpit's folders, not the root's own; `warn` is
-    told what is wrong with a `.lsp.json`. Without `serves` the index answers, no server."""
+    """What a navigator is made from. `state` and `cache` are cockpit's folders, not the root's. `warn` gets
+    the problems of a `.lsp.json`. Without `serves` only the index answers, no server."""
 
     workspace: Workspace
     languages: tuple[Language, ...]
@@ -247,15 +240,14 @@ class NavigatorConfig:
 
 
 class ManagedNavigator:
-    """A root and its navigator. Nothing has begun before something is asked of it."""
+    """The navigator of a root, adapted when its languages or trust change."""
 
     def __init__(self, root: NavigatorConfig) -> None:
         self.root = root
         self.navigator = LiveNavigator(root.workspace, languages=root.languages, begin=self._begin)
 
     async def use(self, root: NavigatorConfig) -> None:
-        """Take other languages or another trust. Servers go on running where neither makes a difference
-        to them."""
+        """Switch to another configuration. Servers that it does not affect keep running."""
         old, self.root = self.root, root
         own = await asyncio.to_thread(_has_own_servers, root.workspace.root)
         if root.languages != old.languages or (own and root.trusted != old.trusted):
@@ -264,12 +256,12 @@ class ManagedNavigator:
             await self._end_distrusted()
 
     async def _begin(self) -> Backends:
-        read = await asyncio.to_thread(_read_lsp_json, self.root)
-        for text in read.warnings:
+        contents = await asyncio.to_thread(_read_lsp_json, self.root)
+        for text in contents.warnings:
             self.root.warn(text)
-        return self._made(read)
+        return self._make_backends(contents)
 
-    def _made(self, read: "LspJsonContents") -> Backends:
+    def _make_backends(self, contents: "LspJsonContents") -> Backends:
         from cockpit.navigation import file_watcher
         from cockpit.navigation.index.client import TreeIndex
         from cockpit.navigation.lsp.language_servers import LanguageServers
@@ -277,16 +269,16 @@ class ManagedNavigator:
         root, languages = self.root.workspace.root, self.root.languages
         if not self.root.serves:
             return Backends(None, TreeIndex(root, languages, str(Path(self.root.cache, "index"))), languages)
-        known = (*read.languages, *languages)
+        known = (*contents.languages, *languages)
         servers = LanguageServers(root, known, lambda: self.root.trusted, Path(self.root.state))
         index = TreeIndex(root, languages, str(Path(self.root.cache, "index")))
-        # The index has a listener of its own there: both share the one watcher of the root.
+        # The index registers its own listener: both share one watcher of the root.
         unwatch = file_watcher.watch_root(root, servers.changed)
 
         async def close() -> None:
             unwatch()
 
-        return Backends(servers, index, (*languages, *read.languages), close)
+        return Backends(servers, index, (*languages, *contents.languages), close)
 
     async def _end_distrusted(self) -> None:
         servers = self.navigator.life.now.servers
@@ -297,13 +289,13 @@ class ManagedNavigator:
 
 
 def open_navigator(root: NavigatorConfig) -> LiveNavigator:
-    """A navigator that begins servers and index at the first question. End it with `life.close()`."""
+    """A navigator that starts its backends at the first question. Close it with `life.close()`."""
     return ManagedNavigator(root).navigator
 
 
 def _read_lsp_json(root: NavigatorConfig) -> "LspJsonContents":
-    """Languages of `.lsp.json`: a project's only where it is trusted. Imports what `_made` needs, too:
-    both take their time, and this is a thread."""
+    """Languages of `.lsp.json`; the project's file only if it is trusted. Also imports what `_make_backends`
+    needs: both are slow, and this runs in a thread."""
     for name in PRELOADED_MODULES:
         import_module(name)
     from cockpit.navigation.lsp import lsp_json

@@ -1,7 +1,7 @@
-"""From what a person or a model writes to a place: `file:line:column`, `file:line`, `file:Class.method`,
-`Class.method`. Reads words; looks nothing up.
+"""From a place as a user or model writes it to a position in a file.
 
-From a place as written to a position: the file, the line, the symbol. Refuses with what comes near.
+Forms: `file:line:column`, `file:line`, `file:Class.method`, `Class.method`. An unknown place is refused with
+similar names.
 """
 
 import re
@@ -25,11 +25,13 @@ KEYWORD = re.compile(
     r"|new|package|use|mod|self|this|virtual|override|readonly|declare|namespace|template"
     r"|typename|auto"
 )
+MAX_LISTED = 8
+INDEX_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class LinePlace:
-    """A line of a file; `column` 0 leaves the symbol on it open."""
+    """A line of a file; `column` 0 means the first symbol on it."""
 
     path: str
     line: int
@@ -38,7 +40,7 @@ class LinePlace:
 
 @dataclass(frozen=True, slots=True)
 class SymbolPlace:
-    """A symbol by its path, `Class.method`; `file` narrows it (empty: anywhere)."""
+    """A symbol by its path, `Class.method`; `file` narrows the search (empty: anywhere)."""
 
     name: str
     file: str = ""
@@ -56,16 +58,16 @@ WrittenPlace: TypeAlias = LinePlace | SymbolPlace
 
 
 def parse_place(place: str) -> WrittenPlace | None:
-    """What `place` says, or None where it is none of the forms."""
+    """Parse `place`; None if it has none of the forms."""
     text = place.strip().strip("`")
-    if (found := LINE_PLACE.fullmatch(text)) is not None:
-        return LinePlace(found["path"], int(found["line"][:9]), int((found["column"] or "0")[:9]))
+    if (match := LINE_PLACE.fullmatch(text)) is not None:
+        return LinePlace(match["path"], int(match["line"][:9]), int((match["column"] or "0")[:9]))
     if SYMBOL_PATH.fullmatch(text):
         return SymbolPlace(_normalize_symbol(text))
-    found = SYMBOL_IN_FILE.fullmatch(text)
-    # `C:\app.py` is a file on a drive, not the symbol `\app.py` of a file `C`.
-    if found is not None and SYMBOL_PATH.fullmatch(found["symbol"]):
-        return SymbolPlace(_normalize_symbol(found["symbol"]), found["path"])
+    match = SYMBOL_IN_FILE.fullmatch(text)
+    # `C:\app.py` is a file on a drive, not the symbol `\app.py` in a file `C`.
+    if match is not None and SYMBOL_PATH.fullmatch(match["symbol"]):
+        return SymbolPlace(_normalize_symbol(match["symbol"]), match["path"])
     return None
 
 
@@ -74,28 +76,24 @@ def _normalize_symbol(name: str) -> str:
 
 
 def find_first_name(line: str) -> int:
-    """The column (from 1) of the first name on a line that is no keyword; 0 where there is none."""
-    for found in re.finditer(r"[^\W\d][\w$]*", line):
-        if not KEYWORD.fullmatch(found[0]):
-            return found.start() + 1
+    """The column (from 1) of the first name on a line that is not a keyword; 0 if there is none."""
+    for match in re.finditer(r"[^\W\d][\w$]*", line):
+        if not KEYWORD.fullmatch(match[0]):
+            return match.start() + 1
     return 0
 
 
-MAX_LISTED = 8
-INDEX_SECONDS = 2.0
-
-
 async def resolve_place(live: Backends, workspace: Workspace, place: str) -> Position:
-    """Raises `PlaceUnknown` and `PlaceAmbiguous`."""
-    wanted = parse_place(place)
-    match wanted:
+    """The position of `place`. Raises `PlaceUnknown` and `PlaceAmbiguous`."""
+    parsed = parse_place(place)
+    match parsed:
         case LinePlace():
-            return await _resolve_line(live, workspace, wanted)
+            return await _resolve_line(live, workspace, parsed)
         case SymbolPlace():
-            return await _resolve_symbol(live, workspace, wanted)
+            return await _resolve_symbol(live, workspace, parsed)
         case None:
             raise PlaceUnknown(
-                f"{place!r} is no place", "write file:line:column, file:Class.method, or a symbol's name"
+                f"invalid place {place!r}", "write file:line:column, file:Class.method, or a symbol's name"
             )
 
 
@@ -124,53 +122,53 @@ async def _resolve_line(live: Backends, workspace: Workspace, point: LinePlace) 
     columns = [row.column for row in rows if row.line == point.line]
     column = min(columns) if columns else find_first_name(line)
     if not column:
-        raise PlaceUnknown(f"no symbol stands on line {point.line} of {point.path}", "name its column too")
+        raise PlaceUnknown(f"no symbol on line {point.line} of {point.path}", "add the column")
     return Position(path, point.line, column)
 
 
-async def _resolve_symbol(live: Backends, workspace: Workspace, wanted: SymbolPlace) -> Position:
-    rows = await _find_candidates(live, workspace, wanted)
+async def _resolve_symbol(live: Backends, workspace: Workspace, symbol: SymbolPlace) -> Position:
+    rows = await _find_candidates(live, workspace, symbol)
     if not rows:
-        raise await _unknown_symbol_error(live, workspace, wanted)
-    # Overloads, a property and its setter, both arms of an `if`: one symbol, defined more than once.
-    places = {(row.path, row.container): row for row in reversed(rows)}
-    exact = [row for row in places.values() if _qualified_name(row) == wanted.name]
-    # In a file a name without a class means the one at its top, whatever else has a member of that name.
-    if wanted.file and len(exact) == 1:
+        raise await _unknown_symbol_error(live, workspace, symbol)
+    # Overloads, a property and its setter, both branches of an `if`: one symbol, defined several times.
+    definitions = {(row.path, row.container): row for row in reversed(rows)}
+    exact = [row for row in definitions.values() if _qualified_name(row) == symbol.name]
+    # Within a file a bare name means the top-level symbol, whichever classes have a member of that name.
+    if symbol.file and len(exact) == 1:
         return Position(exact[0].path, exact[0].line, exact[0].column)
-    bodies = [row for row in places.values() if not _is_header(row.path)]
-    if len(bodies) == 1 and all(_is_prototype(row) for row in places.values() if row not in bodies):
+    bodies = [row for row in definitions.values() if not _is_header(row.path)]
+    if len(bodies) == 1 and all(_is_prototype(row) for row in definitions.values() if row not in bodies):
         return Position(bodies[0].path, bodies[0].line, bodies[0].column)
-    if len(places) > 1:
-        candidates = tuple(row for row in rows if row in places.values())
+    if len(definitions) > 1:
+        candidates = tuple(row for row in rows if row in definitions.values())
         listed = ", ".join(f"{row.path}:{row.line}" for row in candidates[:MAX_LISTED])
         more = f" and {len(candidates) - MAX_LISTED} more" if len(candidates) > MAX_LISTED else ""
-        text = f"{wanted.name} is defined {len(candidates)} times: {listed}{more}"
+        text = f"{symbol.name} is defined {len(candidates)} times: {listed}{more}"
         raise PlaceAmbiguous(text, candidates)
     return Position(rows[0].path, rows[0].line, rows[0].column)
 
 
 async def _find_candidates(
-    live: Backends, workspace: Workspace, wanted: SymbolPlace
+    live: Backends, workspace: Workspace, symbol: SymbolPlace
 ) -> tuple[SymbolRow, ...]:
-    if wanted.file:
-        await read_lines(workspace, wanted.file)
-        path = await _relative_path(workspace, wanted.file)
+    if symbol.file:
+        await read_lines(workspace, symbol.file)
+        path = await _relative_path(workspace, symbol.file)
         outline = await query_router.find_outline(live, workspace, path, "tree-sitter")
-        return tuple(row for row in outline.rows if _matches(row, wanted.name))
+        return tuple(row for row in outline.rows if _matches(row, symbol.name))
     rows: tuple[SymbolRow, ...] = ()
     if live.index is not None:
-        # A half-read index may know one of two: what a name means is worth a moment.
+        # An incomplete index may know one of two definitions: the right one is worth a short wait.
         await live.index.whole(INDEX_SECONDS)
-        rows = await live.index.named(wanted.name)
+        rows = await live.index.named(symbol.name)
     if not rows and live.servers is not None and query_router.has_ready_server(live):
-        found = await query_router.find_symbols(
-            live, workspace, wanted.last, "", "lsp", query_router.READY_SECONDS
+        answer = await query_router.find_symbols(
+            live, workspace, symbol.last, "", "lsp", query_router.READY_SECONDS
         )
-        rows = tuple(row for row in found.rows if _matches(row, wanted.name))
+        rows = tuple(row for row in answer.rows if _matches(row, symbol.name))
     if not rows:
         rows = tuple(
-            row for row in await text_search.find_named(workspace, wanted.last) if _matches(row, wanted.name)
+            row for row in await text_search.find_named(workspace, symbol.last) if _matches(row, symbol.name)
         )
     return rows
 
@@ -185,30 +183,30 @@ def _is_prototype(row: SymbolRow) -> bool:
 
 
 def _matches(row: SymbolRow, name: str) -> bool:
-    """Whether a definition is `Class.method`: the name, and the end of what it stands in."""
+    """Whether a definition has this name and, for `Class.method`, this container."""
     above, _, last = name.rpartition(".")
     if row.name != last:
         return False
     return not above or f".{row.container}".endswith(f".{above}")
 
 
-async def _unknown_symbol_error(live: Backends, workspace: Workspace, wanted: SymbolPlace) -> PlaceUnknown:
-    if wanted.file:
-        path = await _relative_path(workspace, wanted.file)
-        found = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
+async def _unknown_symbol_error(live: Backends, workspace: Workspace, symbol: SymbolPlace) -> PlaceUnknown:
+    if symbol.file:
+        path = await _relative_path(workspace, symbol.file)
+        rows = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
     else:
-        found = (
-            await query_router.find_symbols(live, workspace, wanted.last[:3], "", "tree-sitter", 0.0)
+        rows = (
+            await query_router.find_symbols(live, workspace, symbol.last[:3], "", "tree-sitter", 0.0)
         ).rows
-    names = {row.name: row for row in found}
-    near = [names[name] for name in get_close_matches(wanted.last, list(names), 5, 0.5)]
+    names = {row.name: row for row in rows}
+    similar = [names[name] for name in get_close_matches(symbol.last, list(names), 5, 0.5)]
     hint = (
-        "near: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in near)
-        if near
+        "similar: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in similar)
+        if similar
         else ""
     )
-    where = f" in {wanted.file}" if wanted.file else ""
-    return PlaceUnknown(f"no symbol {wanted.name} is defined{where}", hint)
+    where = f" in {symbol.file}" if symbol.file else ""
+    return PlaceUnknown(f"no symbol {symbol.name} is defined{where}", hint)
 
 
 def _qualified_name(row: SymbolRow) -> str:
@@ -216,5 +214,5 @@ def _qualified_name(row: SymbolRow) -> str:
 
 
 async def _relative_path(workspace: Workspace, path: str) -> str:
-    """How a file that is there is called: relative to the root with `/`."""
+    """The path of an existing file, relative to the root with `/`."""
     return (await workspace.files.stat(path)).path

@@ -1,5 +1,7 @@
-"""Which problems of a file are new: two lists, and the texts they belong to. A line that only moved makes
-no problem new. Pure."""
+"""Finds the problems that are new: compares two lists and the texts they belong to. Pure functions.
+
+A problem whose line only moved is not new.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -11,32 +13,33 @@ from cockpit.protocol.code import ProblemRow
 K = TypeVar("K", bound=Hashable)
 MAX_LINES = 20_000
 MIN_SIMILARITY = 0.6
-# Lines times lines that are matched; more than that takes longer than anybody waits for.
+# Old lines times new lines that are matched; more would take too long.
 MAX_LINE_PAIRS = 4_000_000
 
 
 def find_new_problems(
     before: Sequence[ProblemRow], after: Sequence[ProblemRow], old: bytes | None, new: bytes | None
 ) -> tuple[ProblemRow, ...]:
-    """Those of `after` that `before` does not have, errors first.
+    """The problems of `after` that `before` does not have, errors first.
 
-    One is the same when server, code and message are, and it stands on the line its old line became, on a
-    line with the same text, or on a new line that is like one that went (renamed or formatted).
+    Two problems are the same if server, code and message are, and the new one is on the line that the old
+    line became, on a line with the same text, or on a new line similar to a removed one (renamed or
+    formatted).
     """
     old_lines, new_lines = _split_lines(old), _split_lines(new)
-    became = _map_lines(old_lines, new_lines)
+    moved_to = _map_lines(old_lines, new_lines)
     at_line: Counter[tuple[str, str, str, int]] = Counter(
-        (*_identity(row), became.get(row.line, 0)) for row in before
+        (*_identity(row), moved_to.get(row.line, 0)) for row in before
     )
     fresh = [row for row in after if not _take(at_line, (*_identity(row), row.line))]
-    left: Counter[tuple[str, str, str, str]] = Counter()
+    unmatched: Counter[tuple[str, str, str, str]] = Counter()
     for row in before:
-        key = (*_identity(row), became.get(row.line, 0))
+        key = (*_identity(row), moved_to.get(row.line, 0))
         if at_line[key] > 0:
             at_line[key] -= 1
-            left[(*_identity(row), _line_text(old_lines, row.line))] += 1
-    fresh = [row for row in fresh if not _take(left, (*_identity(row), _line_text(new_lines, row.line)))]
-    gone = [key for key, count in left.items() for _ in range(count)]
+            unmatched[(*_identity(row), _line_text(old_lines, row.line))] += 1
+    fresh = [row for row in fresh if not _take(unmatched, (*_identity(row), _line_text(new_lines, row.line)))]
+    gone = [key for key, count in unmatched.items() for _ in range(count)]
     fresh = [row for row in fresh if not _take_similar(gone, _identity(row), _line_text(new_lines, row.line))]
     return tuple(sorted(fresh, key=lambda row: (row.severity != "error", row.path, row.line, row.column)))
 
@@ -46,7 +49,7 @@ def _identity(row: ProblemRow) -> tuple[str, str, str]:
 
 
 def _take_similar(gone: list[tuple[str, str, str, str]], what: tuple[str, str, str], line: str) -> bool:
-    """Whether one that went says the same of a line like `line`; it is taken out then."""
+    """Whether a removed problem says the same about a line similar to `line`; removes it from `gone`."""
     for key in gone:
         if key[:3] == what and SequenceMatcher(None, key[3], line, autojunk=False).ratio() >= MIN_SIMILARITY:
             gone.remove(key)
@@ -55,7 +58,7 @@ def _take_similar(gone: list[tuple[str, str, str, str]], what: tuple[str, str, s
 
 
 def _take(left: Counter[K], key: K) -> bool:
-    """Whether `key` is left; it is one fewer then."""
+    """Whether `key` is left; takes one off."""
     if left[key] <= 0:
         return False
     left[key] -= 1
@@ -71,7 +74,7 @@ def _line_text(lines: list[str], line: int) -> str:
 
 
 def _map_lines(old: list[str], new: list[str]) -> dict[int, int]:
-    """The new number (from 1) of each old line that is still there."""
+    """The new number (from 1) of each old line that still exists."""
     if len(old) + len(new) > 2 * MAX_LINES:
         return {number: number for number in range(1, len(old) + 1)}
     head = 0
@@ -80,12 +83,12 @@ def _map_lines(old: list[str], new: list[str]) -> dict[int, int]:
     tail = 0
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    became = {number: number for number in range(1, head + 1)}
+    new_numbers = {number: number for number in range(1, head + 1)}
     shift = len(new) - len(old)
-    became |= {number: number + shift for number in range(len(old) - tail + 1, len(old) + 1)}
+    new_numbers |= {number: number + shift for number in range(len(old) - tail + 1, len(old) + 1)}
     if (len(old) - head - tail) * (len(new) - head - tail) > MAX_LINE_PAIRS:
-        return became
+        return new_numbers
     middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
     for first, second, size in middle.get_matching_blocks():
-        became |= {head + first + n + 1: head + second + n + 1 for n in range(size)}
-    return became
+        new_numbers |= {head + first + n + 1: head + second + n + 1 for n in range(size)}
+    return new_numbers

@@ -1,8 +1,7 @@
-"""Rows of several answerers as one list: no place twice, the best first. Pure.
+"""Routes a question to the backends: a server that is ready in time, else the index, else text search.
 
-One question to several answerers: the server when it is ready in time, else the index, else the text.
-
-Says in each answer who gave it, whether a better one is on its way, and why.
+Each answer says who gave it, whether a better one is on its way, and why. Also merges and ranks the rows of
+several backends.
 """
 
 import asyncio
@@ -17,10 +16,19 @@ from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import Relation, SourceChoice, SymbolRow, SymbolRows
 
 SECONDARY_FOLDERS = ("test", "tests", "vendor", "node_modules", "third_party", "migrations", "examples")
+# A ready server may take this long before the index answers; this bounds what a hung one costs.
+READY_SECONDS = 1.5
+HEAD_START_SECONDS = 0.05
+INDEX_SECONDS = 0.22
+SERVER_SECONDS = 30.0
+RETRY_SECONDS = 0.1
+# Some servers answer these incompletely until they have read all files.
+GROWING_RELATIONS = ("references", "callers", "implementations", "subtypes")
+T = TypeVar("T")
 
 
 def merge_rows(first: Iterable[SymbolRow], second: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
-    """Both, each place once; where both have it, `first`'s row stays."""
+    """Rows of both, each location once; where both have it, the row of `first` wins."""
     rows: dict[tuple[str, int, int], SymbolRow] = {}
     for row in (*first, *second):
         rows.setdefault((row.path, row.line, row.column), row)
@@ -28,8 +36,8 @@ def merge_rows(first: Iterable[SymbolRow], second: Iterable[SymbolRow]) -> tuple
 
 
 def add_missing_symbols(index: Sequence[SymbolRow], server: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
-    """The index's symbols, which know what they stand in, and a server's that it does not have: other names
-    of a file, files it left out. What lies outside of the root is not the workspace's."""
+    """The index's symbols, which know their containers, plus a server's symbols that the index lacks: other
+    names of a file, files it left out. Rows outside the root are dropped."""
     known = {(row.path, row.name) for row in index}
     more = (row for row in server if not _is_outside(row.path))
     return merge_rows(index, (row for row in more if (row.path, row.name.rpartition(".")[2]) not in known))
@@ -44,34 +52,41 @@ def sort_by_location(rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
 
 
 def rank_symbols(query: str, rows: Sequence[SymbolRow], limit: int = 200) -> tuple[SymbolRow, ...]:
-    """Rows by how well their name fits `query`: exact, prefix, part, initials; tests and what others
-    wrote come later. Rows that fit equally keep their order."""
-    owner, _, wanted = query.rpartition(".")
-    fitting = [(fit, at, row) for at, row in enumerate(rows) if (fit := _match_rank(wanted, row.name)) < 9]
-    fitting.sort(
-        key=lambda one: (_is_in_other_container(owner, one[2]), one[0], _is_secondary(one[2].path), one[1])
+    """Rows by how well their name matches `query`: exact, prefix, part, initials; tests and vendored code
+    come later. Rows that match equally keep their order."""
+    owner, _, name = query.rpartition(".")
+    matches = [
+        (rank, index, row) for index, row in enumerate(rows) if (rank := _match_rank(name, row.name)) < 9
+    ]
+    matches.sort(
+        key=lambda item: (
+            _is_in_other_container(owner, item[2]),
+            item[0],
+            _is_secondary(item[2].path),
+            item[1],
+        )
     )
-    return tuple(row for _, _, row in fitting[:limit])
+    return tuple(row for _, _, row in matches[:limit])
 
 
 def _is_in_other_container(owner: str, row: SymbolRow) -> bool:
-    """Whether a name that was asked for as `owner.name` stands in something else."""
+    """Whether a name searched as `owner.name` is defined in something else."""
     return bool(owner) and not f".{row.container}".lower().endswith(f".{owner}".lower())
 
 
-def _match_rank(wanted: str, name: str) -> int:
-    """0 is the name itself; 9 is none."""
-    lower, folded = wanted.lower(), name.lower()
-    if name == wanted:
+def _match_rank(query: str, name: str) -> int:
+    """0 is the name itself; 9 is no match."""
+    lower_query, lower_name = query.lower(), name.lower()
+    if name == query:
         return 0
-    if folded == lower:
+    if lower_name == lower_query:
         return 1
-    if folded.startswith(lower):
+    if lower_name.startswith(lower_query):
         return 2
-    if lower in folded:
+    if lower_query in lower_name:
         return 3
-    letters = iter(folded)
-    return 4 if all(letter in letters for letter in lower) else 9
+    letters = iter(lower_name)
+    return 4 if all(letter in letters for letter in lower_query) else 9
 
 
 def _is_secondary(path: str) -> bool:
@@ -79,38 +94,29 @@ def _is_secondary(path: str) -> bool:
     return any(part in SECONDARY_FOLDERS for part in parts[:-1]) or parts[-1].startswith("test_")
 
 
-# A server that is ready may take this long before another answers; a hung one costs no more.
-READY_SECONDS = 1.5
-HEAD_START_SECONDS = 0.05
-INDEX_SECONDS = 0.22
 LATE_SECONDS, LATE_MEMORY_SECONDS = 0.3, 10.0
-SERVER_SECONDS = 30.0
-RETRY_SECONDS = 0.1
-# What several servers answer before they have read all files, and then incompletely.
-GROWING_RELATIONS = ("references", "callers", "implementations", "subtypes")
 
-T = TypeVar("T")
 Rows = tuple[SymbolRow, ...]
 AskServer = Callable[[float], Awaitable[ServerAnswer | NoAnswer]]
 AskIndex = Callable[[float], Awaitable[Rows]]
 
 
 def has_ready_server(live: Backends, path: str = "") -> bool:
-    """Whether a server for the file's language (empty: any) answers already."""
+    """Whether a server for the file's language (empty path: any server) is ready."""
     if live.servers is None:
         return False
-    names = {one.name for one in find_languages(path, live.languages)}
+    names = {language.name for language in find_languages(path, live.languages)}
     return any(row.state == "ready" and (not path or row.language in names) for row in live.servers.rows())
 
 
 def is_server_late(live: Backends, path: str) -> bool:
-    """Whether a ready server for the file has just left a question unanswered: it may hang."""
+    """Whether a ready server for the file failed to answer in time just now: it may hang."""
     late = live.late.get(_language_name(live, path))
     return late is not None and asyncio.get_running_loop().time() - late < LATE_MEMORY_SECONDS
 
 
 def record_lateness(live: Backends, path: str, was_late: bool) -> None:
-    """Keep in mind how a ready server answered for the file."""
+    """Record whether a ready server for the file answered in time."""
     if was_late:
         live.late[_language_name(live, path)] = asyncio.get_running_loop().time()
     else:
@@ -123,7 +129,7 @@ def _language_name(live: Backends, path: str) -> str:
 
 
 def has_grammar(live: Backends, path: str) -> bool:
-    """Whether the index knows the language of a file."""
+    """Whether the index can parse the language of a file."""
     if live.index is None:
         return False
     language = find_language(path, live.languages)
@@ -138,12 +144,12 @@ async def find_related(
     source: SourceChoice,
     patience: float,
 ) -> SymbolRows:
-    """What stands in `relation` to the symbol at `at`."""
+    """Find what is in `relation` to the symbol at `at`."""
 
     async def by_server(seconds: float) -> ServerAnswer | NoAnswer:
         if live.servers is None or relation == "tests":
             return NoAnswer(
-                "no language server finds tests" if live.servers else "no language server is there"
+                "no language server finds tests" if live.servers else "no language server is available"
             )
         return await live.servers.related(relation, at, seconds)
 
@@ -152,25 +158,25 @@ async def find_related(
         if not name:
             return ()
         if live.index is not None and has_grammar(live, at.path):
-            # It starts from its cache in less than this: an answer before that would be empty.
+            # The index loads its cache in less time than this: an earlier answer would be empty.
             await live.index.whole(max(seconds, INDEX_SECONDS))
             return await live.index.related(relation, at)
         return await _search_text(workspace, relation, at.path, name)
 
-    growing = relation in GROWING_RELATIONS
+    is_growing = relation in GROWING_RELATIONS
     if source == "lsp":
-        return await _ask_server_only(by_server, growing)
+        return await _ask_server_only(by_server, is_growing)
     if source == "tree-sitter" or relation == "tests":
         return _index_answer(live, await by_index(SERVER_SECONDS if source == "tree-sitter" else patience))
-    return await _ask_both(live, at.path, by_server, by_index, patience, growing)
+    return await _ask_both(live, at.path, by_server, by_index, patience, is_growing)
 
 
 async def find_outline(live: Backends, workspace: Workspace, path: str, source: SourceChoice) -> SymbolRows:
-    """The definitions of a file. Raises what reading it raises."""
+    """The definitions of a file. Raises what reading the file raises."""
 
     async def by_server(seconds: float) -> ServerAnswer | NoAnswer:
         if live.servers is None:
-            return NoAnswer("no language server is there")
+            return NoAnswer("no language server is available")
         return await live.servers.outline(path, seconds)
 
     async def by_index(seconds: float) -> Rows:
@@ -188,20 +194,20 @@ async def find_symbols(
     live: Backends, workspace: Workspace, query: str, kind: str, source: SourceChoice, patience: float
 ) -> SymbolRows:
     """Definitions of the workspace by name, the best first."""
-    served: ServerAnswer | NoAnswer = NoAnswer("no language server is there")
+    answer: ServerAnswer | NoAnswer = NoAnswer("no language server is available")
     if live.servers is not None and source != "tree-sitter" and (source == "lsp" or has_ready_server(live)):
-        served = await live.servers.symbols(query, SERVER_SECONDS if source == "lsp" else READY_SECONDS)
-    found = served.rows if isinstance(served, ServerAnswer) else ()
+        answer = await live.servers.symbols(query, SERVER_SECONDS if source == "lsp" else READY_SECONDS)
+    rows = answer.rows if isinstance(answer, ServerAnswer) else ()
     if source == "lsp":
-        note = served.reason if isinstance(served, NoAnswer) else ""
-        return SymbolRows(_filter_kind(found, kind), note=note)
-    if live.index is not None and any(one.grammar for one in live.languages):
+        note = answer.reason if isinstance(answer, NoAnswer) else ""
+        return SymbolRows(_filter_kind(rows, kind), note=note)
+    if live.index is not None and any(language.grammar for language in live.languages):
         await live.index.whole(SERVER_SECONDS if source == "tree-sitter" else patience)
-        found = add_missing_symbols(await live.index.symbols(query), found)
+        rows = add_missing_symbols(await live.index.symbols(query), rows)
     else:
-        found = merge_rows(found, await text_search.find_symbols(workspace, query))
+        rows = merge_rows(rows, await text_search.find_symbols(workspace, query))
     done, note = _describe_progress(live)
-    return SymbolRows(rank_symbols(query, _filter_kind(found, kind)), done, note)
+    return SymbolRows(rank_symbols(query, _filter_kind(rows, kind)), done, note)
 
 
 def _filter_kind(rows: Rows, kind: str) -> Rows:
@@ -209,94 +215,92 @@ def _filter_kind(rows: Rows, kind: str) -> Rows:
 
 
 async def _ask_both(
-    live: Backends, path: str, by_server: AskServer, by_index: AskIndex, patience: float, growing: bool
+    live: Backends, path: str, by_server: AskServer, by_index: AskIndex, patience: float, is_growing: bool
 ) -> SymbolRows:
-    """The server's answer when it comes in time; the index works beside it, once it is late."""
+    """The server's answer if it comes in time; the index works in parallel once the server is late."""
     ready = has_ready_server(live, path)
     seconds = patience
     if ready:
         seconds = min(patience, LATE_SECONDS) if is_server_late(live, path) else max(patience, READY_SECONDS)
-    asked = asyncio.ensure_future(ask_with_deadline(by_server, seconds))
-    beside: asyncio.Future[Rows] | None = None
+    server_task = asyncio.ensure_future(ask_with_deadline(by_server, seconds))
+    index_task: asyncio.Future[Rows] | None = None
     try:
-        await asyncio.wait((asked,), timeout=HEAD_START_SECONDS if ready else 0.0)
-        if not asked.done():
-            beside = asyncio.ensure_future(by_index(min(patience, seconds)))
-        served = await asked
+        await asyncio.wait((server_task,), timeout=HEAD_START_SECONDS if ready else 0.0)
+        if not server_task.done():
+            index_task = asyncio.ensure_future(by_index(min(patience, seconds)))
+        answer = await server_task
         if ready:
-            record_lateness(live, path, isinstance(served, NoAnswer) and served.soon)
-        if isinstance(served, ServerAnswer) and served.rows and (served.settled or not growing):
-            return SymbolRows(served.rows)
-        rows = await (beside or by_index(patience))
-        return _combine_answers(live, served, rows)
+            record_lateness(live, path, isinstance(answer, NoAnswer) and answer.soon)
+        if isinstance(answer, ServerAnswer) and answer.rows and (answer.settled or not is_growing):
+            return SymbolRows(answer.rows)
+        rows = await (index_task or by_index(patience))
+        return _combine_answers(live, answer, rows)
     finally:
-        asked.cancel()
-        if beside is not None:
-            beside.cancel()
+        server_task.cancel()
+        if index_task is not None:
+            index_task.cancel()
 
 
-def _combine_answers(live: Backends, served: ServerAnswer | NoAnswer, rows: Rows) -> SymbolRows:
-    answer = _index_answer(live, rows)
-    if isinstance(served, NoAnswer):
-        note = "; ".join(one for one in (served.reason, answer.note) if one)
-        return SymbolRows(rows, answer.complete and not served.soon, note)
-    if served.settled:
-        return answer if rows else SymbolRows(served.rows)
-    name = served.server or "the server"
-    both = sort_by_location(merge_rows(served.rows, rows)) if rows else served.rows
-    return SymbolRows(both, False, f"{name} is still reading files; tree-sitter's rows are joined")
+def _combine_answers(live: Backends, server_answer: ServerAnswer | NoAnswer, index_rows: Rows) -> SymbolRows:
+    answer = _index_answer(live, index_rows)
+    if isinstance(server_answer, NoAnswer):
+        note = "; ".join(note for note in (server_answer.reason, answer.note) if note)
+        return SymbolRows(index_rows, answer.complete and not server_answer.soon, note)
+    if server_answer.settled:
+        return answer if index_rows else SymbolRows(server_answer.rows)
+    name = server_answer.server or "the server"
+    rows = sort_by_location(merge_rows(server_answer.rows, index_rows)) if index_rows else server_answer.rows
+    return SymbolRows(rows, False, f"{name} is still reading files; tree-sitter's rows are added")
 
 
 def _index_answer(live: Backends, rows: Rows) -> SymbolRows:
     if rows and rows[0].source == "text":
         return SymbolRows(rows)
     if rows and live.index is not None and live.index.is_cut:
-        return SymbolRows(rows, False, f"the index stopped after {len(rows)}: too many files to look into")
+        return SymbolRows(rows, False, f"the index stopped after {len(rows)}: too many files to search")
     done, note = _describe_progress(live)
     return SymbolRows(rows, done, note)
 
 
 def _describe_progress(live: Backends) -> tuple[bool, str]:
-    """Whether the index is whole, and in words how far it is."""
+    """Whether the index is complete, and a note on how far it is."""
     done, known = live.index.progress if live.index is not None else (0, 0)
     return (True, "") if done >= known else (False, f"the index has read {done} of {known} files")
 
 
-async def _ask_server_only(by_server: AskServer, growing: bool) -> SymbolRows:
-    """The server's answer alone, waited for until it is whole."""
+async def _ask_server_only(by_server: AskServer, is_growing: bool) -> SymbolRows:
+    """The server's answer alone, waiting until it is complete."""
     loop = asyncio.get_running_loop()
     until = loop.time() + SERVER_SECONDS
     while True:
-        served = await by_server(max(until - loop.time(), RETRY_SECONDS))
-        late = loop.time() >= until
-        if isinstance(served, NoAnswer):
-            if not served.soon or late:
-                return SymbolRows((), not served.soon, served.reason)
-        elif served.settled or not growing or late:
-            note = "" if served.settled or not growing else f"{served.server} is still reading files"
-            return SymbolRows(served.rows, not note, note)
+        answer = await by_server(max(until - loop.time(), RETRY_SECONDS))
+        is_overdue = loop.time() >= until
+        if isinstance(answer, NoAnswer):
+            if not answer.soon or is_overdue:
+                return SymbolRows((), not answer.soon, answer.reason)
+        elif answer.settled or not is_growing or is_overdue:
+            note = "" if answer.settled or not is_growing else f"{answer.server} is still reading files"
+            return SymbolRows(answer.rows, not note, note)
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def ask_with_deadline(
-    asked: Callable[[float], Awaitable[T | NoAnswer]], seconds: float
-) -> T | NoAnswer:
-    """An answer within its bound; a server that does not keep it is not waited for. One that took all of
-    it works on the answer, or hangs: asking again is worth it."""
+async def ask_with_deadline(ask: Callable[[float], Awaitable[T | NoAnswer]], seconds: float) -> T | NoAnswer:
+    """Ask with a time limit; a server that exceeds it is abandoned. `soon` is set when the limit was used up:
+    the server works on the answer or hangs, so asking again is worthwhile."""
     loop = asyncio.get_running_loop()
-    began = loop.time()
+    started = loop.time()
     try:
         async with asyncio.timeout(seconds + 0.1):
-            answer = await asked(seconds)
+            answer = await ask(seconds)
     except TimeoutError:
         return NoAnswer(f"no server answered within {seconds:g} s", soon=True)
-    if isinstance(answer, NoAnswer) and loop.time() - began > seconds - 0.02:
+    if isinstance(answer, NoAnswer) and loop.time() - started > seconds - 0.02:
         return replace(answer, soon=True)
     return answer
 
 
 async def _read_name_at(workspace: Workspace, at: Position) -> str:
-    """The name that stands at a position; empty between names. (A server says so itself.)"""
+    """The name at a position; empty if there is none. (Servers find it themselves.)"""
     try:
         raw = await workspace.files.read(at.path)
     except (PathRefused, OSError):

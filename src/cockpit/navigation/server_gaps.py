@@ -1,7 +1,8 @@
-"""Servers that see only the files they have open, and do not say so: clangd without a described build.
+"""Fills the gaps of servers that see only the files they have open, such as clangd without a build
+description.
 
-Files that use a symbol are opened before it is asked for; what stands in files the server still leaves out
-(headers, read as another language) is the index's.
+Files that use a symbol are opened before the server is asked; the index supplies uses in files that the
+server still leaves out (headers read as another language).
 """
 
 import asyncio
@@ -23,61 +24,62 @@ Rows = tuple[SymbolRow, ...]
 
 
 async def find_index_uses(live: Backends, at: Position, seconds: float) -> Rows:
-    """The index's uses of the symbol at `at`, their files opened; empty where the server needs no help."""
+    """The index's uses of the symbol at `at`, after opening their files; empty if the server needs no
+    help."""
     language = find_language(at.path, live.languages)
     servers, index = live.servers, live.index
     if language is None or servers is None or index is None:
         return ()
-    if not any(one.sees_open_only for one in language.servers):
+    if not any(server.sees_open_only for server in language.servers):
         return ()
     await index.whole(seconds)
     rows = await index.related("references", at)
     paths = [path for path in dict.fromkeys(row.path for row in rows) if path != at.path][:MAX_FILES]
-    gate = asyncio.Semaphore(CONCURRENT_FILES)
+    limit = asyncio.Semaphore(CONCURRENT_FILES)
 
-    async def show(path: str) -> None:
-        async with gate:
-            # Asking for its outline opens it; what the answer is does not matter.
+    async def open_file(path: str) -> None:
+        async with limit:
+            # Asking for its outline opens the file; the answer does not matter.
             await servers.outline(path, seconds)
 
-    await asyncio.gather(*(show(path) for path in paths))
-    # From a use the index may take a namesake along; from the definition that the server means it does not.
-    meant = await servers.related("definition", at, seconds)
-    if isinstance(meant, ServerAnswer) and meant.rows:
-        row = meant.rows[0]
+    await asyncio.gather(*(open_file(path) for path in paths))
+    # From a use, the index may include a namesake; from the server's definition it does not.
+    definition = await servers.related("definition", at, seconds)
+    if isinstance(definition, ServerAnswer) and definition.rows:
+        row = definition.rows[0]
         rows = await index.related("references", Position(row.path, row.line, row.column))
     return _drop_static_namesakes(rows, at.path)
 
 
 def _drop_static_namesakes(rows: Rows, path: str) -> Rows:
-    """Without the files that have a `static` namesake of their own, which no other file can mean."""
+    """Without files that define their own `static` symbol of this name, which no other file can use."""
     own = {row.path for row in rows if row.path != path and row.text.startswith("static ") and row.last}
     return tuple(row for row in rows if row.path not in own)
 
 
-def add_index_uses(found: SymbolRows, rows: Rows) -> SymbolRows:
-    """A server's uses with the index's in files that it does not mention."""
-    if not any(row.source == "lsp" for row in found.rows):
-        return found
-    seen = {row.path for row in found.rows}
-    more = [replace(row, kind="reference") for row in rows if row.path not in seen]
-    return replace(found, rows=sort_by_location(merge_rows(found.rows, more))) if more else found
+def add_index_uses(answer: SymbolRows, rows: Rows) -> SymbolRows:
+    """A server's uses plus the index's uses in files that the server does not mention."""
+    if not any(row.source == "lsp" for row in answer.rows):
+        return answer
+    covered = {row.path for row in answer.rows}
+    more = [replace(row, kind="reference") for row in rows if row.path not in covered]
+    return replace(answer, rows=sort_by_location(merge_rows(answer.rows, more))) if more else answer
 
 
 async def complete_rename(
     workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, name: str, to: str
 ) -> tuple[Edit, ...]:
-    """A server's edits with the index's uses of `name` in files that the server leaves out."""
-    seen = {(await workspace.files.stat(edit.path)).path for edit in edits}
-    left_out = _group_by_file(tuple(row for row in rows if row.path not in seen))
-    more = [await _rename_in_file(workspace, path, own, name, to) for path, own in left_out.items()]
-    return (*edits, *(one for one in more if one is not None))
+    """A server's edits plus edits of the index's uses of `name` in files that the server leaves out."""
+    covered = {(await workspace.files.stat(edit.path)).path for edit in edits}
+    missing = _group_by_file(tuple(row for row in rows if row.path not in covered))
+    more = [await _rename_in_file(workspace, path, uses, name, to) for path, uses in missing.items()]
+    return (*edits, *(edit for edit in more if edit is not None))
 
 
 async def find_remaining_uses(
     live: Backends, workspace: Workspace, at: Position, edits: tuple[Edit, ...]
 ) -> Rows:
-    """The index's uses of the symbol at `at` that a rename leaves as they are: a file in another encoding, a
+    """The index's uses of the symbol at `at` that a rename leaves unchanged: a file in another encoding, a
     macro, or a namesake where the index knows less than the server."""
     if live.index is None or not await live.index.whole(INDEX_SECONDS):
         return ()
@@ -86,20 +88,20 @@ async def find_remaining_uses(
         for edit in edits
         if isinstance(edit, WriteFile)
     }
-    found: list[SymbolRow] = []
+    remaining: list[SymbolRow] = []
     for path, rows in _group_by_file(await live.index.related("references", at)).items():
         if path not in content:
-            found += rows
+            remaining += rows
             continue
         before = (await workspace.files.read(path)).decode("utf-8", "replace").split("\n")
         for number in {row.line for row in rows}:
-            own = [row for row in rows if row.line == number]
-            word = re.compile(rf"(?<![\w$]){re.escape(own[0].name)}(?![\w$])")
+            line_uses = [row for row in rows if row.line == number]
+            word = re.compile(rf"(?<![\w$]){re.escape(line_uses[0].name)}(?![\w$])")
             renamed = len(word.findall(_line_at(before, number))) - len(
                 word.findall(_line_at(content[path], number))
             )
-            found += own[renamed:] if renamed < len(own) else []
-    return tuple(found)
+            remaining += line_uses[renamed:] if renamed < len(line_uses) else []
+    return tuple(remaining)
 
 
 def _line_at(lines: list[str], number: int) -> str:
@@ -118,7 +120,7 @@ async def _rename_in_file(
 ) -> WriteFile | None:
     content = await workspace.files.read(path)
     lines = content.decode("utf-8", "surrogateescape").split("\n")
-    for row in sorted(rows, key=lambda one: (one.line, one.column), reverse=True):
+    for row in sorted(rows, key=lambda use: (use.line, use.column), reverse=True):
         line = lines[row.line - 1] if row.line <= len(lines) else ""
         start = row.column - 1
         if line[start : start + len(name)] == name:

@@ -1,4 +1,4 @@
-"""What a symbol may be called in its language. Reads names; asks nobody."""
+"""What a symbol may be called in its language. Checks names only; asks no backend."""
 
 import keyword
 import re
@@ -9,7 +9,7 @@ from cockpit.plugin.navigation import NotPossible, Position
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 DOLLAR_IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)[\w$]*")
-# Elsewhere (prose, shells, lisps) names hold more than letters, but no space.
+# In other languages (prose, shells, Lisps) names may contain anything but spaces.
 LOOSE_NAME = re.compile(r"[^\s\d]\S*")
 
 C_KEYWORDS = (
@@ -18,10 +18,11 @@ C_KEYWORDS = (
     "void volatile while"
 )
 CPP_KEYWORDS = (
-    f"{C_KEYWORDS} alignas alignof bool catch class concept consteval constexpr constinit const_cast co_await "
-    "co_return co_yield decltype delete dynamic_cast explicit export false friend mutable namespace new "
-    "noexcept nullptr operator private protected public reinterpret_cast requires static_assert "
-    "static_cast template this thread_local throw true try typeid typename using virtual and or not xor"
+    f"{C_KEYWORDS} alignas alignof bool catch class concept consteval constexpr constinit const_cast "
+    "co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable "
+    "namespace new noexcept nullptr operator private protected public reinterpret_cast requires "
+    "static_assert static_cast template this thread_local throw true try typeid typename using "
+    "virtual and or not xor"
 )
 JAVASCRIPT_KEYWORDS = (
     "await break case catch class const continue debugger default delete do else enum export extends "
@@ -64,18 +65,20 @@ PROSE_SUFFIXES = ("md", "markdown", "txt", "rst", "json", "toml", "yaml", "yml")
 
 
 def check_new_name(to: str, at: Position, lines: Sequence[str]) -> None:
-    """Raises `NotPossible` where the symbol at `at` of a file with these lines cannot be called `to`: it is
-    no name there, a word of the language itself, or its name already."""
+    """Raise `NotPossible` if the symbol at `at`, in a file with these lines, cannot be renamed to `to`: not a
+    valid name, a keyword, or its name already."""
     suffix = at.path.rpartition(".")[2].lower()
     language, shape, keywords = next(
-        (kept for suffixes, kept in LANGUAGE_RULES.items() if suffix in suffixes.split()), DEFAULT_RULES
+        (rules for suffixes, rules in LANGUAGE_RULES.items() if suffix in suffixes.split()), DEFAULT_RULES
     )
     if not to.strip():
-        raise NotPossible("the new name is empty", "name what the symbol shall be called")
+        raise NotPossible("the new name is empty", "give the new name of the symbol")
     if suffix not in PROSE_SUFFIXES and shape.fullmatch(to) is None:
-        raise NotPossible(f"{to!r} is no name in {language}", "use letters, digits and _, a letter first")
+        raise NotPossible(
+            f"{to!r} is not a valid name in {language}", "use letters, digits and _, starting with a letter"
+        )
     if to in keywords:
         raise NotPossible(f"{to} is a keyword of {language}", "choose another name")
     old = word_at(lines[at.line - 1], at.column) if 0 < at.line <= len(lines) else ""
     if to == old:
-        raise NotPossible(f"it is called {to} already", "choose another name")
+        raise NotPossible(f"the symbol is already called {to}", "choose another name")

@@ -1,6 +1,6 @@
-"""Answers that need nothing but the text: definitions and uses found by pattern, line by line.
+"""Definitions and uses found by regular expressions, line by line, when nothing better is available.
 
-Never claims more than it knows: every row says `source: "text"`. Reads the workspace anew each time.
+Every row says `source: "text"`. Reads the workspace for each question.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ KIND_NAMES = {"def": "function", "fn": "function", "func": "function", "function
 
 
 async def find_outline(workspace: Workspace, path: str) -> tuple[SymbolRow, ...]:
-    """The definitions of one file, in its order."""
+    """The definitions of one file, in order."""
     text = await _read_file(workspace, await workspace.files.stat(path))
     return () if text is None else tuple(await asyncio.to_thread(parse_definitions, path, text))
 
 
 async def find_symbols(workspace: Workspace, query: str) -> tuple[SymbolRow, ...]:
-    """Definitions whose name holds `query`, in any case; at most 500."""
+    """Definitions whose name contains `query`, ignoring case; at most 500."""
     rows: list[SymbolRow] = []
-    wanted = query.lower()
+    lower_query = query.lower()
     async for name, text in _read_files(workspace):
-        found = await asyncio.to_thread(parse_definitions, name, text)
-        rows += [row for row in found if wanted in row.name.lower()]
+        definitions = await asyncio.to_thread(parse_definitions, name, text)
+        rows += [row for row in definitions if lower_query in row.name.lower()]
         if len(rows) >= MAX_ROWS:
             break
     return tuple(rows[:MAX_ROWS])
@@ -47,7 +47,7 @@ async def find_named(workspace: Workspace, name: str, near: str = "") -> tuple[S
 
 
 async def find_references(workspace: Workspace, name: str) -> tuple[SymbolRow, ...]:
-    """Every line that holds `name` as a word; at most 500."""
+    """Every line that contains `name` as a word; at most 500."""
     rows: list[SymbolRow] = []
     async for path, text in _read_files(workspace):
         if name in text:
@@ -58,41 +58,41 @@ async def find_references(workspace: Workspace, name: str) -> tuple[SymbolRow, .
 
 
 def parse_definitions(path: str, text: str) -> list[SymbolRow]:
-    """The definitions in `text`, in its order."""
+    """The definitions in `text`, in order."""
     rows = []
-    around: list[tuple[int, str]] = []
+    enclosing: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
-        found = DEFINITION.match(line) or ASSIGNMENT.match(line)
-        if found is None:
+        match = DEFINITION.match(line) or ASSIGNMENT.match(line)
+        if match is None:
             continue
         indent = len(line) - len(line.lstrip())
-        while around and around[-1][0] >= indent:
-            around.pop()
-        container = ".".join(name for _, name in around)
-        kind = found.groupdict().get("kind", "variable")
+        while enclosing and enclosing[-1][0] >= indent:
+            enclosing.pop()
+        container = ".".join(name for _, name in enclosing)
+        kind = match.groupdict().get("kind", "variable")
         row = _make_row(
-            found["name"], KIND_NAMES.get(kind, kind), path, number, found.start("name") + 1, line
+            match["name"], KIND_NAMES.get(kind, kind), path, number, match.start("name") + 1, line
         )
         rows.append(replace(row, first=number, last=number, container=container))
-        around.append((indent, found["name"]))
+        enclosing.append((indent, match["name"]))
     return rows
 
 
 def parse_uses(path: str, text: str, name: str) -> list[SymbolRow]:
-    """The lines of `text` that hold `name` as a word."""
+    """The lines of `text` that contain `name` as a word."""
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     return [
-        _make_row(name, "reference", path, number, found.start() + 1, line)
+        _make_row(name, "reference", path, number, match.start() + 1, line)
         for number, line in enumerate(text.split("\n"), start=1)
-        if (found := word.search(line)) is not None
+        if (match := word.search(line)) is not None
     ]
 
 
 def word_at(line: str, column: int) -> str:
-    """The name that stands at, or ends at, the column (from 1) of a line; empty where none does."""
-    for found in re.finditer(r"[^\W\d][\w$]*", line):
-        if found.start() < column <= found.end() + 1:
-            return found[0]
+    """The name at, or ending at, a column (from 1) of a line; empty if there is none."""
+    for match in re.finditer(r"[^\W\d][\w$]*", line):
+        if match.start() < column <= match.end() + 1:
+            return match[0]
     return ""
 
 

@@ -1,8 +1,8 @@
-"""API keys that a person saved: in the system's keyring, or in a file only its owner may read.
+"""API keys that the user saved: in the system's keyring, or in a file that only its owner may read.
 
-`keys.json` in the config folder names every provider that has a key, so that the keyring (half a
-second to import) is asked only for a key that lies there. Where `COCKPIT_HOME` is set all of
-cockpit's files lie in it, keys too, and the keyring is left alone. Nothing here logs a key.
+`keys.json` in the config folder names every provider with a key, so that the keyring (half a second to
+import) is read only for a key that is in it. With `COCKPIT_HOME` set, keys are stored in that folder and the
+keyring is not used. Nothing here logs a key.
 """
 
 import json
@@ -17,7 +17,7 @@ from cockpit.settings.file_io import write_atomically
 
 KEYRING_SERVICE = "cockpit"
 KEYRING = "keyring"
-# Every key this process has held in its hands, and whose it is: what redaction looks for.
+# Every key this process has seen, and its provider: what redaction searches for.
 _known_secrets: dict[str, str] = {}
 
 
@@ -30,21 +30,20 @@ def keys_file() -> Path:
 
 
 def known_secrets() -> Mapping[str, str]:
-    """Every key that was typed, found or saved in this process, and its provider's name."""
+    """Every key that was entered, found or saved in this process, with its provider's name."""
     return _known_secrets
 
 
 def register_secret(secret: str, whose: str) -> None:
-    """Let redaction look for `secret`, which is `whose`: a login's token is no key, and as secret."""
+    """Make redaction search for `secret`, for example a login's token, which is no API key. `whose` is its
+    owner."""
     if secret:
         _known_secrets[secret] = whose
 
 
 def clean_key(text: str) -> str:
-    """The key in `text` as it was pasted: without blanks, quotes and `Bearer ` around it.
-
-    Raises `KeyRefused`.
-    """
+    """The key in `text` as it was pasted, without blanks, quotes and `Bearer ` around it. Raises
+    `InvalidApiKey`."""
     key = text.strip().strip("\"'").strip()
     key = re.sub(r"^(?:authorization:\s*)?bearer(\s+|$)", "", key, flags=re.IGNORECASE).strip("\"' \t")
     if not key:
@@ -52,15 +51,13 @@ def clean_key(text: str) -> str:
     if re.search(r"\s", key):
         raise InvalidApiKey("a key has no spaces and is one line", "paste the key alone")
     if not key.isascii() or not key.isprintable():
-        raise InvalidApiKey(
-            "the key has characters that no key has", "copy it again from the provider's page"
-        )
+        raise InvalidApiKey("the key contains invalid characters", "copy it again from the provider's page")
     _known_secrets.setdefault(key, "saved")
     return key
 
 
 def key_location(provider: str) -> str:
-    """Where the saved key of `provider` lies, "keyring" or a file's path; empty without one."""
+    """Where the saved key of `provider` is: "keyring" or the path of a file; empty if there is none."""
     entry = _load_entries().get(provider)
     if entry is None:
         return ""
@@ -68,20 +65,20 @@ def key_location(provider: str) -> str:
 
 
 def find_key(provider: str) -> tuple[str, str] | None:
-    """The saved key of `provider` and where it lies. None when there is none, or when the keyring
-    does not give it. May take half a second: call it in a thread."""
-    place = key_location(provider)
-    if not place:
+    """The saved key of `provider` and its location. None if there is none or the keyring does not return it.
+    May take half a second: call it in a thread."""
+    location = key_location(provider)
+    if not location:
         return None
-    key = read_keyring(provider) if place == KEYRING else _load_entries()[provider].get("key")
+    key = read_keyring(provider) if location == KEYRING else _load_entries()[provider].get("key")
     if not isinstance(key, str) or not key:
         return None
     _known_secrets[key] = provider
-    return key, place
+    return key, location
 
 
 def save_key(provider: str, key: str) -> str:
-    """Keep `key` for `provider`; where it now lies. Raises `KeyRefused` and OSError."""
+    """Save `key` for `provider` and return its location. Raises `InvalidApiKey` and OSError."""
     key = clean_key(key)
     _known_secrets[key] = provider
     entries = _load_entries()
@@ -92,7 +89,7 @@ def save_key(provider: str, key: str) -> str:
 
 
 def forget_key(provider: str) -> bool:
-    """Forget the saved key of `provider`; whether there was one."""
+    """Delete the saved key of `provider`. Returns whether there was one."""
     entries = _load_entries()
     entry = entries.pop(provider, None)
     if entry is None:
@@ -110,7 +107,7 @@ def _load_entries() -> dict[str, dict[str, object]]:
         return {}
     if not isinstance(loaded, dict):
         return {}
-    return {name: one for name, one in loaded.items() if isinstance(one, dict)}
+    return {name: entry for name, entry in loaded.items() if isinstance(entry, dict)}
 
 
 def _save_entries(entries: dict[str, dict[str, object]]) -> None:
@@ -121,10 +118,10 @@ def _uses_keyring() -> bool:
     return not os.environ.get("COCKPIT_HOME")
 
 
-# A keyring backend is foreign code behind a system service (a locked wallet, no session bus, a
-# broken plugin): whatever it raises, the answer is the file. Hence the broad excepts below.
+# A keyring backend is third-party code behind a system service (a locked wallet, no session bus, a
+# broken plugin). Whatever it raises, the key goes to the file instead: hence the broad handlers below.
 def read_keyring(provider: str) -> str | None:
-    """What the keyring keeps for `provider`; None without a keyring. May take half a second."""
+    """The key that the keyring stores for `provider`; None without a keyring. May take half a second."""
     if not _uses_keyring():
         return None
     try:
@@ -136,13 +133,13 @@ def read_keyring(provider: str) -> str | None:
 
 
 def write_keyring(provider: str, key: str) -> bool:
-    """Whether the keyring took `key` and gives it back."""
+    """Store `key` in the keyring. Returns whether it can be read back."""
     if not _uses_keyring():
         return False
     try:
         import keyring
 
-        # The null backend (priority -1) and the failing one (0) take a key and keep nothing.
+        # The null backend (priority -1) and the failing one (0) accept a key and store nothing.
         if keyring.get_keyring().priority <= 0:
             return False
         keyring.set_password(KEYRING_SERVICE, provider, key)
@@ -152,7 +149,7 @@ def write_keyring(provider: str, key: str) -> bool:
 
 
 def delete_from_keyring(provider: str) -> None:
-    """Take what `provider` has out of the keyring."""
+    """Delete the key of `provider` from the keyring."""
     try:
         import keyring
 

@@ -1,7 +1,7 @@
-"""Reading small files that anybody may have put there: a pipe in the place of one would wait for ever, a
-device would answer, a sparse file would fill the memory. Each of these reads as an `OSError`.
+"""Reads small regular files safely and writes small files atomically.
 
-Small files written whole or not at all. The same on every platform.
+Reading refuses what is not a regular file with an `OSError`: a pipe would block for ever, a device would
+answer, a sparse file could fill the memory.
 """
 
 import errno
@@ -10,51 +10,53 @@ import secrets
 import stat
 from pathlib import Path
 
-# No file that steers something is larger.
+# No configuration file is larger.
 MAX_BYTES = 4_000_000
 
 
-def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
-    """All of the plain file at `path`, links followed. Raises OSError for what is none, or is larger."""
-    content = read_start(path, most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"more than {most:,} bytes", str(path))
+def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """The content of the regular file at `path`; links are followed. Raises OSError if it is not one, or is
+    larger."""
+    content = read_start(path, max_bytes + 1)
+    if len(content) > max_bytes:
+        raise OSError(errno.EFBIG, f"more than {max_bytes:,} bytes", str(path))
     return content
 
 
-def read_start(path: str | Path, most: int) -> bytes:
-    """The first `most` bytes of the plain file at `path`, links followed. Raises OSError for what is none."""
-    # Not blocking: a pipe without a writer opens at once, and is seen to be none.
+def read_start(path: str | Path, max_bytes: int) -> bytes:
+    """The first `max_bytes` bytes of the regular file at `path`; links are followed. Raises OSError if it is
+    not one."""
+    # Non-blocking: opening a pipe without a writer returns at once, and `fstat` tells what it is.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags | getattr(os, "O_NOCTTY", 0)), "rb") as file:
-        facts = os.fstat(file.fileno())
-        if not stat.S_ISREG(facts.st_mode):
-            raise OSError(errno.EINVAL, "no plain file", str(path))
-        return file.read(most)
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read(max_bytes)
 
 
-def read_text(path: str | Path, most: int = MAX_BYTES, encoding: str = "utf-8") -> str:
-    """The same as text; what is no text becomes U+FFFD. Line ends are as in text files."""
-    text = read_bytes(path, most).decode(encoding, "replace")
+def read_text(path: str | Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8") -> str:
+    """The content as text, with line ends as in text files. Invalid bytes become U+FFFD."""
+    text = read_bytes(path, max_bytes).decode(encoding, "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
-    """Replace `path` by `content`; with `private` only the owner may read it (0600).
+    """Replace the content of `path`; with `private` only the owner may read it (mode 0600).
 
-    The folder is made. A reader sees the old bytes or the new, never a part. Raises OSError.
+    Creates the folder. A reader sees the old content or the new, never a part. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    # Windows would turn every newline into two bytes without O_BINARY, which only it has.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    # O_BINARY exists on Windows only, where newlines would be translated without it.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(beside, flags, 0o600 if private else 0o644)
+    descriptor = os.open(temporary, flags, 0o600 if private else 0o644)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except OSError:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

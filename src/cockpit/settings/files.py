@@ -1,9 +1,8 @@
-"""EffectiveSettings files, layered: managed > flags > environment > local project > shared project > user > defaults.
+"""Settings files: finding, reading and editing them.
 
-A project's files are read only in a trusted folder, and they can only tighten. A file that cannot be used
-is refused, naming file, line and key. The keys themselves are in `schema`, the layering in `layers`.
-
-Setting one value of the person's own file by its key's name, as `cockpit config set` and a screen do.
+Layers, highest first: managed, flags, environment, local project, shared project, user, defaults. A project's
+files are read only in a trusted folder, and they can only tighten. An unusable file is refused with an error
+that names file, line and key. `schema` defines the keys, `layers` merges the layers.
 """
 
 import os
@@ -35,6 +34,7 @@ MANAGED_FILES = {
     "darwin": "/Library/Application Support/cockpit/settings.toml",
     "win32": r"C:\ProgramData\cockpit\settings.toml",
 }
+SECRET_NAMES = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
 
 def user_file() -> Path:
@@ -42,12 +42,12 @@ def user_file() -> Path:
 
 
 def managed_file() -> Path:
-    """The machine's file; relative where the platform has none."""
+    """The administrator's file; a relative path where the platform has none."""
     return Path(MANAGED_FILES.get(sys.platform, ""))
 
 
 def project_files(root: str) -> tuple[Path, Path]:
-    """The shared file of a project and the one that is only on this machine."""
+    """The shared file of a project, and the local one for this machine only."""
     folder = Path(root) / ".cockpit"
     return folder / "settings.toml", folder / "settings.local.toml"
 
@@ -59,16 +59,16 @@ def load_settings(
 
     Raises `SettingsInvalid`, naming file and line.
     """
-    pile = LayerStack()
-    pile.put(LayerTable("default", DEFAULTS))
+    stack = LayerStack()
+    stack.put(LayerTable("default", DEFAULTS))
     sources: list[str] = []
     for layer in read_layers(root, trusted, flags or {}):
-        for said in describe_invalid_values(layer.table, layer):
-            raise SettingsInvalid(said, "docs/settings.md")
-        if layer.lines or layer.name:
+        for problem in describe_invalid_values(layer.table, layer):
+            raise SettingsInvalid(problem, "docs/settings.md")
+        if layer.name:
             sources.append(layer.name)
-        pile.put(layer, str(user_file()))
-    return EffectiveSettings(pile.values, tuple(sources), tuple(pile.left_out), pile.origins)
+        stack.put(layer, str(user_file()))
+    return EffectiveSettings(stack.values, tuple(sources), tuple(stack.left_out), stack.origins)
 
 
 def read_layers(
@@ -77,8 +77,11 @@ def read_layers(
     flags: Mapping[KeyPath, tuple[str, object]],
     broken: list[SettingsInvalid] | None = None,
 ) -> Iterator[LayerTable]:
-    """What each layer above the defaults says, the lowest first. Raises `SettingsInvalid` for a file that
-    is no TOML; with a list for those that are `broken` they go there, and the others are read."""
+    """The layers above the defaults, the lowest first.
+
+    Raises `SettingsInvalid` for a file that is not TOML. If `broken` is given, such errors are appended to it
+    and the other files are read.
+    """
     files: list[tuple[LayerName, Path]] = [("user", user_file())]
     if trusted:
         files += [("project", path) for path in project_files(root)]
@@ -100,27 +103,30 @@ def read_layers(
 
 
 def read_layer(path: Path, name: LayerName) -> LayerTable | None:
-    """One file with its lines, None where there is none. Raises `SettingsInvalid` for what is no TOML, and
-    for what is there and cannot be read: its denials would be gone without a word."""
+    """Read one file; None if it does not exist.
+
+    Raises `SettingsInvalid` if it is not TOML, and also if it cannot be read: ignoring it would silently drop
+    its deny rules.
+    """
     try:
         raw = file_io.read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        said = f"{path}: it cannot be read ({error.strerror})"
-        raise SettingsInvalid(said, "make it a plain file that you may read, or move it away") from error
+        message = f"{path}: cannot be read ({error.strerror})"
+        raise SettingsInvalid(message, "make it a regular file that you can read, or move it away") from error
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise SettingsInvalid(f"{path}:{line}: this is no UTF-8", "mend it or move it away") from error
+        raise SettingsInvalid(f"{path}:{line}: not valid UTF-8", "fix it or move it away") from error
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = config_text.find_toml_error_line(error, text)
-        said = f"{path}:{line}: this is no TOML: {error}"
-        raise SettingsInvalid(said, "mend it or move it away") from error
-    return LayerTable(name, table, str(path), config_text.find_toml_lines(text))
+        message = f"{path}:{line}: invalid TOML: {error}"
+        raise SettingsInvalid(message, "fix it or move it away") from error
+    return LayerTable(name, table, str(path), text)
 
 
 def _build_layer(layer: LayerName, values: Mapping[KeyPath, tuple[str, object]]) -> LayerTable:
@@ -134,38 +140,39 @@ def _build_layer(layer: LayerName, values: Mapping[KeyPath, tuple[str, object]])
 
 
 def _read_variables(environment: Mapping[str, str]) -> dict[KeyPath, tuple[str, object]]:
-    """What variables set: the process's own, never those of a folder's `.env`. An empty one sets nothing."""
-    found: dict[KeyPath, tuple[str, object]] = {}
+    """Settings from the process's own environment, never from a folder's `.env`. An empty variable sets
+    nothing."""
+    values: dict[KeyPath, tuple[str, object]] = {}
     for key in KEYS:
         text = environment.get(key.variable, "").strip() if key.variable else ""
         if text:
-            found[key.path] = (f"environment {key.variable}", parse_value(key, text))
-    return found
+            values[key.path] = (f"environment {key.variable}", parse_value(key, text))
+    return values
 
 
 def parse_value(key: SettingKey, text: str) -> object:
-    """The value that `text` means for `key`: as TOML, else words between commas, else the text itself.
+    """The value that `text` stands for: parsed as TOML, or split at commas for a list, else the text itself.
 
-    What does not fit is given back as it is, for the schema to refuse.
+    A value that does not fit the key is returned unchanged; the schema refuses it.
     """
     if key.kind in ("text", "choice"):
         return text
     try:
         return cast("object", tomllib.loads(f"x = {text}")["x"])
     except tomllib.TOMLDecodeError:
-        return [one.strip() for one in text.split(",") if one.strip()] if key.kind == "words" else text
+        return [word.strip() for word in text.split(",") if word.strip()] if key.kind == "words" else text
 
 
 def set_user_value(key: str | KeyPath, value: object) -> None:
-    """Write `value` at `key` (dotted, or a path of keys) of the user's file, keeping its comments and order.
+    """Write `value` at `key` (dotted or a path) of the user's file, keeping comments and order.
 
-    Raises `SettingsInvalid` when the file there is no TOML.
+    Raises `SettingsInvalid` if the file is not TOML.
     """
     _edit_user_file(key.split(".") if isinstance(key, str) else list(key), lambda old: value)
 
 
 def unset_user_value(path: KeyPath) -> bool:
-    """Take the value at `path` out of the user's file; whether it stood there."""
+    """Remove the value at `path` from the user's file. Returns whether it was there."""
     layer = read_layer(user_file(), "user")
     if layer is None or get_value(layer.table, path) is None:
         return False
@@ -174,22 +181,22 @@ def unset_user_value(path: KeyPath) -> bool:
 
 
 def add_user_word(parts: tuple[str, ...], word: str) -> None:
-    """Add `word` to the list at `parts` (a path of keys) of the user's file, once."""
+    """Add `word` to the list at `parts` (a path of keys) of the user's file, unless it is there."""
 
-    def added(old: object) -> object:
+    def add(old: object) -> object:
         words = list(old) if isinstance(old, list) else []
         return words if word in words else [*words, word]
 
-    _edit_user_file(list(parts), added)
+    _edit_user_file(list(parts), add)
 
 
 def remove_user_word(parts: tuple[str, ...], word: str) -> bool:
-    """Take `word` out of the list at `parts` of the user's file; whether it stood there."""
+    """Remove `word` from the list at `parts` of the user's file. Returns whether it was there."""
     layer = read_layer(user_file(), "user")
     words = get_value(layer.table, parts) if layer is not None else None
     if not isinstance(words, list) or word not in words:
         return False
-    _edit_user_file(list(parts), lambda old: [one for one in cast("list[object]", old) if one != word])
+    _edit_user_file(list(parts), lambda old: [item for item in cast("list[object]", old) if item != word])
     return True
 
 
@@ -201,7 +208,7 @@ def _edit_user_file(parts: list[str], change: Callable[[object], object]) -> Non
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
     except TOMLKitError as error:
-        raise SettingsInvalid(f"{path} is no TOML: {error}", "mend or remove it") from error
+        raise SettingsInvalid(f"{path}: invalid TOML: {error}", "fix or remove it") from error
     table = cast("dict[str, object]", document)
     for part in parts[:-1]:
         inner = table.get(part)
@@ -219,21 +226,21 @@ def _edit_user_file(parts: list[str], change: Callable[[object], object]) -> Non
 
 
 def load_environment(root: str, trusted: bool) -> Mapping[str, str]:
-    """The process's environment, with a trusted folder's `.env` beneath it."""
-    found: dict[str, str] = {}
+    """The process's environment; a trusted folder's `.env` adds variables that it does not set."""
+    variables: dict[str, str] = {}
     if trusted:
-        found.update(read_dotenv(Path(root) / ".env"))
-    found.update(os.environ)
-    return found
+        variables.update(read_dotenv(Path(root) / ".env"))
+    variables.update(os.environ)
+    return variables
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
-    """The variables of a `.env` file, empty where there is none."""
+    """The variables of a `.env` file; empty if there is none."""
     try:
         lines = file_io.read_text(path).splitlines()
     except OSError:
         return {}
-    found = {}
+    variables = {}
     for line in lines:
         name, equals, value = line.strip().removeprefix("export ").partition("=")
         if not equals or name.startswith("#"):
@@ -243,66 +250,67 @@ def read_dotenv(path: Path) -> dict[str, str]:
             value = value[1:-1]
         else:
             value = value.partition(" #")[0].rstrip()
-        found[name.strip()] = value
-    return found
-
-
-SECRET_NAMES = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
+        variables[name.strip()] = value
+    return variables
 
 
 def parse_key_path(text: str) -> KeyPath:
-    """The path of a key as it is written in TOML: `limits.steps`, `projects."/a b".permissions.deny`.
+    """Parse a key as it is written in TOML: `limits.steps`, `projects."/a b".permissions.deny`.
 
-    Raises `SettingsInvalid` for what is no key, naming the one that may have been meant.
+    Raises `SettingsInvalid` for an unknown key, naming the one that may be meant.
     """
     try:
         table: object = tomllib.loads(f"{text} = 0")
     except tomllib.TOMLDecodeError as error:
-        raise SettingsInvalid(f"{text!r} is no key", "write it as limits.steps") from error
+        raise SettingsInvalid(f"invalid key {text!r}", "write it like limits.steps") from error
     path: list[str] = []
     while isinstance(table, Mapping) and len(table) == 1:
         (name,) = table
         path.append(name)
         table = table[name]
     if table != 0 or isinstance(table, Mapping):
-        raise SettingsInvalid(f"{text!r} is no key", "write it as limits.steps")
-    found = tuple(path)
-    if find_key(found) is None and not is_in_open_table(found):
-        raise SettingsInvalid(f"`{format_key(found)}` is no setting", suggest_key(found))
-    return found
+        raise SettingsInvalid(f"invalid key {text!r}", "write it like limits.steps")
+    key_path = tuple(path)
+    if find_key(key_path) is None and not is_in_open_table(key_path):
+        raise SettingsInvalid(f"unknown setting `{format_key(key_path)}`", suggest_key(key_path))
+    return key_path
 
 
 def parse_user_value(path: KeyPath, text: str) -> object:
-    """The value that `text` means at `path`. Raises `SettingsInvalid` where it is of another shape."""
+    """The value that `text` stands for at `path`. Raises `SettingsInvalid` if it does not fit the key."""
     key = find_key(path)
     if path[-1].lower() in SECRET_NAMES:
-        hint = "`cockpit connect` keeps a key in the keyring, or name its variable with key_env"
-        raise SettingsInvalid(f"`{format_key(path)}` would hold a secret in clear", hint)
+        hint = "`cockpit connect` stores a key in the keyring, or name its variable with key_env"
+        raise SettingsInvalid(f"`{format_key(path)}` would store a secret in plain text", hint)
     if key is None:
         try:
             return cast("object", tomllib.loads(f"x = {text}")["x"])
         except tomllib.TOMLDecodeError:
             return text
     if key.kind == "table":
-        inner = [one.name for one in KEYS if one.path[:-1] == key.path]
+        inner = [other.name for other in KEYS if other.path[:-1] == key.path]
         hint = f"set one of {', '.join(inner)}" if inner else "name a key in it"
         raise SettingsInvalid(f"`{format_key(path)}` is a table", hint)
     value = parse_value(key, text)
-    if key.misfit(value):
-        raise SettingsInvalid(f"`{format_key(path)}` must be {key.wanted}, not {text!r}", _example_value(key))
+    if key.is_invalid(value):
+        raise SettingsInvalid(
+            f"`{format_key(path)}` must be {key.expected}, not {text!r}", _example_value(key)
+        )
     return value
 
 
 def assign_setting(text: str, value: str) -> KeyPath:
-    """Write `value` (as text) at the key `text` of the person's file; the path of it. Raises
-    `SettingsInvalid`, and nothing is written then."""
+    """Write `value`, given as text, at the key `text` of the user's file and return its path.
+
+    Raises `SettingsInvalid` without writing anything.
+    """
     path = parse_key_path(text)
     set_user_value(path, parse_user_value(path, value))
     return path
 
 
 def unassign_setting(text: str) -> bool:
-    """Take the key `text` out of the person's file; whether it stood there. Raises `SettingsInvalid`."""
+    """Remove the key `text` from the user's file. Returns whether it was there. Raises `SettingsInvalid`."""
     return unset_user_value(parse_key_path(text))
 
 

@@ -1,13 +1,14 @@
-"""Settings of several layers as one tree in which every value knows where it came from.
+"""Merges layers of settings into one tree in which every value knows where it comes from.
 
-A layer is put over those below it. A project's may only tighten: what would loosen anything there is left
-out and said, with file, line and remedy. Reads no file.
+A higher layer overrides those below it. A project's layer may only tighten: whatever would loosen a setting
+is ignored and reported with file, line and remedy. Reads no file.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeGuard, cast
 
+from cockpit.settings.config_text import find_toml_lines
 from cockpit.settings.schema import (
     KEYS,
     MODES,
@@ -24,7 +25,7 @@ LayerName: TypeAlias = Literal["default", "user", "project", "environment", "fla
 
 @dataclass(frozen=True, slots=True)
 class ValueOrigin:
-    """Where one value stands: a file and its line, or a variable or a flag by its `name`."""
+    """Where a value is set: a file and its line, or the `name` of a variable or flag."""
 
     layer: LayerName
     name: str = ""
@@ -38,37 +39,37 @@ class ValueOrigin:
 
 @dataclass(frozen=True, slots=True)
 class LayerTable:
-    """What one layer says. `names` tell where a value stands, by its path, `everywhere` for all of them."""
+    """The settings of one layer. `names` holds the origins of single values, `name` that of all others.
+    `text` is the TOML text, in which lines are looked up when they are asked for."""
 
     layer: LayerName
     table: Mapping[str, object]
     name: str = ""
-    lines: Mapping[tuple[str | int, ...], int] = field(default_factory=dict)
+    text: str = ""
     names: Mapping[KeyPath, str] = field(default_factory=dict)
 
     def where(self, path: tuple[str | int, ...]) -> ValueOrigin:
-        """The place of the value at `path`, or of the nearest table around it."""
-        line = next(
-            (self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), 0
-        )
+        """The origin of the value at `path`, or of the nearest table around it."""
+        lines = find_toml_lines(self.text) if self.text else {}
+        line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), 0)
         return ValueOrigin(self.layer, self.names.get(cast("KeyPath", path), self.name), line)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSettings:
-    """What is in force for one root.
+    """The settings in force for one root.
 
-    `values` is a tree of tables. `sources` are the files that were read; `left_out` says, a sentence each,
-    what of them has no effect. `origins` are the places of each value, several for a list that grew.
+    `values` is a tree of tables and `sources` are the files that were read. `left_out` holds a sentence for
+    each entry that has no effect. `origins` are the layers that set each value, several for a list that grew.
     """
 
     values: Mapping[str, object]
     sources: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    origins: Mapping[KeyPath, tuple[ValueOrigin, ...]] = field(default_factory=dict)
+    origins: Mapping[KeyPath, tuple[LayerTable, ...]] = field(default_factory=dict)
 
     def table(self, key: str) -> Mapping[str, object]:
-        """The table at dotted `key`, empty where there is none."""
+        """The table at dotted `key`; empty if there is none."""
         value = get_value(self.values, key)
         return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
@@ -83,64 +84,71 @@ class EffectiveSettings:
     def words(self, key: str) -> tuple[str, ...]:
         """The list of strings at `key`."""
         value = get_value(self.values, key)
-        return tuple(str(one) for one in value) if isinstance(value, list) else ()
+        return tuple(str(item) for item in value) if isinstance(value, list) else ()
 
     def where(self, key: str | KeyPath) -> tuple[ValueOrigin, ...]:
-        """The places of the value at `key`: of a table, those of all that is in it."""
+        """The origins of the value at `key`; for a table, of everything in it."""
         path = tuple(key.split(".")) if isinstance(key, str) else key
-        found = [place for at, places in self.origins.items() if at[: len(path)] == path for place in places]
-        return tuple(dict.fromkeys(found))
+        origins = (
+            layer.where(at)
+            for at, layers in self.origins.items()
+            if at[: len(path)] == path
+            for layer in layers
+        )
+        return tuple(dict.fromkeys(origins))
 
     def origin(self, key: str | KeyPath) -> str:
-        """The same in words: `settings.toml:3`, `environment COCKPIT_MODE`, `flag --mode`, `default`; empty
-        where nobody says anything."""
-        return ", ".join(str(place) for place in self.where(key))
+        """The origins of `key` as text: `settings.toml:3`, `environment COCKPIT_MODE`, `flag --mode`,
+        `default`; empty if it is not set."""
+        return ", ".join(map(str, self.where(key)))
 
     def is_managed(self, key: str) -> bool:
-        """Whether the machine's file has the last word about `key`."""
-        return any(place.layer == "managed" for place in self.where(key))
+        """Whether the administrator's file sets `key`."""
+        path = tuple(key.split("."))
+        managed = (
+            at for at, layers in self.origins.items() if any(layer.layer == "managed" for layer in layers)
+        )
+        return any(at[: len(path)] == path for at in managed)
 
 
 @dataclass
 class LayerStack:
-    """Layers put on each other, the lowest first."""
+    """Layers merged on top of each other, the lowest first."""
 
     values: dict[str, object] = field(default_factory=dict)
-    origins: dict[KeyPath, tuple[ValueOrigin, ...]] = field(default_factory=dict)
+    origins: dict[KeyPath, tuple[LayerTable, ...]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     def put(self, layer: LayerTable, remedy: str = "") -> None:
-        """Put a layer on top. A project's is tightened first; `remedy` says where to write what was left
-        out of it."""
+        """Merge a layer on top. A project's layer is tightened first; `remedy` names the file that may hold
+        what a project may not set."""
         table = copy_table(layer.table)
         if layer.layer not in ("default", "flags", "environment"):
             self.left_out += describe_unknown_keys(table, layer)
         if layer.layer == "project":
             self._tighten(table, layer, remedy)
         elif layer.layer == "managed":
-            self._keep_what_is_tighter(table)
+            self._drop_looser_limits(table)
         self._merge(self.values, table, layer, ())
 
     def _tighten(self, table: dict[str, object], layer: LayerTable, remedy: str) -> None:
-        """Take out of a project's table what is looser than what is in force without it."""
-        for path in [path for path, _ in list(_iterate_leaves(table)) if not self._may_stand(path, table)]:
+        """Remove everything from a project's table that is looser than what is in force without it."""
+        for path in [path for path, _ in list(_iterate_leaves(table)) if not self._is_allowed(path, table)]:
             remove_value(table, path)
             key = find_key(path)
-            only = key is not None and key.project
-            why = (
-                "a project can only tighten" if only else f"it is not a project's to say; set it in {remedy}"
-            )
-            self.left_out.append(f"{layer.where(path)}: `{format_key(path)}` left out; {why}")
+            can_tighten = key is not None and key.project
+            why = "a project can only tighten it" if can_tighten else f"a project cannot set it; use {remedy}"
+            self.left_out.append(f"{layer.where(path)}: `{format_key(path)}` ignored; {why}")
 
-    def _may_stand(self, path: KeyPath, table: Mapping[str, object]) -> bool:
+    def _is_allowed(self, path: KeyPath, table: Mapping[str, object]) -> bool:
         key = find_key(path)
         if key is None:
-            # A key nobody knows does nothing; that was said.
+            # An unknown key has no effect, which was reported before.
             return path[0] != "plugins"
         return key.project and is_stricter(key, get_value(table, path), get_value(self.values, path))
 
-    def _keep_what_is_tighter(self, table: dict[str, object]) -> None:
-        """The machine's mode and limits are the loosest there may be: what is stricter stays."""
+    def _drop_looser_limits(self, table: dict[str, object]) -> None:
+        """A managed mode or limit is an upper bound: a stricter value of the user stays."""
         for path, value in list(_iterate_leaves(table)):
             key, own = find_key(path), get_value(self.values, path)
             bounds = key is not None and (key.name == "mode" or key.name.startswith("limits."))
@@ -158,50 +166,51 @@ class LayerStack:
                 self._merge(inner, value, layer, path)
                 continue
             key = find_key(path)
-            places: tuple[ValueOrigin, ...] = (layer.where(path),)
+            layers: tuple[LayerTable, ...] = (layer,)
             if isinstance(value, list) and isinstance(inner, list) and key is not None and key.grows:
-                value = [*inner, *(one for one in value if one not in inner)]
-                places = (*(one for one in self.origins.get(path, ()) if one.layer != "default"), *places)
+                value = [*inner, *(item for item in value if item not in inner)]
+                below = (other for other in self.origins.get(path, ()) if other.layer != "default")
+                layers = (*below, layer)
             into[name] = value
-            self.origins[path] = places
+            self.origins[path] = layers
 
 
 def describe_unknown_keys(table: Mapping[str, object], layer: LayerTable) -> Iterator[str]:
-    """A sentence for each key of a file that means nothing, with the key it may have meant."""
+    """A message for each unknown key of a file, with the key that may be meant."""
     for path, _, key in walk_keys(table):
         if key is None:
             where = layer.where(path)
-            yield f"{where}: `{format_key(path)}` is no setting and has no effect; {suggest_key(path)}"
+            yield f"{where}: `{format_key(path)}` is not a setting and has no effect; {suggest_key(path)}"
 
 
 def describe_invalid_values(table: Mapping[str, object], layer: LayerTable) -> Iterator[str]:
-    """A sentence for each value of another shape than its key has."""
+    """A message for each value that does not have the type of its key."""
     for path, value, key in walk_keys(table):
-        if key is not None and key.misfit(value):
+        if key is not None and key.is_invalid(value):
             if layer.layer == "project" and key.choices and isinstance(value, str):
-                # A project chooses nothing: such a word is left out as a good one is, and that is said.
+                # A project cannot set a choice at all: it is ignored and reported, valid or not.
                 continue
             bad = _find_invalid_item(key, value)
             where = layer.where((*path, *bad[:1]))
-            yield f"{where}: `{format_key(path)}` must be {key.wanted}, not {bad[1] if bad else value!r}"
+            yield f"{where}: `{format_key(path)}` must be {key.expected}, not {bad[1] if bad else value!r}"
 
 
 def _find_invalid_item(key: SettingKey, value: object) -> tuple[int, str] | tuple[()]:
-    """The first entry of a list that is no word, and how it is written."""
+    """Index and text of the first item of a list that is not a string."""
     if key.kind != "words" or not isinstance(value, list):
         return ()
-    return next(((at, repr(one)) for at, one in enumerate(value) if not isinstance(one, str)), ())
+    return next(((index, repr(item)) for index, item in enumerate(value) if not isinstance(item, str)), ())
 
 
 def is_stricter(key: SettingKey, value: object, own: object) -> bool:
-    """Whether `value` in place of `own` gives nobody more than they have."""
+    """Whether replacing `own` by `value` gives nobody more rights or resources."""
     if key.name == "mode":
         return value in MODES and own in MODES and MODES.index(str(value)) >= MODES.index(str(own))
     if key.name.startswith("limits."):
         if isinstance(value, str) or own is None:
             return own is None
         return is_number(value) and is_number(own) and value <= own
-    # Lists that grow take nothing away.
+    # A list that grows adds rules and removes none.
     return key.grows
 
 
@@ -210,7 +219,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def get_value(table: Mapping[str, object], key: str | KeyPath) -> object:
-    """What stands at dotted `key` (or at a path of keys), None where nothing does."""
+    """The value at `key`, dotted or a path; None if there is none."""
     value: object = table
     for part in key.split(".") if isinstance(key, str) else key:
         if not isinstance(value, Mapping):
@@ -220,7 +229,7 @@ def get_value(table: Mapping[str, object], key: str | KeyPath) -> object:
 
 
 def remove_value(table: dict[str, object], path: KeyPath) -> None:
-    """Take the value at `path` out, and the tables around it that are empty then."""
+    """Remove the value at `path`, and the tables around it that become empty."""
     inner = table.get(path[0])
     if len(path) > 1 and isinstance(inner, dict):
         remove_value(inner, path[1:])
@@ -230,11 +239,11 @@ def remove_value(table: dict[str, object], path: KeyPath) -> None:
 
 
 def copy_table(table: Mapping[str, object]) -> dict[str, object]:
-    return {key: copy_table(one) if isinstance(one, Mapping) else one for key, one in table.items()}
+    return {key: copy_table(value) if isinstance(value, Mapping) else value for key, value in table.items()}
 
 
 def _iterate_leaves(table: Mapping[str, object], above: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:
-    """What may be judged on its own: values, and whole tables that have no key a project may set."""
+    """What is judged on its own: values, and whole tables in which a project may set no key."""
     for name, value in table.items():
         path = (*above, name)
         if isinstance(value, Mapping) and any(key.project and key.path[: len(path)] == path for key in KEYS):

@@ -1,7 +1,7 @@
-"""Every key of a settings file: what it holds, what it is where nobody says, who may set it. Reads no file.
+"""Every key of a settings file: its type, its default and who may set it. Reads no file.
 
-A part `*` of a key stands for any name. `project` keys may stand in a project's file, where they only
-tighten; all others are the person's own.
+A part `*` of a key stands for any name. `project` keys may be in a project's file, where they can only
+tighten; all others belong to the user.
 """
 
 import difflib
@@ -11,23 +11,29 @@ from typing import Literal, TypeAlias
 
 KeyKind: TypeAlias = Literal["text", "choice", "whole", "number", "words", "table"]
 KeyPath: TypeAlias = tuple[str, ...]
-# From the loosest to the tightest.
+# From the loosest to the strictest.
 MODES = ("full", "auto-edit", "ask", "plan", "deny")
 TIERS = ("fast", "default", "medium", "strong")
 KIND_DESCRIPTIONS: Mapping[KeyKind, str] = {
     "text": "text in quotes",
     "choice": "a word in quotes",
-    "whole": "a whole number from 0 on",
-    "number": "a number from 0 on",
-    "words": "a list of words in quotes",
+    "whole": "a whole number, 0 or more",
+    "number": "a number, 0 or more",
+    "words": "a list of strings in quotes",
     "table": "a table",
 }
+SHORT_VARIABLES: Mapping[str, str] = {
+    "models.default": "COCKPIT_MODEL",
+    "limits.stop_file": "COCKPIT_STOP_FILE",
+}
+# These tables may hold any key: a plugin defines its own.
+OPEN_TABLES = ("plugins.*",)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingKey:
-    """One key by its dotted `name`. `default` None: nothing is set. `live` False: what is changed while a
-    session runs holds from the next session on. `grows`: every layer adds to the list."""
+    """A key by its dotted `name`. `default` None: not set. `live` False: a change takes effect in the next
+    session. `grows`: every layer adds to the list."""
 
     name: str
     kind: KeyKind
@@ -43,19 +49,19 @@ class SettingKey:
         return tuple(self.name.split("."))
 
     @property
-    def wanted(self) -> str:
-        """What its value must be, for people."""
+    def expected(self) -> str:
+        """What its value must be, for messages."""
         return f"one of {', '.join(self.choices)}" if self.choices else KIND_DESCRIPTIONS[self.kind]
 
     @property
     def variable(self) -> str:
-        """The variable of the environment that sets it; empty for a table."""
+        """The environment variable that sets it; empty for a table."""
         if self.kind == "table" or "*" in self.name:
             return ""
         return SHORT_VARIABLES.get(self.name, f"COCKPIT_{self.name.replace('.', '_').upper()}")
 
-    def misfit(self, value: object) -> bool:
-        """Whether `value` is of another shape. A bool is an int to Python, not to a person."""
+    def is_invalid(self, value: object) -> bool:
+        """Whether `value` has the wrong type. In Python a bool is an int; here it is not."""
         match self.kind:
             case "text":
                 return not isinstance(value, str)
@@ -66,15 +72,9 @@ class SettingKey:
             case "number":
                 return isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0
             case "words":
-                return not isinstance(value, list) or not all(isinstance(one, str) for one in value)
+                return not isinstance(value, list) or not all(isinstance(item, str) for item in value)
             case "table":
                 return not isinstance(value, dict)
-
-
-SHORT_VARIABLES: Mapping[str, str] = {
-    "models.default": "COCKPIT_MODEL",
-    "limits.stop_file": "COCKPIT_STOP_FILE",
-}
 
 
 def _table_key(name: str, about: str = "") -> SettingKey:
@@ -97,7 +97,7 @@ KEYS: tuple[SettingKey, ...] = (
     SettingKey("mode", "choice", "ask", "the permission mode of new sessions", choices=MODES, live=False),
     _table_key("models"),
     SettingKey("models.default", "text", "", "the model of new sessions, as provider:model", live=False),
-    SettingKey("models.fallback", "words", [], "models that are asked in order when that one fails"),
+    SettingKey("models.fallback", "words", [], "models that are tried in order when that one fails"),
     SettingKey("models.tiers", "table", {}, "what fast, default, medium and strong mean"),
     *(SettingKey(f"models.tiers.{tier}", "text", None, f"the model of the tier {tier}") for tier in TIERS),
     SettingKey(
@@ -113,11 +113,15 @@ KEYS: tuple[SettingKey, ...] = (
     _limit_key("stop_file", "text", None, "a turn ends when this file is there"),
     _table_key("approvals"),
     SettingKey(
-        "approvals.seconds", "number", None, "an approval nobody answers in this time is a no", live=False
+        "approvals.seconds",
+        "number",
+        None,
+        "an approval that is not answered in time is rejected",
+        live=False,
     ),
     _table_key("permissions"),
-    _rules_key("allow", "rules that answer an ask with yes", project=False),
-    _rules_key("ask", "rules that turn an allow into an ask", project=True),
+    _rules_key("allow", "rules that allow without asking", project=False),
+    _rules_key("ask", "rules that ask although the policy allows", project=True),
     _rules_key("deny", "rules that refuse, in every mode", project=True),
     _table_key("redaction"),
     SettingKey(
@@ -137,23 +141,25 @@ KEYS: tuple[SettingKey, ...] = (
         choices=("auto", "required", "off"),
         live=False,
     ),
-    SettingKey("sandbox.hosts", "words", [], "hosts that a command with the network may reach; none: all"),
+    SettingKey(
+        "sandbox.hosts", "words", [], "hosts that a command with network access may reach; empty: all"
+    ),
     _table_key("agents"),
     SettingKey("agents.limit", "whole", 8, "subagents that run at once"),
     SettingKey(
-        "agents.depth", "whole", 1, "how deep subagents may open others; 1: only the main agent opens any"
+        "agents.depth", "whole", 1, "how deeply subagents may be nested; 1: only the main agent starts any"
     ),
-    SettingKey("agents.steps", "whole", 100, "model requests of a subagent at most, whatever its role says"),
+    SettingKey("agents.steps", "whole", 100, "most model requests of a subagent, whatever its role says"),
     SettingKey("agents.tokens", "whole", None, "tokens of a subagent, in and out together"),
     SettingKey(
-        "agents.output", "whole", 12_000, "characters of a subagent's report that the opener reads at once"
+        "agents.output", "whole", 12_000, "characters of a subagent's report that its parent reads at once"
     ),
     SettingKey("agents.seconds", "number", None, "wall time of a subagent"),
     SettingKey(
         "agents.follow_up",
         "choice",
         "never",
-        "whether a subagent that ends in the background begins a turn",
+        "whether a subagent that ends in the background starts a turn",
         choices=("never", "idle"),
     ),
     _table_key("skills"),
@@ -165,7 +171,7 @@ KEYS: tuple[SettingKey, ...] = (
     SettingKey("mcp.connect_seconds", "number", None, "how long a server may take to start"),
     SettingKey("mcp.call_seconds", "number", None, "how long a call may take"),
     SettingKey("mcp.expose_tools", "words", None, "tools that `cockpit mcp-serve` offers"),
-    _table_key("plugins", "what a plugin gets as its own table"),
+    _table_key("plugins", "settings passed to each plugin"),
     SettingKey("plugins.disabled", "words", [], "plugins that are not loaded", grows=True, live=False),
     _table_key("plugins.*"),
     _table_key("projects", "rules for one folder, by real path"),
@@ -174,8 +180,6 @@ KEYS: tuple[SettingKey, ...] = (
     *(SettingKey(f"projects.*.permissions.{level}", "words") for level in ("allow", "ask", "deny")),
 )
 KEYS_BY_NAME: Mapping[str, SettingKey] = {key.name: key for key in KEYS}
-# Below these anything may stand: a plugin knows its own keys.
-OPEN_TABLES = ("plugins.*",)
 
 
 def _build_defaults() -> dict[str, object]:
@@ -196,13 +200,13 @@ DEFAULTS: Mapping[str, object] = _build_defaults()
 
 
 def find_key(path: KeyPath) -> SettingKey | None:
-    """The key that `path` is, None where there is none."""
+    """The key at `path`, None if it is unknown."""
     any_name = (path[0], "*", *path[2:]) if len(path) > 1 else path
     return KEYS_BY_NAME.get(".".join(path)) or KEYS_BY_NAME.get(".".join(any_name))
 
 
 def is_in_open_table(path: KeyPath) -> bool:
-    """Whether `path` lies in a table whose keys are somebody else's to know."""
+    """Whether `path` is in a table whose keys the schema does not know."""
     table = find_key(path[:2]) if len(path) > 2 else None
     return table is not None and table.name in OPEN_TABLES
 
@@ -210,8 +214,8 @@ def is_in_open_table(path: KeyPath) -> bool:
 def walk_keys(
     table: Mapping[str, object], above: KeyPath = ()
 ) -> Iterator[tuple[KeyPath, object, SettingKey | None]]:
-    """Every key of a file that is the schema's to judge, with what it is there; tables before what is in
-    them. What stands below an unknown key is not looked at."""
+    """Every key of a file that the schema defines or should, with its value; tables before their content.
+    Nothing below an unknown key is visited."""
     for name, value in table.items():
         path = (*above, name)
         key = find_key(path)
@@ -225,21 +229,24 @@ def walk_keys(
             yield from walk_keys(value, path)
 
 
-def is_key_under(name: str, wanted: str) -> bool:
-    """Whether the key `name` is `wanted` or lies in it: `mode` is not `models.default`. Empty: all are."""
-    return not wanted or name == wanted or name.startswith(f"{wanted.rstrip('.')}.")
+def is_key_under(name: str, prefix: str) -> bool:
+    """Whether the key `name` is `prefix` or below it: `mode` is not `models.default`. Every key is below an
+    empty prefix."""
+    return not prefix or name == prefix or name.startswith(f"{prefix.rstrip('.')}.")
 
 
 def suggest_key(path: KeyPath) -> str:
-    """What to do about a key that is none: the one that may have been meant."""
+    """What to write instead of an unknown key: the one that may be meant, or all that are known."""
     name = format_key(path)
     known = [key.name for key in KEYS if "*" not in key.name and len(key.path) == len(path)]
     if len(path) > 1:
-        known = [one for one in known if one.startswith(f"{path[0]}.")] or known
+        known = [candidate for candidate in known if candidate.startswith(f"{path[0]}.")] or known
     near = difflib.get_close_matches(name, known or list(KEYS_BY_NAME), 1, 0.5)
-    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}"
+    return f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(sorted(known))}"
 
 
 def format_key(path: KeyPath) -> str:
     """`path` as it is written in TOML."""
-    return ".".join(one if one.replace("-", "").replace("_", "").isalnum() else f'"{one}"' for one in path)
+    return ".".join(
+        part if part.replace("-", "").replace("_", "").isalnum() else f'"{part}"' for part in path
+    )

@@ -1,4 +1,4 @@
-"""Which folders a person trusts, by real path. Never asks what git or the folder itself says."""
+"""Which folders the user trusts, by real path. Ignores what git or the folder itself claims."""
 
 import json
 import os
@@ -9,12 +9,12 @@ from cockpit.settings.file_io import write_atomically
 
 
 def is_trusted(root: str) -> bool | None:
-    """What was answered for the real path of `root`, or None when nobody was asked."""
+    """The user's answer for the real path of `root`; None if they were never asked."""
     return _load_answers().get(os.path.realpath(root))
 
 
 def save_trust(root: str, trusted: bool) -> None:
-    """Remember the answer for the real path of `root`."""
+    """Store the user's answer for the real path of `root`."""
     answers = _load_answers() | {os.path.realpath(root): trusted}
     write_atomically(_trust_file(), json.dumps(answers, indent=1, sort_keys=True).encode(), private=True)
 
@@ -27,7 +27,7 @@ def _load_answers() -> dict[str, bool]:
     try:
         raw = json.loads(_trust_file().read_bytes())
     except (OSError, ValueError):
-        # Without a readable file nothing is trusted: the person is asked again.
+        # Without a readable file nothing is trusted: the user is asked again.
         return {}
     if not isinstance(raw, dict):
         return {}

@@ -59,7 +59,7 @@ async def test_a_value_that_does_not_fit_is_said_and_not_written(root: Path) -> 
 
 @pytest.mark.parametrize(
     ("action", "key", "said"),
-    [("config.set", "limits.steps", "whole number"), ("config.unset", "x y", "is no key")],
+    [("config.set", "limits.steps", "whole number"), ("config.unset", "x y", "invalid key")],
 )
 async def test_a_screen_that_waits_is_told_why_a_value_was_not_kept(
     root: Path, action: str, key: str, said: str

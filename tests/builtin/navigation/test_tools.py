@@ -100,15 +100,15 @@ async def test_without_a_path_the_files_that_changed_last_are_looked_at(
 ) -> None:
     (project / "app.py").write_text(APP + "    print(unknown)\n")
     done = await call(TOOLS["diagnostics"], context)
-    assert "2 files looked at" in done.text.splitlines()[0] and "app.py\n  8:11 error: " in done.text
+    assert "2 files checked" in done.text.splitlines()[0] and "app.py\n  8:11 error: " in done.text
     (project / "fine").mkdir()
     (project / "fine" / "one.py").write_text("X = 1\n")
     done = await call(TOOLS["diagnostics"], context, path="fine/")
-    assert done.text == "0 problems; 1 file looked at"
+    assert done.text == "0 problems; 1 file checked"
     (project / "prose").mkdir()
     (project / "prose" / "one.md").write_text("# One\n")
     done = await call(TOOLS["diagnostics"], context, path="prose")
-    assert "no file looked at: no language server reads what is here" in done.text
+    assert "no file checked: no language server covers these files" in done.text
 
 
 async def test_of_many_files_the_latest_are_looked_at_and_that_is_said(
@@ -119,7 +119,7 @@ async def test_of_many_files_the_latest_are_looked_at_and_that_is_said(
         file.write_text("print(unknown)\n")
         os.utime(file, (1_000_000 + number, 1_000_000 + number))
     done = await call(TOOLS["diagnostics"], context)
-    assert "50 files looked at of 62; name a path for others" in done.text
+    assert "50 files checked of 62; name a path for others" in done.text
     assert "m59.py" in done.text and "m00.py" not in done.text
 
 

@@ -1,4 +1,4 @@
-"""A root with one language, whose server is the small one beside this file."""
+"""A root with one language, whose server is `faulty_server`."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The small server beside this file as a language of `.tiny` files, and waiting for what servers come to."""
+"""A small faulty server for `.tiny` files, and helpers to wait for server states."""
 
 import asyncio
 import sys

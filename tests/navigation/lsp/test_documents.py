@@ -1,4 +1,4 @@
-"""What a server has open is what is on disk, also without a watcher; problems belong to the present text."""
+"""Open documents match the disk even without a watcher; problems belong to the current text."""
 
 import asyncio
 import os
@@ -23,7 +23,9 @@ def file(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_edit_then_ask_sees_the_new_text(make: Make, file: Path, kind: tuple[str, ...]) -> None:
+async def test_a_question_after_an_edit_sees_the_new_text(
+    make: Make, file: Path, kind: tuple[str, ...]
+) -> None:
     servers = make(small(*kind))
     for count in range(5):
         text = f"x = '😀é' # {count}\n" * count + "def one(): bad\n  '😀' one()\n"
@@ -48,7 +50,7 @@ async def test_a_file_written_twice_within_a_tick_is_read_again(make: Make, file
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_problems_go_when_they_are_mended(make: Make, file: Path, kind: tuple[str, ...]) -> None:
+async def test_problems_disappear_when_they_are_fixed(make: Make, file: Path, kind: tuple[str, ...]) -> None:
     servers = make(small(*kind))
     file.write_text("bad\n")
     await servers.diagnosed("a.tiny", 10)
@@ -58,7 +60,9 @@ async def test_problems_go_when_they_are_mended(make: Make, file: Path, kind: tu
     await until(servers, lambda: "a.tiny" not in servers.published())
 
 
-async def test_changes_are_told_for_open_files_and_for_others(make: Make, root: Path, notes: Path) -> None:
+async def test_servers_are_notified_of_changes_in_open_and_other_files(
+    make: Make, root: Path, notes: Path
+) -> None:
     servers = make(small(notes=notes))
     await servers.outline("a.tiny", 10)
     (root / "a.tiny").write_text("def two():\n")
@@ -70,7 +74,9 @@ async def test_changes_are_told_for_open_files_and_for_others(make: Make, root: 
     assert "watched 2 a.tiny" in heard and "watched 1 new.tiny" in heard
 
 
-async def test_a_deleted_file_is_closed_and_its_problems_go(make: Make, file: Path, notes: Path) -> None:
+async def test_a_deleted_file_is_closed_and_its_problems_disappear(
+    make: Make, file: Path, notes: Path
+) -> None:
     servers = make(small(notes=notes))
     file.write_text("bad\n")
     await servers.diagnosed("a.tiny", 10)
@@ -81,7 +87,7 @@ async def test_a_deleted_file_is_closed_and_its_problems_go(make: Make, file: Pa
     await until(servers, lambda: "textDocument/didClose" in notes.read_text())
 
 
-async def test_the_documents_asked_for_least_lately_are_closed(make: Make, root: Path, notes: Path) -> None:
+async def test_least_recently_used_documents_are_closed(make: Make, root: Path, notes: Path) -> None:
     servers = make(small(notes=notes), limits=replace(QUICK, documents=3))
     for count in range(6):
         (root / f"f{count}.tiny").write_text("def x():\n")
@@ -154,7 +160,7 @@ async def test_the_edits_of_a_command_are_the_actions(make: Make, file: Path) ->
 async def test_a_rename_that_leaves_the_root_is_refused(make: Make) -> None:
     servers = make(small("outside"))
     answer = await servers.rename(Position("a.tiny", 1, 5), "two", 10)
-    assert "outside of the folder" in str(answer)
+    assert "outside the project" in str(answer)
 
 
 async def test_references_are_settled_once_the_server_has_worked(make: Make) -> None:
@@ -175,7 +181,7 @@ async def test_references_are_unsettled_while_it_works(make: Make) -> None:
         assert isinstance(found, ServerAnswer) and not found.settled
 
 
-async def test_equal_answers_far_enough_apart_settle(make: Make) -> None:
+async def test_equal_answers_far_enough_apart_count_as_settled(make: Make) -> None:
     servers = make(small(), limits=replace(QUICK, quiet=60, apart=0.05))
     answers = []
     async with asyncio.timeout(10):
@@ -186,7 +192,7 @@ async def test_equal_answers_far_enough_apart_settle(make: Make) -> None:
     assert not answers[0].settled
 
 
-async def test_problems_are_pulled_again_when_the_server_says_so(make: Make, root: Path, file: Path) -> None:
+async def test_problems_are_requested_again_on_refresh(make: Make, root: Path, file: Path) -> None:
     servers = make(small("pull", "refreshes"))
     (root / "b.tiny").write_text("bad\n")
     await servers.diagnosed("b.tiny", 10)

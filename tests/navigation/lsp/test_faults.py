@@ -1,5 +1,7 @@
-"""A server that hangs, dies, floods, lies or babbles costs the fallback's quality, no more: each question
-ends within its time as rows or `Silent`, the loop goes on, and no process is left."""
+"""A server that hangs, dies, floods or sends nonsense only costs quality.
+
+Each question ends in time with rows or `NoAnswer`, the loop goes on, and no process is left.
+"""
 
 import asyncio
 import time
@@ -31,7 +33,7 @@ async def test_the_small_server_answers_when_it_has_no_fault(make: Make) -> None
     assert [(row.path, row.line, row.column, row.end_column) for row in found.rows] == [("a.tiny", 1, 5, 8)]
 
 
-async def test_a_server_that_hangs_at_its_start_is_silent_within_the_time_given(make: Make) -> None:
+async def test_a_server_that_hangs_at_start_gives_no_answer_in_time(make: Make) -> None:
     servers = make(small("hang-initialize"))
     started = time.monotonic()
     found = await servers.related("definition", USE, SHORT)
@@ -39,7 +41,7 @@ async def test_a_server_that_hangs_at_its_start_is_silent_within_the_time_given(
     assert time.monotonic() - started < 2
 
 
-async def test_a_server_that_hangs_at_its_start_is_ended_and_given_up(make: Make) -> None:
+async def test_a_server_that_hangs_at_start_is_killed_and_given_up(make: Make) -> None:
     servers = make(small("hang-initialize", startup_seconds=0.3))
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers) == "failed")
@@ -50,7 +52,7 @@ async def test_a_server_that_hangs_at_its_start_is_ended_and_given_up(make: Make
     assert isinstance(answer, NoAnswer) and "did not start" in answer.reason
 
 
-async def test_a_server_that_hangs_at_a_request_is_silent_and_told_to_cancel(make: Make) -> None:
+async def test_a_request_to_a_hung_server_times_out_and_is_cancelled(make: Make) -> None:
     servers = make(small("hang-request"))
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers) == "ready")
@@ -87,7 +89,7 @@ async def test_every_question_to_a_hung_server_ends_in_time(make: Make) -> None:
     assert time.monotonic() - started < SHORT + 2
 
 
-async def test_a_server_that_says_nothing_for_long_is_begun_again(make: Make, notes: Path) -> None:
+async def test_a_server_that_is_silent_for_long_is_restarted(make: Make, notes: Path) -> None:
     servers = make(small("hang-once", notes=notes), limits=LspLimits(backoff=0.01, every=0.05, hung=0.3))
     assert isinstance(await servers.related("definition", USE, SHORT), NoAnswer)
     first = servers.rows()[0].pid
@@ -106,7 +108,7 @@ async def test_a_server_that_dies_at_a_request_fails_that_request_at_once(make: 
     servers = make(small("die-once", notes=notes))
     started = time.monotonic()
     answer = await servers.related("definition", USE, 30)
-    assert answer == NoAnswer("small ended while it was asked", soon=True)
+    assert answer == NoAnswer("small stopped while it was asked", soon=True)
     assert time.monotonic() - started < 15
     again = await servers.related("definition", USE, 10)
     assert isinstance(again, ServerAnswer) and again.rows
@@ -119,7 +121,7 @@ async def test_a_server_that_keeps_dying_is_given_up(make: Make) -> None:
     assert "4 times in a row" in servers.rows()[0].detail
 
 
-async def test_one_that_shall_not_be_restarted_is_not(make: Make) -> None:
+async def test_a_server_without_restart_is_not_restarted(make: Make) -> None:
     servers = make(small("die-soon", restart=False))
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers) == "failed")
@@ -134,7 +136,7 @@ async def test_the_next_server_answers_when_the_first_was_given_up(make: Make) -
     assert isinstance(answer, ServerAnswer) and answer.server == "small"
 
 
-async def test_a_flood_of_messages_holds_up_nothing(make: Make) -> None:
+async def test_a_flood_of_messages_delays_nothing(make: Make) -> None:
     servers = make(small("flood"))
     answer = await servers.related("definition", USE, 20)
     assert isinstance(answer, ServerAnswer) and answer.rows
@@ -142,7 +144,7 @@ async def test_a_flood_of_messages_holds_up_nothing(make: Make) -> None:
     assert log.stat().st_size < 2_500_000
 
 
-async def test_a_flood_on_stderr_holds_up_nothing_and_its_log_stays_small(make: Make) -> None:
+async def test_a_flood_on_stderr_delays_nothing_and_its_log_stays_small(make: Make) -> None:
     servers = make(small("flood-stderr"))
     answer = await servers.related("definition", USE, 20)
     assert isinstance(answer, ServerAnswer) and answer.rows
@@ -151,21 +153,21 @@ async def test_a_flood_on_stderr_holds_up_nothing_and_its_log_stays_small(make: 
     assert sum(sizes) < 3_000_000
 
 
-async def test_huge_messages_are_dropped_and_the_answer_after_them_is_taken(make: Make) -> None:
+async def test_huge_messages_are_dropped_and_the_next_answer_is_read(make: Make) -> None:
     servers = make(small("huge"))
     answer = await servers.related("definition", USE, 20)
     assert isinstance(answer, ServerAnswer) and answer.rows
     assert "40000000 bytes was dropped" in servers.log("small")["small"]
 
 
-async def test_a_server_that_lies_about_what_it_can_is_silent(make: Make) -> None:
+async def test_a_declared_but_missing_feature_gives_no_answer(make: Make) -> None:
     servers = make(small("lies"))
     answer = await servers.related("definition", USE, 10)
-    assert answer == NoAnswer("small cannot do that, though it said so")
+    assert answer == NoAnswer("small does not support that, although it declared it")
     assert state_of(servers) == "ready"
 
 
-async def test_answers_of_the_wrong_shape_are_no_exceptions(make: Make) -> None:
+async def test_malformed_answers_raise_nothing(make: Make) -> None:
     servers = make(small("garbage"))
     for answer in (
         await servers.related("definition", USE, 10),
@@ -176,7 +178,7 @@ async def test_answers_of_the_wrong_shape_are_no_exceptions(make: Make) -> None:
         await servers.formatted("a.tiny", 10),
         await servers.actions("a.tiny", 1, 1, 10),
     ):
-        assert isinstance(answer, NoAnswer) and "wrong shape" in answer.reason
+        assert isinstance(answer, NoAnswer) and "malformed" in answer.reason
 
 
 @pytest.mark.parametrize("fault", ["strays", "length-last", "modified"])
@@ -186,7 +188,7 @@ async def test_what_it_prints_between_messages_is_skipped(make: Make, fault: str
     assert isinstance(answer, ServerAnswer) and answer.rows
 
 
-async def test_strays_go_to_the_log(make: Make) -> None:
+async def test_stray_output_goes_to_the_log(make: Make) -> None:
     servers = make(small("strays"))
     await servers.outline("a.tiny", 10)
     assert "DEBUG: about to answer" in servers.log("small")["small"]
@@ -201,14 +203,14 @@ async def test_an_answer_after_the_cancel_is_dropped_without_harm(make: Make, no
     assert isinstance(answer, ServerAnswer) and answer.rows
 
 
-async def test_answers_to_other_ids_are_no_answers(make: Make) -> None:
+async def test_answers_to_unknown_ids_are_ignored(make: Make) -> None:
     servers = make(small("wrong-id"))
     servers.seen("a.tiny")
     await until(servers, lambda: state_of(servers) == "ready")
     assert await servers.related("definition", USE, SHORT) == NoAnswer("small did not answer in time")
 
 
-async def test_one_that_never_exits_is_ended_at_closing(make: Make) -> None:
+async def test_a_server_that_never_exits_is_killed_at_closing(make: Make) -> None:
     servers = make(small("never-exits"))
     await servers.outline("a.tiny", 10)
     pid = servers.rows()[0].pid
@@ -230,7 +232,7 @@ async def test_closing_leaves_no_process_whatever_it_is_doing(make: Make, fault:
     assert isinstance(await asking, NoAnswer)
 
 
-async def test_a_silent_pusher_is_late_and_the_other_server_still_counts(make: Make) -> None:
+async def test_a_server_that_publishes_nothing_is_late_and_the_other_counts(make: Make) -> None:
     servers = make(small("silent", name="mute"), small("pull", beside=True))
     found = await servers.diagnosed("a.tiny", 2)
     assert isinstance(found, FileDiagnostics)
@@ -238,7 +240,7 @@ async def test_a_silent_pusher_is_late_and_the_other_server_still_counts(make: M
     assert [row.message for row in found.rows] == ["bad is bad"]
 
 
-async def test_an_overlay_is_withdrawn_when_its_time_is_over(make: Make) -> None:
+async def test_an_overlay_is_withdrawn_on_timeout(make: Make) -> None:
     servers = make(small("silent"), limits=QUICK)
     await servers.outline("a.tiny", 10)
     assert isinstance(await servers.staged({"a.tiny": b"def other():\n"}, SHORT), NoAnswer)

@@ -1,4 +1,4 @@
-"""`.lsp.json` files of other agents work as they are, and a bad one says what to mend."""
+"""`.lsp.json` files of other agents work unchanged, and a bad one says what to fix."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ def write(root: Path, content: object) -> Path:
     return file
 
 
-def test_every_key_is_taken(root: Path) -> None:
+def test_every_key_is_read(root: Path) -> None:
     entry = {
         "command": "gopls",
         "args": ["serve"],
@@ -82,22 +82,22 @@ def test_a_bad_entry_names_file_and_key_and_the_others_stay(root: Path, entry: o
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "5", "\x00"])
-def test_a_file_that_is_no_object_is_said_and_left_out(root: Path, content: str) -> None:
+def test_a_file_that_is_not_an_object_is_reported_and_ignored(root: Path, content: str) -> None:
     found = read_lsp_json(write(root, content))
     assert found.languages == () and len(found.warnings) == 1 and PROJECT_FILE in found.warnings[0]
 
 
-def test_a_stranger_among_the_keys_is_said(root: Path) -> None:
+def test_an_unknown_key_is_reported(root: Path) -> None:
     entry = {"command": "c", "extensionToLanguage": {".x": "x"}, "comand": "d"}
     found = read_lsp_json(write(root, {"x": entry}))
-    assert len(found.languages) == 1 and "x.comand means nothing" in found.warnings[0]
+    assert len(found.languages) == 1 and "unknown key x.comand" in found.warnings[0]
 
 
-def test_no_file_is_no_language(root: Path) -> None:
+def test_without_a_file_there_is_no_language(root: Path) -> None:
     assert read_lsp_json(root / PROJECT_FILE).languages == ()
 
 
-def test_the_persons_own_file_needs_no_yes(root: Path, tmp_path: Path) -> None:
+def test_the_users_own_file_needs_no_approval(root: Path, tmp_path: Path) -> None:
     entry = {"command": "c", "extensionToLanguage": {".x": "x"}}
     write(root, {"theirs": entry})
     (tmp_path / "lsp.json").write_text(json.dumps({"mine": entry}))

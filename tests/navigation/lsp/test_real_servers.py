@@ -1,4 +1,4 @@
-"""The servers people have: ty and ruff, clangd, and TypeScript's where node is."""
+"""Real servers: ty and ruff, clangd, and TypeScript if node is installed."""
 
 import os
 import shutil
@@ -76,7 +76,7 @@ async def test_ty_follows_every_relation(python: LanguageServers) -> None:
     assert ("total", "method", "cart.py", 7) in await ask("implementations", "cart.py", 2, 9)
 
 
-async def test_ty_outlines_describes_and_finds(python: LanguageServers) -> None:
+async def test_ty_outlines_describes_and_finds_symbols(python: LanguageServers) -> None:
     found = await python.outline("cart.py", TIME)
     assert isinstance(found, ServerAnswer)
     assert [(row.container, row.name, row.kind, row.first, row.last) for row in found.rows][:2] == [
@@ -95,7 +95,9 @@ async def test_ty_and_ruff_find_problems_together(python: LanguageServers, root:
     assert python.published()["app.py"] == found.rows
 
 
-async def test_ty_renames_over_files_and_ruff_formats_and_mends(python: LanguageServers, root: Path) -> None:
+async def test_ty_renames_across_files_and_ruff_formats_and_fixes(
+    python: LanguageServers, root: Path
+) -> None:
     edits = await python.rename(Position("cart.py", 11, 5), "spend", TIME)
     assert isinstance(edits, tuple)
     assert {one.path: one.content.decode() for one in edits if isinstance(one, WriteFile)} == {
@@ -128,7 +130,7 @@ async def test_an_overlay_in_ty_shows_what_an_edit_breaks_elsewhere(python: Lang
     assert isinstance(again, FileDiagnostics) and again.rows == before["app.py"].rows
 
 
-async def test_ty_sees_fifty_edits_of_a_file_that_nobody_told_of(python: LanguageServers, root: Path) -> None:
+async def test_ty_sees_fifty_unannounced_edits_of_a_file(python: LanguageServers, root: Path) -> None:
     for count in range(1, 51):
         # Nobody tells of the edit, and the file is not open: the answer shows that it changed.
         (root / "cart.py").write_text("\n" * count + CART)
@@ -164,7 +166,7 @@ async def test_clangd_answers_for_c_plus_plus(make: Make, root: Path) -> None:
     assert not is_alive(pid)
 
 
-async def test_typescript_answers_where_it_is_installed_and_else_says_how_to_install_it(
+async def test_typescript_answers_if_installed_and_else_says_how_to_install_it(
     make: Make, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside = Path(__file__).parents[3] / "node_modules" / ".bin"

@@ -96,7 +96,7 @@ def setting_rows(settings: EffectiveSettings) -> tuple[SettingRow, ...]:
             origin=settings.origin(key.path),
             about=key.about,
             kind=key.kind,
-            wanted=key.wanted,
+            wanted=key.expected,
             default=cast("Json", key.default),
             choices=key.choices,
             writable=not settings.is_managed(key.name),

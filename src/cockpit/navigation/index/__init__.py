@@ -1,5 +1,6 @@
-"""The tree-sitter index: one process per root that parses and answers, and a client of it for us.
+"""The tree-sitter index: one process per root that parses files and answers questions.
 
-The cockpit's own process holds neither trees nor tables, so that no question about code can hold up
-its loop. `index` is the client; everything else here runs in the process of `host`, or in `worker`.
+Start with `client` (what cockpit holds) and `host_process` (the process itself); `query_engine` answers
+there. Cockpit's own process holds neither trees nor tables, so that no question can block its event loop.
+Imports nothing of `lsp`.
 """

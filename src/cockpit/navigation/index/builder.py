@@ -1,7 +1,5 @@
-"""Which files of a root are sources: the walk that reads names, sizes and times, and nothing else.
-
-Building the index and bringing it up to date: what is new is parsed by niced workers, in batches.
-"""
+"""Builds the index and updates it: walks the root and has new or changed files parsed by workers in
+batches."""
 
 import os
 import threading
@@ -18,17 +16,23 @@ from cockpit.navigation.index.parse_workers import WorkerProcess, count_workers,
 from cockpit.workspace.files.ignore_rules import RuleStack, is_ignored, list_folder, rules_above
 
 MAX_FILES = 100_000
+BATCH_BYTES = 120_000
+BATCH_FILES = 60
+SMALL_BUILD_BYTES = 200_000
+MAX_RESTARTS = 5
+# A file as young as its stored facts may have changed within one tick of the clock.
+CLOCK_DOUBT_NS = 2_000_000_000
 
 
 def walk_sources(root: str, readers: LanguageParsers, start: str = "") -> Iterator[tuple[str, int, int]]:
-    """Path (relative, with `/`), mtime in ns and size of every file that has a language and no rule
-    against it. The first 100,000. Follows no link."""
+    """Path (relative, with `/`), mtime in ns and size of every file that has a language and is not ignored;
+    at most 100,000. Follows no links."""
     folder = f"{root}/{start}" if start else root
     prefix = f"{start}/" if start else ""
-    for count, found in enumerate(_walk_folder(folder, prefix, rules_above(root, folder), readers)):
+    for count, file in enumerate(_walk_folder(folder, prefix, rules_above(root, folder), readers)):
         if count >= MAX_FILES:
             return
-        yield found
+        yield file
 
 
 def _walk_folder(
@@ -47,7 +51,7 @@ def _walk_folder(
 
 
 def relative_path(root: str, path: str) -> str:
-    """`path` relative to the root with `/`; empty for the root and for what lies outside."""
+    """`path` relative to the root with `/`; empty for the root itself and for paths outside."""
     real = os.path.normpath(Path(root, path))
     if not real.startswith(root.rstrip(os.sep) + os.sep):
         return ""
@@ -55,22 +59,14 @@ def relative_path(root: str, path: str) -> str:
 
 
 def is_indexed(root: str, path: str, readers: LanguageParsers) -> bool:
-    """Whether a file of this path belongs in the index."""
+    """Whether a file at this path belongs in the index."""
     is_hidden = any(step.startswith(".") for step in path.split("/"))
     return not is_hidden and bool(readers.candidates(path)) and not is_ignored(root, path)
 
 
-BATCH_BYTES = 120_000
-BATCH_FILES = 60
-SMALL_BUILD_BYTES = 200_000
-MAX_RESTARTS = 5
-# A file as young as its kept facts may have changed within one tick of the clock.
-CLOCK_DOUBT_NS = 2_000_000_000
-
-
 @dataclass(slots=True)
 class ParseQueue:
-    """Batches to parse. A path that ends a worker twice is left out."""
+    """Batches to parse. A file that kills a worker twice is left out."""
 
     batches: deque[list[str]]
     restarts: int = 0
@@ -82,7 +78,8 @@ class ParseQueue:
             return self.batches.popleft() if self.batches else None
 
     def give_back(self, batch: list[str]) -> list[str]:
-        """After a death: each file of a batch alone. One that was alone at its second is returned as lost."""
+        """After a worker's death, queue each file of its batch alone. A file that was already alone is
+        returned as lost."""
         with self.lock:
             self.restarts += 1
             if len(batch) == 1 and batch[0] in self.suspects:
@@ -116,28 +113,28 @@ class IndexBuilder:
         self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Load what is kept, find what differs, parse it, keep it."""
-        kept, saved = self._known()
+        """Load the cache, find what differs, parse it and save it."""
+        stored, saved = self._known()
         self._looked = time.time_ns()
-        found = list(walk_sources(self.root, self.readers))
+        files = list(walk_sources(self.root, self.readers))
         todo: list[tuple[str, int]] = []
-        same: list[FileFacts] = []
-        for path, modified, size in found:
-            fresh = self._unchanged(kept.get(path), modified, size, saved)
+        unchanged: list[FileFacts] = []
+        for path, modified, size in files:
+            fresh = self._unchanged(stored.get(path), modified, size, saved)
             if fresh is None:
                 todo.append((path, size))
             else:
-                same.append(fresh)
-        self.catalog.begin(same, [path for path, _ in todo])
+                unchanged.append(fresh)
+        self.catalog.begin(unchanged, [path for path, _ in todo])
         self._heard()
         self._parse(todo)
         self.catalog.end()
         self._heard()
-        if todo or len(kept) != len(found):
+        if todo or len(stored) != len(files):
             self.save()
 
     def save(self) -> None:
-        """A cache that cannot be written costs the next start its warmth, nothing more."""
+        """If the cache cannot be written, only the next start is slower."""
         if self.file is None:
             return
         try:
@@ -154,46 +151,48 @@ class IndexBuilder:
             process.wait()
 
     def _known(self) -> tuple[dict[str, FileFacts], int]:
-        """What is known before looking, and when (ns) it was true: from memory, else from disk."""
+        """The facts known before the walk and when (ns) they were true: from memory, else from disk."""
         if self.catalog.begun:
             return dict(self.catalog.files), self._looked
         return file_facts.load_facts(self.file, self.version) if self.file else ({}, 0)
 
-    def _unchanged(self, kept: FileFacts | None, modified: int, size: int, saved: int) -> FileFacts | None:
-        if kept is None or kept.size != size:
+    def _unchanged(self, stored: FileFacts | None, modified: int, size: int, saved: int) -> FileFacts | None:
+        if stored is None or stored.size != size:
             return None
-        if kept.modified == modified and modified < saved - CLOCK_DOUBT_NS:
-            return kept
+        if stored.modified == modified and modified < saved - CLOCK_DOUBT_NS:
+            return stored
         try:
-            text, _ = read_file(f"{self.root}/{kept.path}")
+            text, _ = read_file(f"{self.root}/{stored.path}")
         except OSError:
             return None
-        same = bool(kept.digest) and digest_of(text) == kept.digest
-        return kept._replace(modified=modified) if same else None
+        is_same = bool(stored.digest) and digest_of(text) == stored.digest
+        return stored._replace(modified=modified) if is_same else None
 
     def _parse(self, todo: list[tuple[str, int]]) -> None:
         early, self._early = self._early, []
         work = ParseQueue(deque(_make_batches(todo)))
-        small = sum(size for _, size in todo) < SMALL_BUILD_BYTES
-        if small and not early:
-            self._here(work)
+        is_small = sum(size for _, size in todo) < SMALL_BUILD_BYTES
+        if is_small and not early:
+            self._parse_here(work)
             return
-        hands: list[WorkerProcess | None] = [*early] or [None] * count_workers(os.cpu_count() or 1)
-        threads = [threading.Thread(target=self._feed, args=(work, one), daemon=True) for one in hands]
+        workers: list[WorkerProcess | None] = [*early] or [None] * count_workers(os.cpu_count() or 1)
+        threads = [
+            threading.Thread(target=self._feed, args=(work, worker), daemon=True) for worker in workers
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        # Whatever no worker could be had for.
-        self._here(work)
+        # What is left if no worker could be started.
+        self._parse_here(work)
         self.close()
 
-    def _here(self, work: ParseQueue) -> None:
+    def _parse_here(self, work: ParseQueue) -> None:
         while batch := work.take():
             self._merge(extract_facts(self.root, path, self.readers) for path in batch)
 
     def _merge(self, facts: Iterable[FileFacts | None]) -> None:
-        self.catalog.put([one for one in facts if one is not None])
+        self.catalog.put([item for item in facts if item is not None])
         self._heard()
 
     def _feed(self, work: ParseQueue, process: WorkerProcess | None) -> None:
@@ -210,7 +209,7 @@ class IndexBuilder:
                 self.catalog.leave_out(work.give_back(batch))
                 continue
             self._merge(rows)
-            self.catalog.gone(set(batch) - {one.path for one in rows})
+            self.catalog.gone(set(batch) - {facts.path for facts in rows})
         if process is not None:
             self._drop(process)
 
@@ -222,7 +221,7 @@ class IndexBuilder:
         process.wait()
 
     def _worker(self) -> WorkerProcess | None:
-        """A worker that is ended with us; None when no process can be started."""
+        """A worker that is stopped with this builder; None if no process can be started."""
         process = start_worker(self.root, self.readers.languages)
         if process is not None:
             with self._lock:
@@ -231,11 +230,11 @@ class IndexBuilder:
 
 
 def _make_batches(todo: list[tuple[str, int]]) -> list[list[str]]:
-    """Of about 120 kB each, the largest files first, so that no worker ends long after the others."""
+    """Batches of about 120 kB, the largest files first, so that no worker finishes long after the others."""
     batches: list[list[str]] = []
     batch: list[str] = []
     total = 0
-    for path, size in sorted(todo, key=lambda one: -one[1]):
+    for path, size in sorted(todo, key=lambda item: -item[1]):
         batch.append(path)
         total += size
         if total >= BATCH_BYTES or len(batch) >= BATCH_FILES:

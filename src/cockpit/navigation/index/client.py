@@ -1,7 +1,4 @@
-"""The line to an index's process: started, asked, restarted when it dies, ended.
-
-The index as the cockpit holds it: a client of the process that parses.
-"""
+"""The client of a root's index process: starts it, asks it, restarts it when it dies."""
 
 import asyncio
 import contextlib
@@ -21,10 +18,11 @@ CLOSE_SECONDS = 2.0
 
 
 class IndexProcess:
-    """One process at a time. `first` is what it is told before all else: root, languages, cache folder."""
+    """The connection to one index process at a time. `first` is sent before everything else: root, languages,
+    cache folder."""
 
     def __init__(self, first: tuple[str, tuple[GrammarSpec, ...], str], answer_seconds: float) -> None:
-        # Not whole before anything is known.
+        # Not complete before anything is known.
         self.progress = (0, 1)
         self.counts: dict[str, int] = {}
         self.failure = ""
@@ -34,9 +32,9 @@ class IndexProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._starting: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._asked: dict[int, asyncio.Future[object]] = {}
-        self._last = 0
-        self._deaths = 0
+        self._pending: dict[int, asyncio.Future[object]] = {}
+        self._last_number = 0
+        self._death_count = 0
         self._is_whole = asyncio.Event()
         self._changed: list[str] = []
 
@@ -45,7 +43,7 @@ class IndexProcess:
         return self._process.pid if self._process is not None and self._process.returncode is None else 0
 
     def start(self) -> None:
-        if not self.is_closed and self._starting is None and self._deaths <= MAX_RESTARTS:
+        if not self.is_closed and self._starting is None and self._death_count <= MAX_RESTARTS:
             self._starting = asyncio.get_running_loop().create_task(self._start())
 
     async def whole(self, seconds: float) -> bool:
@@ -56,15 +54,15 @@ class IndexProcess:
         return True
 
     async def ask(self, name: str, *arguments: object) -> object:
-        if self.is_closed or self._deaths > MAX_RESTARTS:
+        if self.is_closed or self._death_count > MAX_RESTARTS:
             return None
         self.start()
         if self._starting is not None:
             await asyncio.shield(self._starting)
-        self._last += 1
+        self._last_number += 1
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        number = self._last
-        self._asked[number] = answer
+        number = self._last_number
+        self._pending[number] = answer
         try:
             if not self._send(("ask", number, name, arguments)):
                 return None
@@ -72,14 +70,14 @@ class IndexProcess:
         except TimeoutError:
             return None
         finally:
-            self._asked.pop(number, None)
+            self._pending.pop(number, None)
 
     def changed(self, paths: Sequence[str]) -> None:
         if not self._send(("changed", list(paths))):
             self._changed.extend(paths)
 
     async def close(self) -> None:
-        """The processes are gone when this returns."""
+        """Close it; its processes have ended when this returns."""
         self.is_closed = True
         if self._starting is not None:
             with contextlib.suppress(OSError):
@@ -104,7 +102,7 @@ class IndexProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                # Ctrl+C in a terminal is meant for us, not for it. (Windows has no sessions.)
+                # Ctrl+C in a terminal is for cockpit, not for the index. (Windows has no sessions.)
                 start_new_session=sys.platform != "win32",
             )
         except OSError as error:
@@ -119,7 +117,7 @@ class IndexProcess:
         self._reading = asyncio.get_running_loop().create_task(self._read(process))
 
     def _send(self, value: object) -> bool:
-        """Whether there is a process to hear it."""
+        """Send a message. Returns whether a process runs."""
         process = self._process
         if process is None or process.returncode is not None or process.stdin is None:
             return False
@@ -128,7 +126,7 @@ class IndexProcess:
         return True
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Hear one process until it ends."""
+        """Read messages from one process until it ends."""
         if process.stdout is None:
             return
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
@@ -157,13 +155,14 @@ class IndexProcess:
                 return
 
     def _settle(self, number: int, answer: object) -> None:
-        asked = self._asked.get(number)
-        if asked is not None and not asked.done():
-            asked.set_result(answer)
+        future = self._pending.get(number)
+        if future is not None and not future.done():
+            future.set_result(answer)
 
     def _died(self) -> None:
-        """It ended by itself: whoever waits gets nothing, the next question starts another."""
-        self._deaths += 1
+        """The process ended unexpectedly: pending questions get no answer, the next one starts another
+        process."""
+        self._death_count += 1
         self.failure = f"the index process ended ({self._process.returncode if self._process else '?'})"
         self._process = None
         self._starting = None
@@ -171,15 +170,15 @@ class IndexProcess:
         self._forget()
 
     def _forget(self) -> None:
-        for asked in self._asked.values():
-            if not asked.done():
-                asked.set_result(None)
-        self._asked.clear()
+        for future in self._pending.values():
+            if not future.done():
+                future.set_result(None)
+        self._pending.clear()
 
 
 class TreeIndex:
-    """The index of one root. Nothing it is asked raises because its process is slow, dead or broken:
-    the answer is empty then, and the next question starts it again (three times)."""
+    """The index of one root. No question raises because the process is slow, dead or broken: the answer is
+    empty then, and the next question restarts the process (up to three times)."""
 
     def __init__(
         self,
@@ -191,36 +190,36 @@ class TreeIndex:
         watching: bool = True,
     ) -> None:
         self.root = os.path.realpath(root)
-        self._line = IndexProcess((self.root, grammar_specs(languages), cache_folder), answer_seconds)
+        self._process = IndexProcess((self.root, grammar_specs(languages), cache_folder), answer_seconds)
         self._watching = watching
         self.is_cut = False
         self._unwatch: Callable[[], None] | None = None
 
     def start(self) -> None:
-        """Begin to build, or to bring up to date. Returns at once; needs a running loop."""
-        self._line.start()
-        if self._watching and self._unwatch is None and not self._line.is_closed:
+        """Start to build or update. Returns at once; needs a running loop."""
+        self._process.start()
+        if self._watching and self._unwatch is None and not self._process.is_closed:
             from cockpit.navigation.file_watcher import watch_root
 
             self._unwatch = watch_root(self.root, self.changed)
 
     @property
     def progress(self) -> tuple[int, int]:
-        return self._line.progress
+        return self._process.progress
 
     @property
     def pid(self) -> int:
-        """The process that holds it, 0 when none runs."""
-        return self._line.pid
+        """The index's process; 0 if none runs."""
+        return self._process.pid
 
     @property
     def failure(self) -> str:
-        """What went wrong last, empty when nothing did."""
-        return self._line.failure
+        """The last error; empty if there was none."""
+        return self._process.failure
 
     async def whole(self, seconds: float) -> bool:
         self.start()
-        return await self._line.whole(seconds)
+        return await self._process.whole(seconds)
 
     async def outline(self, path: str) -> tuple[SymbolRow, ...]:
         return await self._rows("outline", path)
@@ -251,27 +250,27 @@ class TreeIndex:
         return answer if isinstance(answer, str) else ""
 
     def changed(self, paths: Sequence[str]) -> None:
-        """Files that may differ on disk now. Returns at once; what is asked after it sees them."""
-        self._line.changed(paths)
+        """Files may have changed on disk. Returns at once; later questions see the changes."""
+        self._process.changed(paths)
 
     def languages(self) -> Mapping[str, int]:
-        return {name: count for name, count in self._line.counts.items() if name}
+        return {name: count for name, count in self._process.counts.items() if name}
 
     @property
     def left_out(self) -> int:
-        """Files too large, minified or binary."""
-        return self._line.counts.get("", 0)
+        """Number of files that are too large, minified or binary."""
+        return self._process.counts.get("", 0)
 
     async def close(self) -> None:
-        """The processes are gone when this returns."""
+        """Close it; its processes have ended when this returns."""
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
-        await self._line.close()
+        await self._process.close()
 
     async def _ask(self, name: str, *arguments: object) -> object:
         self.start()
-        return await self._line.ask(name, *arguments)
+        return await self._process.ask(name, *arguments)
 
     async def _rows(self, name: str, *arguments: object) -> tuple[SymbolRow, ...]:
         answer = await self._ask(name, *arguments)

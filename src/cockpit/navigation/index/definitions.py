@@ -1,4 +1,4 @@
-"""What a file defines, and the words it uses: all the index keeps of it."""
+"""Extracts from a parsed file its definitions and the set of its words: all that the index stores."""
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 WORD = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")
 CLASS_KINDS = frozenset({"class", "struct", "interface", "trait", "enum", "namespace_class"})
-# A definition reaches as far as what wraps it: its decorators, its `export`, its C declaration.
+# A definition includes the nodes that wrap it: its decorators, its `export`, its C declaration.
 WRAPPER_TYPES = frozenset(
     {
         "decorated_definition",
@@ -33,12 +33,12 @@ MAX_LINE_CHARS = 200
 WORD_BYTES = bytes(
     byte if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_$" else 32 for byte in range(256)
 )
-# Deeper than this stand expressions; a definition in there is nobody's to go to.
+# Deeper than this there are only expressions; definitions inside them are not searched for.
 MAX_DEPTH = 14
 
 
 class IndexedDefinition(NamedTuple):
-    """Positions count from 1, columns in characters; `first` to `last` are its lines."""
+    """A definition. Positions count from 1, columns in characters; `first` to `last` are its lines."""
 
     name: str
     kind: str
@@ -75,20 +75,20 @@ class IndexedDefinition(NamedTuple):
 
 
 class SourceLines:
-    """The lines of a file: columns in characters, and a line's text."""
+    """The lines of a file: columns in characters, and the text of a line."""
 
     def __init__(self, text: bytes) -> None:
         self.lines = text.split(b"\n")
         self._ascii = text.isascii()
 
     def column(self, row: int, byte: int) -> int:
-        """The column from 1 of a byte offset in a row from 0."""
+        """The column (from 1) of a byte offset in a row (from 0)."""
         if self._ascii or row >= len(self.lines):
             return byte + 1
         return len(self.lines[row][:byte].decode("utf-8", "replace")) + 1
 
     def byte(self, line: int, column: int) -> int:
-        """The byte offset in its line of a line and column from 1."""
+        """The byte offset within its line of a line and column (from 1)."""
         if self._ascii:
             return column - 1
         text = self.lines[line - 1].decode("utf-8", "replace")
@@ -103,79 +103,79 @@ class SourceLines:
 
 
 def find_words(text: bytes) -> bytes:
-    """Every word of a text once, each between line feeds."""
-    # Twice as fast as a pattern; that numbers come along does no harm.
+    """Every word of a text once, separated by line feeds."""
+    # Twice as fast as a regular expression; the numbers it includes do no harm.
     return b"\n" + b"\n".join(set(text.translate(WORD_BYTES).split())) + b"\n"
 
 
 def find_definitions(reader: LanguageParser, tree: "Tree", text: bytes) -> list[IndexedDefinition]:
-    """The definitions of a parsed file, in its order."""
+    """The definitions of a parsed file, in order."""
     return [row for row, _ in find_definition_nodes(reader, tree, text)]
 
 
 def find_definition_nodes(
     reader: LanguageParser, tree: "Tree", text: bytes
 ) -> "list[tuple[IndexedDefinition, Node]]":
-    """The same, each with the node of its whole."""
+    """The definitions of a parsed file, each with the node of the whole definition."""
     from tree_sitter import QueryCursor
 
     query = reader.query("tags")
     if query is None:
         return []
-    found: dict[int, tuple[int, str, Node, Node, str]] = {}
+    named_nodes: dict[int, tuple[int, str, Node, Node, str]] = {}
     spans: list[tuple[int, int, str, str]] = []
     cursor = QueryCursor(query)
     if "scopes" in reader.language.queries:
         cursor.set_max_start_depth(MAX_DEPTH)
     for pattern, captures in cursor.matches(tree.root_node):
-        inside = captures.get("container")
-        container = _first_word(inside[0]) if inside else ""
+        container_nodes = captures.get("container")
+        container = _first_word(container_nodes[0]) if container_nodes else ""
         if "within" in captures:
             node = captures["within"][0]
             spans.append((node.start_byte, node.end_byte, container, "class"))
             continue
         for name in captures.get("name", ()):
             for capture, nodes in captures.items():
-                known = found.get(name.start_byte)
-                if capture.startswith("definition.") and (known is None or known[0] > pattern):
-                    found[name.start_byte] = (pattern, capture[11:], nodes[0], name, container)
-    return _add_containers(found, spans, SourceLines(text))
+                earlier = named_nodes.get(name.start_byte)
+                if capture.startswith("definition.") and (earlier is None or earlier[0] > pattern):
+                    named_nodes[name.start_byte] = (pattern, capture[11:], nodes[0], name, container)
+    return _add_containers(named_nodes, spans, SourceLines(text))
 
 
 def _add_containers(
-    found: "dict[int, tuple[int, str, Node, Node, str]]",
+    named_nodes: "dict[int, tuple[int, str, Node, Node, str]]",
     spans: list[tuple[int, int, str, str]],
     lines: SourceLines,
 ) -> "list[tuple[IndexedDefinition, Node]]":
-    """Each with what it stands in: definitions and `@within` nodes around it, or its own container."""
-    nodes = sorted(found.values(), key=lambda one: (one[2].start_byte, -one[2].end_byte))
+    """Give each definition its container: the definitions and `@within` nodes around it, or its own."""
+    nodes = sorted(named_nodes.values(), key=lambda item: (item[2].start_byte, -item[2].end_byte))
     events = sorted(spans, key=lambda span: span[0])
     rows: list[tuple[IndexedDefinition, Node]] = []
     stack: list[tuple[int, str, str]] = []
-    at = 0
+    next_span = 0
     last: Node | None = None
     for _, kind, node, name, container in nodes:
         start = node.start_byte
-        while at < len(events) and events[at][0] <= start:
-            _, end, label, span_kind = events[at]
-            stack = [one for one in stack if one[0] > events[at][0]]
+        while next_span < len(events) and events[next_span][0] <= start:
+            _, end, label, span_kind = events[next_span]
+            stack = [item for item in stack if item[0] > events[next_span][0]]
             stack.append((end, label, span_kind))
-            at += 1
+            next_span += 1
         while stack and stack[-1][0] <= start:
             stack.pop()
         if stack and node == last:
-            stack.pop()  # `a, b = 1, 2`: one statement, and neither stands in the other
+            stack.pop()  # `a, b = 1, 2`: one statement, and neither contains the other
         label = _label(name)
-        around = [one[1] for one in stack]
+        names = [item[1] for item in stack]
         inside_class = bool(container) or (bool(stack) and stack[-1][2] in CLASS_KINDS)
         if container:
-            around.append(container)
+            names.append(container)
         whole = widen_node(node)
         kind_ = _refine_kind(kind, label, inside_class)
-        rows.append((_make_definition(label, kind_, whole, name, ".".join(around), lines), whole))
+        rows.append((_make_definition(label, kind_, whole, name, ".".join(names), lines), whole))
         stack.append((node.end_byte, label, kind))
         last = node
-    rows.sort(key=lambda one: (one[0].line, one[0].column))
+    rows.sort(key=lambda item: (item[0].line, item[0].column))
     return rows
 
 
@@ -209,7 +209,7 @@ def _make_definition(
 
 
 def widen_node(node: "Node") -> "Node":
-    """`node` with what wraps it."""
+    """`node` with the nodes that wrap it."""
     above = node.parent
     while above is not None and above.type in WRAPPER_TYPES:
         node, above = above, above.parent
@@ -221,5 +221,5 @@ def _label(name: "Node") -> str:
 
 
 def _first_word(node: "Node") -> str:
-    found = WORD.search(node.text or b"")
-    return found[0].decode("utf-8", "replace") if found else ""
+    match = WORD.search(node.text or b"")
+    return match[0].decode("utf-8", "replace") if match else ""

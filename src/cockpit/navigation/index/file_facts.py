@@ -1,9 +1,4 @@
-"""One file as the index keeps it: compact, comparable, made in a worker.
-
-All files of a root as the index knows them now. Threads may put while another asks.
-
-The index on disk: one file per root, checked before it is believed, replaced in one step.
-"""
+"""The facts that the index stores for each file: extracted by workers, held in a catalog, cached on disk."""
 
 import marshal
 import os
@@ -20,12 +15,14 @@ from cockpit.navigation.index.grammars import OUTLINE_KINDS, LanguageParsers, Pa
 
 MAX_FILE_BYTES = 1_000_000
 MAX_LINE_BYTES = 20_000
+FORMAT_VERSION = 5
+DIGEST_BYTES = 20
 
 
 class FileFacts(NamedTuple):
     """`language` is empty for a file that is left out (too large, minified, binary).
 
-    `names` and `words` hold each word between line feeds; `rows` are its definitions, marshalled.
+    `names` and `words` hold words separated by line feeds; `rows` are the definitions, marshalled.
     """
 
     path: str
@@ -46,13 +43,13 @@ def digest_of(text: bytes) -> bytes:
 
 
 def read_file(path: str) -> tuple[bytes, os.stat_result]:
-    """A file's bytes and what it was when they were read. Raises OSError, for a pipe and a device too."""
-    # Opening a pipe that nobody writes to would wait for ever.
+    """A file's content and its state when it was read. Raises OSError, also for pipes and devices."""
+    # Opening a pipe that nobody writes to would block for ever.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
-            raise OSError(f"{path} is no plain file")
+            raise OSError(f"{path} is not a regular file")
         return (_read_all(handle, facts.st_size) if facts.st_size <= MAX_FILE_BYTES else b""), facts
     finally:
         os.close(handle)
@@ -66,7 +63,7 @@ def _read_all(handle: int, size: int) -> bytes:
 
 
 def extract_facts(root: str, path: str, readers: LanguageParsers) -> FileFacts | None:
-    """What the index keeps of a file; None when it is gone."""
+    """What the index stores for a file; None if it does not exist."""
     try:
         text, about = read_file(f"{root}/{path}")
     except OSError:
@@ -93,7 +90,7 @@ def extract_facts(root: str, path: str, readers: LanguageParsers) -> FileFacts |
 
 
 def is_generated(text: bytes) -> bool:
-    """Whether a text is minified or binary: a line over 20,000 bytes, or a NUL at its beginning."""
+    """Whether a text is minified or binary: a line over 20,000 bytes, or a NUL near the start."""
     if b"\0" in text[:4096]:
         return True
     if len(text) <= MAX_LINE_BYTES:
@@ -107,7 +104,8 @@ def is_generated(text: bytes) -> bool:
 
 
 class FileCatalog:
-    """Facts by path; growing while `pending` is not empty. `version` counts the changes."""
+    """Facts by path. It is growing while `pending` is not empty; `version` counts the changes. Threads may
+    put while another one reads."""
 
     def __init__(self) -> None:
         self.files: dict[str, FileFacts] = {}
@@ -119,16 +117,16 @@ class FileCatalog:
 
     def begin(self, same: Iterable[FileFacts], todo: Iterable[str]) -> None:
         with self._lock:
-            self.files = {one.path: one for one in same}
+            self.files = {facts.path: facts for facts in same}
             self.pending = set(todo)
             self.begun = True
             self.version += 1
 
     def put(self, facts: Iterable[FileFacts]) -> None:
         with self._lock:
-            for one in facts:
-                self.files[one.path] = one
-                self.pending.discard(one.path)
+            for file_facts in facts:
+                self.files[file_facts.path] = file_facts
+                self.pending.discard(file_facts.path)
             self.version += 1
             self.dirty = True
 
@@ -141,7 +139,7 @@ class FileCatalog:
             self.dirty = True
 
     def leave_out(self, paths: Iterable[str]) -> None:
-        """Files nobody could parse: known, without definitions or words."""
+        """Files that cannot be parsed: known, but without definitions or words."""
         self.put(FileFacts(path, 0, 0, b"", "", b"", b"", b"") for path in paths)
 
     def end(self) -> None:
@@ -164,48 +162,45 @@ class FileCatalog:
             return len(self.files), len(self.files) + len(self.pending)
 
     def languages(self) -> dict[str, int]:
-        """Files by language; those left out under the empty name."""
-        counted: dict[str, int] = {}
-        for one in self.all():
-            counted[one.language] = counted.get(one.language, 0) + 1
-        return counted
+        """Number of files by language; those left out under the empty name."""
+        counts: dict[str, int] = {}
+        for facts in self.all():
+            counts[facts.language] = counts.get(facts.language, 0) + 1
+        return counts
 
     def using(self, word: str) -> list[FileFacts]:
-        """The files in which a word occurs, anywhere in them."""
+        """The files that contain a word."""
         parts = [b"\n" + part + b"\n" for part in WORD.findall(word.encode())]
         if not parts:
             return []
-        return [one for one in self.all() if all(part in one.words for part in parts)]
+        return [facts for facts in self.all() if all(part in facts.words for part in parts)]
 
     def defining(self, name: str) -> Iterator[tuple[str, IndexedDefinition]]:
         """Every definition of exactly this name, with its file."""
-        wanted = b"\n" + name.encode() + b"\n"
-        for one in self.all():
-            if wanted in one.names:
-                for row in one.definitions():
+        entry = b"\n" + name.encode() + b"\n"
+        for facts in self.all():
+            if entry in facts.names:
+                for row in facts.definitions():
                     if row.name == name:
-                        yield one.path, row
-
-
-FORMAT_VERSION = 5
-DIGEST_BYTES = 20
+                        yield facts.path, row
 
 
 def cache_version(languages: Sequence[ParsableLanguage]) -> bytes:
-    """What the kept facts depend on: our format, Python's, grammars and queries."""
-    told = blake2b(
+    """A digest of what the stored facts depend on: our format, Python's, grammars and queries."""
+    digest = blake2b(
         f"{FORMAT_VERSION} {sys.version_info[:2]} {marshal.version}".encode(), digest_size=DIGEST_BYTES
     )
-    for one in languages:
-        tags = one.queries.get("tags", "")
-        told.update(
-            f"\0{one.name}\0{one.grammar}\0{one.globs}\0{tags}\0{_wheel_version(one.grammar)}".encode()
+    for language in languages:
+        tags = language.queries.get("tags", "")
+        digest.update(
+            f"\0{language.name}\0{language.grammar}\0{language.globs}\0{tags}\0{_wheel_version(language.grammar)}".encode()
         )
-    return told.digest()
+    return digest.digest()
 
 
 def _wheel_version(grammar: str) -> str:
-    """The version of a grammar's wheel, told by the file that holds it: reading metadata takes 20 ms."""
+    """The version of a grammar's package, by the modification time of its file: reading metadata takes
+    20 ms."""
     module = grammar.partition(":")[0]
     for path in sys.path:
         try:
@@ -221,13 +216,13 @@ def cache_file(folder: str, root: str) -> Path:
 
 
 def load_facts(path: Path, version: bytes) -> tuple[dict[str, FileFacts], int]:
-    """The kept facts by path, and when (ns) they were saved; nothing if any of it is not as saved."""
+    """The stored facts by path, and when (ns) they were saved; empty if the file is damaged or outdated."""
     try:
         raw = path.read_bytes()
     except OSError:
         return {}, 0
     head, check, body = raw[:DIGEST_BYTES], raw[DIGEST_BYTES : 2 * DIGEST_BYTES], raw[2 * DIGEST_BYTES :]
-    # marshal may crash on bytes it did not write: the digest comes first.
+    # marshal may crash on bytes that it did not write: check the digest first.
     if head != version or blake2b(body, digest_size=DIGEST_BYTES).digest() != check:
         return {}, 0
     saved, rows = marshal.loads(body)
@@ -236,7 +231,7 @@ def load_facts(path: Path, version: bytes) -> tuple[dict[str, FileFacts], int]:
 
 def save_facts(path: Path, version: bytes, facts: Iterable[FileFacts], now: int) -> None:
     """Raises OSError."""
-    body = marshal.dumps((now, [tuple(one) for one in facts]))
+    body = marshal.dumps((now, [tuple(row) for row in facts]))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""Grammars and compiled queries of the registered languages. Loads a grammar wheel at its first use."""
+"""Parsers and compiled queries of the registered languages. A grammar is imported at its first use."""
 
 import importlib
 import re
@@ -15,7 +15,7 @@ OUTLINE_KINDS = frozenset({"key", "heading", "table"})
 
 
 class ParsableLanguage(Protocol):
-    """A `Language`, or what a `Spec` keeps of it."""
+    """A `Language`, or the part of it that a `GrammarSpec` holds."""
 
     @property
     def name(self) -> str: ...
@@ -28,7 +28,7 @@ class ParsableLanguage(Protocol):
 
 
 class GrammarSpec(NamedTuple):
-    """What reading a language takes: a process that parses need not load our plugins' values."""
+    """What parsing a language needs; a parsing process need not load the values of plugins."""
 
     name: str
     globs: tuple[str, ...]
@@ -37,14 +37,16 @@ class GrammarSpec(NamedTuple):
 
 
 def grammar_specs(languages: Sequence[ParsableLanguage]) -> tuple[GrammarSpec, ...]:
-    """Those that have a grammar."""
+    """The specs of the languages that have a grammar."""
     return tuple(
-        GrammarSpec(one.name, one.globs, one.grammar, one.queries) for one in languages if one.grammar
+        GrammarSpec(language.name, language.globs, language.grammar, language.queries)
+        for language in languages
+        if language.grammar
     )
 
 
 class LanguageParser:
-    """One language's parser and queries; both are made when first asked for."""
+    """The parser and queries of one language, created at first use."""
 
     def __init__(self, language: ParsableLanguage) -> None:
         self.language = language
@@ -54,7 +56,7 @@ class LanguageParser:
         self._queries: dict[str, Query | None] = {}
 
     def grammar(self) -> "Grammar":
-        """Raises ImportError or AttributeError when the wheel is missing or another one."""
+        """Raises ImportError or AttributeError if the grammar's package is missing or incompatible."""
         if self._grammar is None:
             from tree_sitter import Language as Grammar
 
@@ -70,7 +72,7 @@ class LanguageParser:
         return self._parser.parse(text)
 
     def query(self, name: str) -> "Query | None":
-        """The compiled query, None where the language has none of that name."""
+        """The compiled query; None if the language has none of that name."""
         if name not in self._queries:
             from tree_sitter import Query
 
@@ -81,7 +83,7 @@ class LanguageParser:
 
 @dataclass(slots=True)
 class LanguageParsers:
-    """The readers of all languages that have a grammar, found by a file's name."""
+    """The parsers of all languages that have a grammar, by file name."""
 
     languages: Sequence[ParsableLanguage]
     by_suffix: dict[str, list[LanguageParser]] = field(default_factory=dict)
@@ -110,27 +112,28 @@ class LanguageParsers:
             self.by_pattern.append((re.compile(translate(glob)), reader))
 
     def candidates(self, path: str) -> list[LanguageParser]:
-        """Those that may read a file of this name, the first registered first."""
+        """The parsers for a file of this name, the first registered first."""
         name = path[path.rfind("/") + 1 :]
         dot = name.rfind(".")
-        found = list(self.by_suffix.get(name[dot:], ())) if dot >= 0 else []
-        found += self.by_file.get(name, ())
-        found += [reader for pattern, reader in self.by_pattern if pattern.match(name)]
-        return [reader for reader in found if reader.name not in self.broken]
+        parsers = list(self.by_suffix.get(name[dot:], ())) if dot >= 0 else []
+        parsers += self.by_file.get(name, ())
+        parsers += [reader for pattern, reader in self.by_pattern if pattern.match(name)]
+        return [reader for reader in parsers if reader.name not in self.broken]
 
     def parse(self, path: str, text: bytes) -> "tuple[LanguageParser, Tree] | None":
-        """`text` as the language that reads it with no error, else as the first; None for none."""
+        """`text` parsed by the first language without a syntax error, else by the first candidate; None if
+        there is none."""
         first: tuple[LanguageParser, Tree] | None = None
         candidates = self.candidates(path)
         if len(candidates) > 1 and CPP_SYNTAX.search(text):
-            # `class A { public: int f(); };` is a function with a label to a C parser.
+            # A C parser takes `class A { public: int f(); };` for a function with a label.
             candidates.sort(key=lambda reader: reader.name != "cpp")
         for reader in candidates:
             try:
                 tree = reader.parse(text)
                 reader.query("tags")
             except (ImportError, AttributeError, ValueError) as error:
-                # A wheel that is not there, or queries for another version of it: one language less.
+                # The grammar is not installed or does not fit its queries: do without this language.
                 self.broken[reader.name] = str(error)
                 continue
             if not tree.root_node.has_error:

@@ -1,6 +1,6 @@
-"""The process of an index. It ends when the process that started it does: its stdin ends then.
+"""Entry point of the index process. It ends when the process that started it closes its stdin.
 
-Imports little before it has begun its workers: they start while it does.
+Imports little before it has started its workers, which start up meanwhile.
 """
 
 import os
@@ -14,17 +14,17 @@ from cockpit.navigation.index.pipe_messages import receive
 def main() -> None:
     try:
         match receive(sys.stdin.buffer):
-            case (str() as root, tuple() as languages, str() as kept):
+            case (str() as root, tuple() as languages, str() as cache_folder):
                 pass
             case _:
                 return
-        file = cache_file(kept, root) if kept else None
-        early: list[WorkerProcess] = []
+        file = cache_file(cache_folder, root) if cache_folder else None
+        early_workers: list[WorkerProcess] = []
         if file is None or not file.exists():
-            begun = (start_worker(root, languages) for _ in range(count_workers(os.cpu_count() or 1)))
-            early = [one for one in begun if one is not None]
+            starts = (start_worker(root, languages) for _ in range(count_workers(os.cpu_count() or 1)))
+            early_workers = [worker for worker in starts if worker is not None]
         from cockpit.navigation.index.host_process import IndexHost
 
-        IndexHost(root, languages, file, early).run()
+        IndexHost(root, languages, file, early_workers).run()
     except (EOFError, KeyboardInterrupt):
         return

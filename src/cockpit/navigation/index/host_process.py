@@ -1,4 +1,4 @@
-"""The index in its process: it builds, hears what changed, and answers one question after another."""
+"""The index in its own process: builds, follows changes and answers one question after another."""
 
 import os
 import queue
@@ -44,7 +44,7 @@ class IndexHost:
 
     @cached_property
     def answers(self) -> "QueryEngine":
-        """Imported with the first question: a start from the cache is done before."""
+        """Imported at the first question, so that a start from the cache is not delayed."""
         from cockpit.navigation.index.query_engine import QueryEngine
 
         return QueryEngine(self.root, LanguageParsers(self._languages), self.catalog)
@@ -69,7 +69,7 @@ class IndexHost:
         self._end()
 
     def _end(self) -> None:
-        """Keep what is whole: a pass that has parsed everything may be about to."""
+        """Save a complete index: a build that has parsed everything may be about to."""
         if self._building is not None and not self._pending():
             self._building.join(LAST_SECONDS / 2)
         if self.catalog.dirty and not self._is_building():
@@ -77,7 +77,7 @@ class IndexHost:
         self.build.close()
 
     def begin(self) -> None:
-        """Build, or look at everything again; once more afterwards when it is asked for meanwhile."""
+        """Build, or check all files again. A request during a build starts another build afterwards."""
         if self._is_building():
             self._again = True
             return
@@ -85,28 +85,30 @@ class IndexHost:
         self._building.start()
 
     def changed(self, paths: Sequence[str]) -> None:
-        """Parse anew what is written, forget what is gone."""
-        inside = sorted({path for path in (relative_path(self.root, one) for one in paths) if path})
-        rules = any(path.rpartition("/")[2] in IGNORE_FILES for path in inside)
-        if len(inside) > MAX_SINGLE_CHANGES or rules:
+        """Parse written files again and drop removed ones."""
+        relative_paths = sorted(
+            {path for path in (relative_path(self.root, changed_path) for changed_path in paths) if path}
+        )
+        has_ignore_file = any(path.rpartition("/")[2] in IGNORE_FILES for path in relative_paths)
+        if len(relative_paths) > MAX_SINGLE_CHANGES or has_ignore_file:
             self.begin()
             return
         if self._is_building():
-            # The pass may have looked at them already: look again when it is over.
+            # The build may have read them already: build again when it is done.
             self._again = True
-        for path in inside:
-            self._one_changed(path)
+        for path in relative_paths:
+            self._update_path(path)
         self.tell()
 
-    def _one_changed(self, path: str) -> None:
+    def _update_path(self, path: str) -> None:
         place = Path(self.root, path)
         if place.is_dir() and not place.is_symlink():
-            found = [one for one, _, _ in walk_sources(self.root, self.readers, path)]
-            self.catalog.gone(set(self.catalog.below(path)) - set(found))
-            if len(found) > MAX_SINGLE_CHANGES:
+            files = [file for file, _, _ in walk_sources(self.root, self.readers, path)]
+            self.catalog.gone(set(self.catalog.below(path)) - set(files))
+            if len(files) > MAX_SINGLE_CHANGES:
                 self.begin()
                 return
-            self.catalog.put(filter(None, (extract_facts(self.root, one, self.readers) for one in found)))
+            self.catalog.put(filter(None, (extract_facts(self.root, file, self.readers) for file in files)))
             return
         if not os.path.lexists(place):
             self.catalog.gone([path, *self.catalog.below(path)])
@@ -118,7 +120,7 @@ class IndexHost:
             self.catalog.put([fresh])
 
     def tell(self) -> None:
-        """Say how far it is."""
+        """Report progress."""
         self._send(("progress", self.catalog.progress(), self.catalog.languages(), not self._pending()))
 
     def _pending(self) -> bool:
@@ -141,7 +143,7 @@ class IndexHost:
     def _answer(self, id: int, name: str, arguments: tuple[object, ...]) -> None:
         try:
             answer = self.answers.answer(name, arguments)
-        except Exception as error:  # One question that fails must not end the index for all others.
+        except Exception as error:  # A failing question must not end the index.
             self._send(("failed", id, "".join(traceback.format_exception(error))))
             return
         self._send(("answer", id, answer))
@@ -159,7 +161,7 @@ class IndexHost:
                 self._inbox.put(receive(sys.stdin.buffer))
         except (EOFError, OSError):
             self._inbox.put(None)
-        # A long answer nobody waits for any more does not keep us.
+        # A long answer that nobody waits for any more does not keep the process alive.
         time.sleep(LAST_SECONDS)
         self.build.close()
         os._exit(0)

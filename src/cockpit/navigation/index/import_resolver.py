@@ -1,4 +1,4 @@
-"""From what an import says to the files it means."""
+"""Resolves the module of an import to the files it means."""
 
 import posixpath
 import re
@@ -11,13 +11,13 @@ from cockpit.settings import file_io
 
 SCRIPT_SUFFIXES = ("ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json")
 MAX_FILES = 3
-# A file that stands for its folder.
+# Files that represent their folder.
 FOLDER_FILES = ("mod.rs", "lib.rs", "init.lua", "index.js")
 SOURCE_ROOTS = ("", "src", "lib", "python")
 
 
 class ImportResolver:
-    """Modules of one root. Files are looked for on disk: the index may still be growing."""
+    """Modules of one root. Files are looked up on disk, because the index may still be incomplete."""
 
     def __init__(self, root: str, catalog: FileCatalog) -> None:
         self.root = root
@@ -25,10 +25,11 @@ class ImportResolver:
         self._tails: tuple[int, dict[str, list[str]]] = (-1, {})
 
     def files(self, parsed: ParsedFile, module: str) -> list[str]:
-        """The files `module` means in an import of `parsed`, best first; none for what lies outside."""
+        """The files that `module` means in an import of `parsed`, the best first; empty if it is outside the
+        root."""
         if parsed.language == "python":
-            found = self._python(parsed.path, module)
-            return [found] if found else []
+            file = self._python(parsed.path, module)
+            return [file] if file else []
         if (module.startswith((".", "/")) and "/" in module) or module in (".", ".."):
             return self._script(posixpath.dirname(parsed.path), module)
         if parsed.language in ("javascript", "typescript", "tsx"):
@@ -38,15 +39,19 @@ class ImportResolver:
         return self._by_tail(parsed.path, module)
 
     def _go(self, path: str, module: str) -> list[str]:
-        """The files of a package, by the nearest `go.mod` above that names the beginning of its path."""
+        """The files of a package, by the nearest `go.mod` above whose name begins the import path."""
         folder = posixpath.dirname(path)
         while True:
             name = self._go_module(folder)
             if name and (module == name or module.startswith(name + "/")):
-                wanted = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
-                wanted = "" if wanted == "." else wanted
-                files = [one for one in list(self.catalog.files) if posixpath.dirname(one) == wanted]
-                return sorted(one for one in files if one.endswith(".go") and not one.endswith("_test.go"))
+                package_folder = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
+                package_folder = "" if package_folder == "." else package_folder
+                files = [
+                    each for each in list(self.catalog.files) if posixpath.dirname(each) == package_folder
+                ]
+                return sorted(
+                    each for each in files if each.endswith(".go") and not each.endswith("_test.go")
+                )
             if not folder:
                 return []
             folder = posixpath.dirname(folder)
@@ -56,16 +61,16 @@ class ImportResolver:
             text = file_io.read_text(Path(self.root, folder, "go.mod"))
         except OSError:
             return ""
-        found = re.search(r"(?m)^module\s+(\S+)", text)
-        return found[1] if found else ""
+        match = re.search(r"(?m)^module\s+(\S+)", text)
+        return match[1] if match else ""
 
     def submodule(self, path: str, name: str) -> str:
-        """The Python module `name` in the package whose `__init__` is at `path`; empty for none."""
+        """The Python module `name` in the package whose `__init__` is at `path`; empty if there is none."""
         folder, _, file = path.rpartition("/")
         return self._module(f"{folder}/{name}" if folder else name) if file.startswith("__init__.") else ""
 
     def package_of(self, path: str) -> str:
-        """The Python module of a file, dotted."""
+        """The dotted Python module name of a file."""
         parts = path.rsplit(".", 1)[0].split("/")
         if parts[-1] == "__init__":
             parts.pop()
@@ -79,16 +84,17 @@ class ImportResolver:
             if dots > len(path.split("/")):
                 return ""
             return self._module("/".join([*folder, *steps]))
-        for start in self._starts(path):
-            if found := self._module("/".join(filter(None, [start, *steps]))):
-                return found
+        for start in self._import_roots(path):
+            if file := self._module("/".join(filter(None, [start, *steps]))):
+                return file
         # The root may be the package itself.
         if steps and steps[0] == posixpath.basename(self.root) and self._is_file("__init__.py"):
             return self._module("/".join(steps[1:]))
         return ""
 
-    def _starts(self, path: str) -> Iterator[str]:
-        """Where absolute imports of a file begin: above its package, then where projects keep sources."""
+    def _import_roots(self, path: str) -> Iterator[str]:
+        """Where absolute imports of a file start: above its package, then where projects usually put
+        sources."""
         folder = posixpath.dirname(path)
         while folder and self._is_file(f"{folder}/__init__.py"):
             folder = posixpath.dirname(folder)
@@ -104,7 +110,7 @@ class ImportResolver:
         for candidate in (f"{base}/__init__.py", f"{base}.py", f"{base}/__init__.pyi", f"{base}.pyi"):
             if self._is_file(candidate):
                 return candidate
-        # A folder without `__init__` is a namespace package: it has submodules and no file.
+        # A folder without `__init__` is a namespace package: it has submodules but no file.
         return f"{base}/__init__.py" if self._is_folder(base) else ""
 
     def _is_file(self, path: str) -> bool:
@@ -128,48 +134,50 @@ class ImportResolver:
         return []
 
     def _bare(self, path: str, module: str) -> list[str]:
-        """`@/a/b`, `~/a/b` and `src/a/b` mean files of the project; a package's name does not."""
+        """`@/a/b`, `~/a/b` and `src/a/b` mean files of the project; a package name does not."""
         rest = re.sub(r"^[@~]/", "", module)
         if "/" not in module and rest == module:
             return []
         for start in ("", "src"):
-            if found := self._script(start, f"./{rest}"):
-                return found
+            if files := self._script(start, f"./{rest}"):
+                return files
         return []
 
     def _by_tail(self, path: str, module: str) -> list[str]:
-        """The files whose path ends in the steps of `a.b.C`, `crate::a::b`, `dir/x.h`; of a Go folder."""
+        """The files whose path ends with the parts of `a.b.C`, `crate::a::b` or `dir/x.h`."""
         plain = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
         if self._is_file(plain):
             return [plain]
         stem = re.sub(r"\.\w{1,3}$", "", module) if "/" in module or "::" not in module else module
         candidates = [stem, module] if stem != module else [module]
-        for one in candidates:
-            steps = [
-                step for step in re.split(r"[./:\\]+", one) if step and step not in ("crate", "self", "super")
+        for candidate in candidates:
+            parts = [
+                part
+                for part in re.split(r"[./:\\]+", candidate)
+                if part and part not in ("crate", "self", "super")
             ]
-            while steps:
-                found = self._ending(steps, path)
-                if found:
-                    return found[:MAX_FILES]
-                if len(steps) < 3:
+            while parts:
+                files = self._ending(parts, path)
+                if files:
+                    return files[:MAX_FILES]
+                if len(parts) < 3:
                     break
-                steps = steps[1:]
+                parts = parts[1:]
         return []
 
-    def _ending(self, steps: list[str], path: str) -> list[str]:
+    def _ending(self, steps: list[str], importer: str) -> list[str]:
         tail = "/" + "/".join(steps)
-        found = []
-        for one in self._by_last().get(steps[-1], ()):
-            stem = "/" + one.rsplit(".", 1)[0]
-            folder = "/" + posixpath.dirname(one)
-            in_folder = folder.endswith(tail) and posixpath.basename(one) in FOLDER_FILES
+        matches = []
+        for path in self._by_last().get(steps[-1], ()):
+            stem = "/" + path.rsplit(".", 1)[0]
+            folder = "/" + posixpath.dirname(path)
+            in_folder = folder.endswith(tail) and posixpath.basename(path) in FOLDER_FILES
             if stem.endswith(tail) or in_folder:
-                found.append(one)
-        return sorted(found, key=lambda one: (-_count_common_folders(one, path), len(one), one))
+                matches.append(path)
+        return sorted(matches, key=lambda path: (-_count_common_folders(path, importer), len(path), path))
 
     def _by_last(self) -> dict[str, list[str]]:
-        """Known files by the last step of their name and of their folder."""
+        """Known files by the last part of their name and of their folder."""
         version, tails = self._tails
         if version != self.catalog.version:
             tails = {}
@@ -181,10 +189,10 @@ class ImportResolver:
         return tails
 
 
-def _count_common_folders(one: str, other: str) -> int:
-    """How many folders two paths have in common from the root on."""
+def _count_common_folders(first: str, second: str) -> int:
+    """How many leading folders two paths have in common."""
     count = 0
-    for a, b in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+    for a, b in zip(first.split("/")[:-1], second.split("/")[:-1], strict=False):
         if a != b:
             break
         count += 1

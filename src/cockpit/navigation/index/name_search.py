@@ -1,7 +1,5 @@
-"""Finding definitions by a few letters of their name: which names fit, and how well.
-
-Definitions found by name alone, where no scope or import says which: the nearest, or the only one.
-"""
+"""Finds definitions by name: fuzzy search for a few letters, and definitions of exactly one name ranked by
+distance where no scope or import tells which is meant."""
 
 import re
 from collections.abc import Iterable
@@ -19,24 +17,32 @@ VENDORED_PATH = re.compile(
     r"(^|/)(vendor|third[-_]?party|external|extern|deps|dist|build|generated|migrations)(/|$)|\.min\."
 )
 INITIAL = re.compile(r"(?:^|[_\W])([A-Za-z])|(?<=[a-z\d])([A-Z])|([A-Z])(?=[a-z])")
-LOCAL = 6
+MAX_MATCHES = 3
+TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
+LANGUAGE_FAMILIES = {
+    "c": ("c", "cpp"),
+    "cpp": ("c", "cpp"),
+    "javascript": ("javascript", "typescript", "tsx"),
+    "typescript": ("javascript", "typescript", "tsx"),
+    "tsx": ("javascript", "typescript", "tsx"),
+}
 
 
 def match_rank(query: str, name: str) -> int:
-    """How well a name fits, 0 best; -1 when it does not.
+    """How well a name matches, 0 best; -1 if it does not.
 
     Exact, exact but for case, prefix, initials (`gvs` for `get_value_set`, `QS` for `QuerySet`), substring.
     """
     if name == query:
         return 0
-    small, wanted = name.lower(), query.lower()
-    if small == wanted:
+    lower_name, lower_query = name.lower(), query.lower()
+    if lower_name == lower_query:
         return 1
-    if small.startswith(wanted):
+    if lower_name.startswith(lower_query):
         return 2 if name.startswith(query) else 3
-    if len(query) > 1 and initials(name).startswith(wanted):
+    if len(query) > 1 and initials(name).startswith(lower_query):
         return 4
-    if wanted in small:
+    if lower_query in lower_name:
         return 5
     return -1
 
@@ -49,27 +55,27 @@ def initials(name: str) -> str:
 def search_definitions(
     files: Iterable[FileFacts], query: str, limit: int
 ) -> list[tuple[str, IndexedDefinition]]:
-    """The best `limit` definitions by name; `Class.method` also looks at what a name stands in."""
+    """The best `limit` definitions by name; `Class.method` also matches the container."""
     container, _, last = query.replace("::", ".").rpartition(".")
-    found: list[tuple[tuple[int, int, int, int, str, int], str, IndexedDefinition]] = []
-    for one in files:
-        fitting = _rank_names(one.names, last)
-        if not fitting:
+    matches: list[tuple[tuple[int, int, int, int, str, int], str, IndexedDefinition]] = []
+    for facts in files:
+        ranks = _rank_names(facts.names, last)
+        if not ranks:
             continue
-        aside = path_rank(one.path)
-        for row in one.definitions():
-            rank = fitting.get(row.name, -1)
+        file_rank = path_rank(facts.path)
+        for row in facts.definitions():
+            rank = ranks.get(row.name, -1)
             if rank < 0 or not _is_in_container(row.container, container):
                 continue
             depth = row.container.count(".") + (1 if row.container else 0)
-            key = (rank, aside, depth, len(row.name), one.path, row.line)
-            found.append((key, one.path, row))
-    found.sort(key=lambda one: one[0])
-    return [(path, row) for _, path, row in found[:limit]]
+            key = (rank, file_rank, depth, len(row.name), facts.path, row.line)
+            matches.append((key, facts.path, row))
+    matches.sort(key=lambda match: match[0])
+    return [(path, row) for _, path, row in matches[:limit]]
 
 
 def _rank_names(names: bytes, query: str) -> dict[str, int]:
-    """The names of a file that fit, each with how well."""
+    """The names of a file that match, each with its rank."""
     text = names.decode("utf-8", "replace").strip("\n")
     if not text:
         return {}
@@ -77,67 +83,66 @@ def _rank_names(names: bytes, query: str) -> dict[str, int]:
     return {name: rank for name, rank in ranks.items() if rank >= 0}
 
 
-def _is_in_container(container: str, wanted: str) -> bool:
-    return not wanted or f".{container}".lower().endswith(f".{wanted}".lower())
+def _is_in_container(container: str, queried: str) -> bool:
+    return not queried or f".{container}".lower().endswith(f".{queried}".lower())
 
 
 def path_rank(path: str) -> int:
-    """0 for a source, 1 for a test's, 2 for what somebody else wrote or a program made."""
+    """0 for a source, 1 for a test, 2 for vendored or generated code."""
     if VENDORED_PATH.search(path):
         return 2
     return 1 if TEST_PATH.search(path) else 0
 
 
-MAX_MATCHES = 3
-TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
-LANGUAGE_FAMILIES = {
-    "c": ("c", "cpp"),
-    "cpp": ("c", "cpp"),
-    "javascript": ("javascript", "typescript", "tsx"),
-    "typescript": ("javascript", "typescript", "tsx"),
-    "tsx": ("javascript", "typescript", "tsx"),
-}
-
-
 class NameLookup:
+    """Definitions found by name alone."""
+
     def __init__(self, files: ParsedFiles, catalog: FileCatalog) -> None:
         self.files = files
         self.catalog = catalog
 
     def tops(self, parsed: ParsedFile, name: str) -> list[Target]:
-        """Definitions called `name` that stand in no class, in files of the same language, nearest first."""
-        found = [
+        """Definitions called `name` outside classes, in files of the same language, nearest first."""
+        matches = [
             (path, row)
-            for path, row in self._kin(parsed, name)
+            for path, row in self._same_language(parsed, name)
             if not row.container or row.kind in TYPE_KINDS
         ]
-        found.sort(key=lambda one: _distance(parsed.path, *one))
+        matches.sort(key=lambda match: _distance(parsed.path, *match))
         return [
-            one for one in (self.binding(path, row) for path, row in found[:MAX_MATCHES]) if one is not None
+            binding
+            for binding in (self.binding(path, row) for path, row in matches[:MAX_MATCHES])
+            if binding is not None
         ]
 
     def sole(self, parsed: ParsedFile, name: str) -> list[Target]:
-        """The members called `name` when one class only has such."""
-        found = [(path, row) for path, row in self._kin(parsed, name) if row.container]
-        if len({(row.container.rpartition(".")[2]) for _, row in found}) != 1 or len(found) > 2:
+        """The members called `name` if only one class has such a member."""
+        matches = [(path, row) for path, row in self._same_language(parsed, name) if row.container]
+        if len({(row.container.rpartition(".")[2]) for _, row in matches}) != 1 or len(matches) > 2:
             return []
-        found.sort(key=lambda one: _distance(parsed.path, *one))
-        return [one for one in (self.binding(path, row) for path, row in found) if one is not None]
+        matches.sort(key=lambda match: _distance(parsed.path, *match))
+        return [
+            binding for binding in (self.binding(path, row) for path, row in matches) if binding is not None
+        ]
 
     def members(self, owner: NameBinding, name: str) -> list[Target]:
-        """Members that stand outside of the class's body: Go methods, Rust's `impl`, C++ definitions."""
+        """Members outside the class's body: Go methods, Rust's `impl`, C++ definitions."""
         if owner.parsed.language in ("python", "javascript", "typescript", "tsx", "java"):
             return []
-        found = [
+        matches = [
             (path, row)
-            for path, row in self._kin(owner.parsed, name)
+            for path, row in self._same_language(owner.parsed, name)
             if row.container.rpartition(".")[2] == owner.name
         ]
-        found.sort(key=lambda one: _distance(owner.parsed.path, *one))
-        return [one for one in (self.binding(path, row) for path, row in found[:2]) if one is not None]
+        matches.sort(key=lambda match: _distance(owner.parsed.path, *match))
+        return [
+            binding
+            for binding in (self.binding(path, row) for path, row in matches[:2])
+            if binding is not None
+        ]
 
     def binding(self, path: str, row: IndexedDefinition) -> NameBinding | None:
-        """A definition of the index as a binding of its file, None when the file is another by now."""
+        """The definition as a binding of its file; None if the file has changed."""
         parsed = self.files.get(path)
         node = parsed.node_at(row.line, row.column) if parsed is not None else None
         if parsed is None or node is None or node_text(node) != row.name:
@@ -148,25 +153,25 @@ class NameLookup:
         scope = parsed.shape.scope_at(node.start_byte)
         return NameBinding(row.name, "def", node, parsed, scope, node.end_byte, node.parent)
 
-    def _kin(self, parsed: ParsedFile, name: str) -> list[tuple[str, IndexedDefinition]]:
+    def _same_language(self, parsed: ParsedFile, name: str) -> list[tuple[str, IndexedDefinition]]:
         """Definitions of a name in files of the same language."""
         family = LANGUAGE_FAMILIES.get(parsed.language, (parsed.language,))
         return [
             (path, row)
             for path, row in self.catalog.defining(name)
-            if (one := self.catalog.get(path)) is not None and one.language in family
+            if (facts := self.catalog.get(path)) is not None and facts.language in family
         ]
 
 
 def _distance(path: str, other: str, row: IndexedDefinition) -> tuple[int, bool, int, int, str]:
-    """Sources before tests, definitions before declarations, then the nearest."""
-    mine, theirs = path.split("/")[:-1], other.split("/")[:-1]
+    """Sort key: sources before tests, definitions before declarations, then the nearest."""
+    own_folders, other_folders = path.split("/")[:-1], other.split("/")[:-1]
     shared = 0
-    for a, b in zip(mine, theirs, strict=False):
+    for a, b in zip(own_folders, other_folders, strict=False):
         if a != b:
             break
         shared += 1
-    apart = len(mine) + len(theirs) - 2 * shared
-    aside = path_rank(other) if path_rank(path) != path_rank(other) else 0
+    steps_apart = len(own_folders) + len(other_folders) - 2 * shared
+    file_rank = path_rank(other) if path_rank(path) != path_rank(other) else 0
     is_declared = row.first == row.last and "{" not in row.text
-    return (aside, is_declared, apart, row.first - row.last, other)
+    return (file_rank, is_declared, steps_apart, row.first - row.last, other)

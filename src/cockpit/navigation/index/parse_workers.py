@@ -1,7 +1,5 @@
-"""Starting processes that parse, and giving them work.
-
-A process that parses: batches of paths in, facts out. It ends when the process that started it does.
-"""
+"""Worker processes that parse batches of files: starting them, giving them work, and their main function. A
+worker ends with the process that started it."""
 
 import gc
 import os
@@ -21,15 +19,16 @@ if TYPE_CHECKING:
 
 WorkerProcess: TypeAlias = subprocess.Popen[bytes]
 BATCH_SECONDS = 30.0
+NICENESS = 10
 
 
 def count_workers(processors: int) -> int:
-    """How many parse at once: all processors but one, two where there are two (they are niced)."""
+    """How many parse at once: all processors but one; two where there are two (they have low priority)."""
     return 1 if processors < 2 else max(2, min(processors - 1, 6))
 
 
 def start_worker(root: str, languages: Sequence[ParsableLanguage]) -> WorkerProcess | None:
-    """A process that knows its root and languages; None when none can be started."""
+    """A process that knows its root and languages; None if none can be started."""
     try:
         process = subprocess.Popen(
             python_command("cockpit.navigation.index.parse_workers"),
@@ -50,28 +49,25 @@ def start_worker(root: str, languages: Sequence[ParsableLanguage]) -> WorkerProc
 
 
 def parse_batch(process: WorkerProcess, batch: list[str]) -> "list[FileFacts] | None":
-    """A worker's answer; None when it died, or hung and was ended."""
+    """The facts of a batch's files; None if the worker died, or hung and was killed."""
     if process.stdin is None or process.stdout is None:
         return None
-    bound = threading.Timer(BATCH_SECONDS, process.kill)
-    bound.daemon = True
-    bound.start()
+    timer = threading.Timer(BATCH_SECONDS, process.kill)
+    timer.daemon = True
+    timer.start()
     try:
         send(process.stdin, batch)
         rows = receive(process.stdout)
     except (OSError, EOFError):
         return None
     finally:
-        bound.cancel()
+        timer.cancel()
     return rows if isinstance(rows, list) else None
-
-
-NICENESS = 10
 
 
 def main() -> None:
     lower_priority()
-    # What is parsed is dropped with its batch; nothing goes in circles that a collector would have to find.
+    # Everything parsed is freed with its batch: there are no cycles for a garbage collector to find.
     gc.disable()
     inbox, outbox = sys.stdin.buffer, sys.stdout.buffer
     try:
@@ -83,16 +79,16 @@ def main() -> None:
         while True:
             match receive(inbox):
                 case [*paths]:
-                    found = [extract_facts(root, path, readers) for path in paths if isinstance(path, str)]
-                    send(outbox, [one for one in found if one is not None])
+                    facts = [extract_facts(root, path, readers) for path in paths if isinstance(path, str)]
+                    send(outbox, [file_facts for file_facts in facts if file_facts is not None])
                 case _:
                     return
     except (EOFError, OSError, KeyboardInterrupt):
-        # The other end is gone, or a person pressed Ctrl+C: either way there is nobody to tell.
+        # The other end is gone, or the user pressed Ctrl+C: nobody is left to report to.
         return
 
 
 def lower_priority() -> None:
-    """Let everything a person waits for go first."""
+    """Let everything a user waits for go first."""
     if sys.platform != "win32":
         os.nice(NICENESS)

@@ -1,10 +1,7 @@
-"""The shape of a parsed file: its scopes, what each binds, its imports, classes and member accesses.
+"""A parsed source file: text, tree, definitions, and its scopes with what each binds.
 
-All of it comes from a language's `imports` and `scopes` queries; nothing here knows a language.
-
-The shape of a file out of what a language's `imports` and `scopes` queries matched in it.
-
-A file as a question needs it: text, tree, definitions and shape, each made when first asked for.
+Scopes, imports, classes and member accesses come from the `imports` and `scopes` queries of a language;
+nothing here knows a particular language.
 """
 
 import re
@@ -27,11 +24,27 @@ if TYPE_CHECKING:
 
 BindingKind = Literal["def", "parameter", "instance", "variable", "import", "attribute"]
 ScopeKind = Literal["plain", "class", "members", "unordered"]
+SCOPE_KINDS: dict[str, ScopeKind] = {
+    "scope": "plain",
+    "scope.class": "class",
+    "scope.members": "members",
+    "scope.unordered": "unordered",
+}
+BINDING_KINDS: dict[str, BindingKind] = {
+    "binding.instance": "instance",
+    "binding.def": "def",
+    "binding.parameter": "parameter",
+    "binding.outer": "variable",
+    "binding": "variable",
+}
+KIND_ORDER: tuple[BindingKind, ...] = ("instance", "def", "import", "parameter", "variable", "attribute")
+MAX_CACHED_FILES = 96
+NAME_NODE = re.compile(r"identifier|^constant$|^type_identifier$")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedName:
-    """What an import names: `name` of `module`; the module itself when `name` is empty."""
+    """What an import names: `name` of `module`; the module itself if `name` is empty."""
 
     module: str
     name: str = ""
@@ -39,10 +52,10 @@ class ImportedName:
 
 @dataclass(slots=True, eq=False)
 class NameBinding:
-    """A name that gets a meaning at `node`. It holds from `effective` (a byte offset) on.
+    """A name that is bound at `node`, in effect from `effective` (a byte offset) on.
 
-    `whole` is a definition's node. `value`, `type` and `entered` are evidence of what it is bound to:
-    an expression, an annotation, the expression of a `with`.
+    `whole` is the node of a definition. `value`, `type` and `entered` are evidence of what it is bound to: an
+    expression, an annotation, the expression of a `with`.
     """
 
     name: str
@@ -66,7 +79,7 @@ class NameScope:
     end: int
     parent: "NameScope | None" = None
     names: dict[str, list[NameBinding]] = field(default_factory=dict)
-    # What is set on an instance of this class: `self.x = ...`.
+    # Set on an instance of this class: `self.x = ...`.
     attributes: dict[str, list[NameBinding]] = field(default_factory=dict)
     bases: "list[Node]" = field(default_factory=list)
     owner: NameBinding | None = None
@@ -74,7 +87,7 @@ class NameScope:
 
 @dataclass(slots=True, eq=False)
 class FileScopes:
-    """Nodes are found by their first byte, expressions by their id."""
+    """Scopes and syntax facts of a file. Nodes are looked up by their first byte, expressions by their id."""
 
     top: NameScope
     scopes: list[NameScope]
@@ -111,13 +124,13 @@ class FileScopes:
         return scope
 
     def visible(self, name: str, byte: int) -> tuple[NameScope, list[NameBinding]] | None:
-        """The bindings of `name` in the innermost scope that has any and is seen from `byte`."""
+        """The bindings of `name` in the innermost scope that has any and is visible from `byte`."""
         scope: NameScope | None = self.scope_at(byte)
         skipped = {id(owner) for start, end, owner in self.outside if start <= byte < end}
         is_first = True
         while scope is not None:
-            seen = id(scope) not in skipped and (scope.kind != "class" or is_first)
-            if seen and name in scope.names:
+            is_visible = id(scope) not in skipped and (scope.kind != "class" or is_first)
+            if is_visible and name in scope.names:
                 return scope, scope.names[name]
             is_first = is_first and (scope.kind == "unordered" or id(scope) in skipped)
             scope = scope.parent
@@ -129,26 +142,12 @@ def node_text(node: "Node") -> str:
 
 
 Captures = Mapping[str, "list[Node]"]
-SCOPE_KINDS: dict[str, ScopeKind] = {
-    "scope": "plain",
-    "scope.class": "class",
-    "scope.members": "members",
-    "scope.unordered": "unordered",
-}
-BINDING_KINDS: dict[str, BindingKind] = {
-    "binding.instance": "instance",
-    "binding.def": "def",
-    "binding.parameter": "parameter",
-    "binding.outer": "variable",
-    "binding": "variable",
-}
-KIND_ORDER: tuple[BindingKind, ...] = ("instance", "def", "import", "parameter", "variable", "attribute")
 
 
 def build_scopes(
     parsed: "ParsedFile", root: "Node", scopes: Sequence[Captures], imports: Sequence[Captures]
 ) -> FileScopes:
-    """The shape of a file out of what its queries matched."""
+    """The scopes of a file, built from the matches of its queries."""
     shape = _build_scope_tree(root, scopes)
     globals_: list[tuple[NameScope, str]] = []
     later: list[Captures] = []
@@ -174,25 +173,25 @@ def build_scopes(
 
 def _build_scope_tree(root: "Node", matches: Sequence[Captures]) -> FileScopes:
     top = NameScope("plain", root, 0, max(root.end_byte, 1) + 1)
-    found = [top]
-    seen = {root.id}
+    scopes = [top]
+    seen_ids = {root.id}
     for captures in matches:
         for capture, kind in SCOPE_KINDS.items():
             for node in captures.get(capture, ()):
-                if node.id not in seen and node.parent is not None:
-                    seen.add(node.id)
-                    found.append(NameScope(kind, node, node.start_byte, node.end_byte))
-    # A body of one statement has its span: the outer of the two has more below it.
-    found.sort(key=lambda scope: (scope.start, -scope.end, -scope.node.descendant_count))
+                if node.id not in seen_ids and node.parent is not None:
+                    seen_ids.add(node.id)
+                    scopes.append(NameScope(kind, node, node.start_byte, node.end_byte))
+    # A body of one statement has the same span as the statement: the outer node has more descendants.
+    scopes.sort(key=lambda scope: (scope.start, -scope.end, -scope.node.descendant_count))
     stack = [top]
-    for scope in found:
+    for scope in scopes:
         if scope is top:
             continue
         while len(stack) > 1 and stack[-1].end < scope.end:
             stack.pop()
         scope.parent = stack[-1]
         stack.append(scope)
-    return FileScopes(top, found, [scope.start for scope in found])
+    return FileScopes(top, scopes, [scope.start for scope in scopes])
 
 
 def _record_facts(shape: FileScopes, captures: Captures) -> None:
@@ -249,7 +248,7 @@ def _add_binding(
 
 
 def _contains_scope(whole: "Node", scope: NameScope) -> bool:
-    """Whether a scope is a definition's own."""
+    """Whether a scope belongs to a definition itself."""
     inside = whole.start_byte <= scope.start and scope.end <= whole.end_byte
     return inside and scope.node.descendant_count <= whole.descendant_count
 
@@ -269,7 +268,7 @@ def _add_import(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> 
     label = node_text(alias) if alias is not None else name or parsed.bound_by_import(module)
     imported = ImportedName(module, name)
     if alias is None and not name:
-        # `import a.b` binds `a`, and that is what `a` means.
+        # `import a.b` binds `a`, which stands for the module `a`.
         imported = ImportedName(parsed.first_of_module(module))
     scope = shape.scope_at(at.start_byte)
     bound = NameBinding(label, "import", at, parsed, scope, at.end_byte, imported=imported)
@@ -285,7 +284,7 @@ def _add_import(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> 
 
 def _assign_owners(shape: FileScopes, matches: Sequence[Captures]) -> None:
     """Give every class scope its owner and its bases."""
-    owners = {one.whole.id: one for one in shape.bound.values() if one.whole is not None}
+    owners = {binding.whole.id: binding for binding in shape.bound.values() if binding.whole is not None}
     by_class: dict[int, NameScope] = {}
     for scope in shape.scopes:
         if scope.kind not in ("class", "members"):
@@ -297,9 +296,9 @@ def _assign_owners(shape: FileScopes, matches: Sequence[Captures]) -> None:
         by_class.setdefault(node.id, scope)
     for captures in matches:
         if "base" in captures and "class" in captures:
-            scope_ = by_class.get(captures["class"][0].id)
-            if scope_ is not None:
-                scope_.bases += captures["base"]
+            class_scope = by_class.get(captures["class"][0].id)
+            if class_scope is not None:
+                class_scope.bases += captures["base"]
         if "implements" in captures:
             shape.implements.append((captures["implements"][0], captures["base"][0]))
         if "default" in captures:
@@ -313,16 +312,16 @@ def _assign_owners(shape: FileScopes, matches: Sequence[Captures]) -> None:
 
 
 def _add_attribute(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> None:
-    """`self.x = value` sets `x` on the class around it, where the receiver is its instance."""
+    """`self.x = value` sets `x` on the class around it if the receiver is an instance of it."""
     node, receiver = captures["attribute"][0], captures["receiver"][0]
     scope = shape.class_at(node.start_byte)
     if scope is None:
         return
     if receiver.id not in shape.this:
-        seen = shape.visible(node_text(receiver), receiver.start_byte)
-        if seen is None or all(one.kind != "instance" for one in seen[1]):
+        visible = shape.visible(node_text(receiver), receiver.start_byte)
+        if visible is None or all(binding.kind != "instance" for binding in visible[1]):
             return
-        holder = seen[0].parent
+        holder = visible[0].parent
         scope = holder if holder is not None and holder.kind in ("class", "members") else scope
     known = shape.bound.get(node.start_byte)
     if known is not None:
@@ -341,10 +340,6 @@ def _first_node(captures: Captures, name: str) -> "Node | None":
     return nodes[0] if nodes else None
 
 
-MAX_CACHED_FILES = 96
-NAME_NODE = re.compile(r"identifier|^constant$|^type_identifier$")
-
-
 class ParsedFile:
     """One version of one file. `path` is relative to the root."""
 
@@ -359,16 +354,16 @@ class ParsedFile:
         return SourceLines(self.text)
 
     @cached_property
-    def defined(self) -> "list[tuple[IndexedDefinition, Node]]":
+    def definition_nodes(self) -> "list[tuple[IndexedDefinition, Node]]":
         return find_definition_nodes(self.reader, self.tree, self.text)
 
     @cached_property
     def definitions(self) -> list[IndexedDefinition]:
-        return [row for row, _ in self.defined]
+        return [row for row, _ in self.definition_nodes]
 
     @cached_property
-    def by_place(self) -> dict[tuple[int, int], IndexedDefinition]:
-        return {(one.line, one.column): one for one in self.definitions}
+    def definitions_by_position(self) -> dict[tuple[int, int], IndexedDefinition]:
+        return {(definition.line, definition.column): definition for definition in self.definitions}
 
     @cached_property
     def shape(self) -> FileScopes:
@@ -387,7 +382,7 @@ class ParsedFile:
         return [captures for _, captures in QueryCursor(query).matches(self.tree.root_node)]
 
     def bound_by_import(self, module: str) -> str:
-        """The name that importing a whole module binds: `a` of Python's `a.b`, `sub` of Go's `x.y/sub`."""
+        """The name that importing a whole module binds: `a` for Python's `a.b`, `sub` for Go's `x.y/sub`."""
         if self.language == "python":
             return module.split(".")[0]
         return re.split(r"[./:]+", module)[-1]
@@ -396,7 +391,7 @@ class ParsedFile:
         return module.split(".")[0] if self.language == "python" else module
 
     def node_at(self, line: int, column: int) -> "Node | None":
-        """The name at a place; the one that ends there when none begins. Both count from 1."""
+        """The name at a position, or the one that ends there. Both numbers count from 1."""
         if not 1 <= line <= len(self.lines.lines):
             return None
         row, byte = line - 1, self.lines.byte(line, column)
@@ -414,46 +409,52 @@ class ParsedFile:
         return bool(NAME_NODE.search(node.type)) or node.start_byte in self.shape.references
 
     def names_of(self, word: str) -> "Iterator[Node]":
-        """Every identifier that is this word; never what stands in a string or a comment."""
+        """Every identifier equal to `word`, outside strings and comments."""
         root = self.tree.root_node
-        for found in re.finditer(rb"(?<![\w$])" + re.escape(word.encode()) + rb"(?![\w$])", self.text):
-            node = root.descendant_for_byte_range(found.start(), found.end())
-            if node is not None and node.start_byte == found.start() and self.is_name(node):
+        for match in re.finditer(rb"(?<![\w$])" + re.escape(word.encode()) + rb"(?![\w$])", self.text):
+            node = root.descendant_for_byte_range(match.start(), match.end())
+            if node is not None and node.start_byte == match.start() and self.is_name(node):
                 yield node
 
     def definition_around(self, line: int) -> IndexedDefinition | None:
-        """The innermost definition whose lines hold `line`."""
-        best: IndexedDefinition | None = None
-        for one in self.definitions:
-            if one.first <= line <= one.last and one.kind not in ("variable", "constant", "field"):
-                best = one if best is None or one.first >= best.first else best
-        return best
+        """The innermost definition whose lines contain `line`."""
+        innermost: IndexedDefinition | None = None
+        for definition in self.definitions:
+            if definition.first <= line <= definition.last and definition.kind not in (
+                "variable",
+                "constant",
+                "field",
+            ):
+                innermost = (
+                    definition if innermost is None or definition.first >= innermost.first else innermost
+                )
+        return innermost
 
 
 class ParsedFiles:
-    """Parsed files, the last used kept; each is looked at anew on disk before it is believed."""
+    """Cache of parsed files. The state on disk is checked each time before a cached file is used."""
 
     def __init__(self, root: str, readers: LanguageParsers) -> None:
         self.root = root
         self.readers = readers
-        self._kept: OrderedDict[str, tuple[tuple[int, int], ParsedFile | None]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[tuple[int, int], ParsedFile | None]] = OrderedDict()
 
     def get(self, path: str) -> ParsedFile | None:
-        """None for a file that is not there, is left out, or that no language reads."""
-        place = Path(self.root, path)
+        """The parsed file; None if it does not exist, is left out, or no language can parse it."""
+        file = Path(self.root, path)
         try:
-            stat = place.stat()
+            stat = file.stat()
         except OSError:
             return None
         state = (stat.st_mtime_ns, stat.st_size)
-        known = self._kept.get(path)
+        known = self._cache.get(path)
         if known is not None and known[0] == state:
-            self._kept.move_to_end(path)
+            self._cache.move_to_end(path)
             return known[1]
-        fresh = self._parse(path, place, stat.st_size)
-        self._kept[path] = (state, fresh)
-        while len(self._kept) > MAX_CACHED_FILES:
-            self._kept.popitem(last=False)
+        fresh = self._parse(path, file, stat.st_size)
+        self._cache[path] = (state, fresh)
+        while len(self._cache) > MAX_CACHED_FILES:
+            self._cache.popitem(last=False)
         return fresh
 
     def _parse(self, path: str, place: Path, size: int) -> ParsedFile | None:
@@ -465,5 +466,5 @@ class ParsedFiles:
             return None
         if is_generated(text):
             return None
-        found = self.readers.parse(path, text)
-        return ParsedFile(path, text, *found) if found is not None else None
+        parsed = self.readers.parse(path, text)
+        return ParsedFile(path, text, *parsed) if parsed is not None else None

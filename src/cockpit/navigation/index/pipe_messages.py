@@ -1,4 +1,4 @@
-"""Values between our own processes over pipes: a length, then a pickle. Never for what others wrote."""
+"""Messages between cockpit's own processes over pipes: a length, then a pickle. Never for untrusted data."""
 
 import pickle
 import struct
@@ -14,13 +14,13 @@ def pack(value: object) -> bytes:
 
 
 def send(stream: IO[bytes], value: object) -> None:
-    """Raises OSError when the other end is gone."""
+    """Write a message. Raises OSError if the other end is gone."""
     stream.write(pack(value))
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> object:
-    """The next value. Raises EOFError when the other end is gone."""
+    """The next message. Raises EOFError if the other end is gone."""
     head = stream.read(LENGTH_HEADER.size)
     if len(head) < LENGTH_HEADER.size:
         raise EOFError
@@ -32,10 +32,10 @@ def receive(stream: IO[bytes]) -> object:
 
 
 def python_command(module: str) -> list[str]:
-    """The argv of a process of ours that runs `main` of a module.
+    """The argv of a process that runs `main` of a module.
 
-    It imports from where we do and nothing else: no folder of the project (a `json.py` there would be
-    run), no `site` (it costs what a warm start may cost at most).
+    It imports from cockpit's own paths only: no folder of the project (a `json.py` there would be run), and
+    no `site` (it takes as long as a whole warm start may take).
     """
     paths = [path for path in sys.path if path]
     return [

@@ -1,7 +1,4 @@
-"""A definition as a reader wants it: its whole extent, its signature, its documentation.
-
-One question, one answer: what the process of an index does when it is asked.
-"""
+"""Answers one question at a time in the index process: rows, extents and hover texts."""
 
 import re
 import textwrap
@@ -27,9 +24,11 @@ if TYPE_CHECKING:
 
 MAX_SIGNATURE_LINES = 12
 MAX_DOC_CHARS = 3_000
-# What some grammars put beside a definition, though it is part of it.
+# Some grammars put these beside a definition although they belong to it.
 DECORATION_TYPES = frozenset({"decorator", "attribute_item"})
 COMMENT_MARKS = re.compile(r"^\s*(/\*\*?|\*/|\*(?!\*)|///?!?|//!|#+!?|--+)\s?|\s*\*/\s*$")
+MAX_NAMED = 200
+RESOLVE_SECONDS = 0.4
 
 
 def definition_extent(parsed: ParsedFile, node: "Node") -> tuple[int, int]:
@@ -44,11 +43,11 @@ def definition_extent(parsed: ParsedFile, node: "Node") -> tuple[int, int]:
 
 
 def definition_hover(parsed: ParsedFile, row: IndexedDefinition, node: "Node") -> str:
-    """Its signature as a block of code, and its documentation."""
+    """The signature as a code block, followed by the documentation."""
     body = _find_body(node)
     until = body.start_byte if body is not None else node.end_byte
     start = node.start_byte
-    # Decorators are no part of a signature.
+    # Decorators are not part of a signature.
     inner = node.child_by_field_name("definition")
     if inner is not None:
         start = inner.start_byte
@@ -61,21 +60,21 @@ def definition_hover(parsed: ParsedFile, row: IndexedDefinition, node: "Node") -
 
 
 def _find_body(node: "Node") -> "Node | None":
-    """The body of the definition in `node`, which may be wrapped."""
-    waiting = [node]
+    """The body of the definition in `node`, which may be wrapped in other nodes."""
+    nodes = [node]
     for _ in range(4):
         below: list[Node] = []
-        for one in waiting:
-            body = one.child_by_field_name("body")
+        for child in nodes:
+            body = child.child_by_field_name("body")
             if body is not None:
                 return body
-            below += one.named_children[:6]
-        waiting = below
+            below += child.named_children[:6]
+        nodes = below
     return None
 
 
 def _docstring(body: "Node | None") -> str:
-    """The string a body begins with (Python)."""
+    """The string that a body begins with (Python)."""
     first = body.named_children[0] if body is not None and body.named_child_count else None
     if first is None or first.type != "expression_statement" or not first.named_child_count:
         return ""
@@ -89,38 +88,36 @@ def _docstring(body: "Node | None") -> str:
 
 
 def _comments_above(node: "Node") -> "list[Node]":
-    """The comments that stand right above a node, with no line between."""
-    found: list[Node] = []
+    """The comments directly above a node, with no blank line in between."""
+    comments: list[Node] = []
     below, above = node, node.prev_sibling
     if above is None and node.parent is not None and node.parent.type == "block":
-        # The comment a Python body begins with stands before the body.
+        # A comment at the start of a Python body comes before the body in the tree.
         above = node.parent.prev_sibling
     while above is not None and "comment" in above.type:
         gap = below.start_point[0] - above.end_point[0]
         if gap > 1 or (above.prev_sibling is not None and _is_trailing(above.prev_sibling, above)):
             break
-        found.insert(0, above)
+        comments.insert(0, above)
         below, above = above, above.prev_sibling
-    return found
+    return comments
 
 
 def _is_trailing(before: "Node", comment: "Node") -> bool:
-    """Whether a comment ends somebody else's line."""
+    """Whether a comment is at the end of a line of code."""
     return before.end_point[0] == comment.start_point[0] and before.end_point[1] > 0
 
 
 def _comment_text(comments: "list[Node]") -> str:
-    text = "\n".join((one.text or b"").decode("utf-8", "replace").rstrip("\n") for one in comments)
+    text = "\n".join((comment.text or b"").decode("utf-8", "replace").rstrip("\n") for comment in comments)
     return "\n".join(COMMENT_MARKS.sub("", line).rstrip() for line in text.split("\n")).strip()
 
 
 Rows = tuple[SymbolRow, ...]
-MAX_NAMED = 200
-RESOLVE_SECONDS = 0.4
 
 
 class QueryEngine:
-    """Reads files as they are on disk now; names that it does not find there it asks the catalog for."""
+    """Reads files as they are on disk now; names that are not in them are looked up in the catalog."""
 
     def __init__(self, root: str, readers: LanguageParsers, catalog: FileCatalog) -> None:
         self.root = root
@@ -130,7 +127,7 @@ class QueryEngine:
         self.is_cut = False
 
     def answer(self, name: str, arguments: tuple[object, ...]) -> object:
-        """Rows, a text, a span; None for a question nobody knows."""
+        """Rows, a text or a span; None for an unknown question."""
         match (name, *arguments):
             case ("outline", str() as path):
                 return self.outline(path)
@@ -155,25 +152,28 @@ class QueryEngine:
         return tuple(row.row(parsed.path) for row in parsed.definitions) if parsed is not None else ()
 
     def named(self, path: str) -> Rows:
-        """Definitions a symbol path fits: the most of it first, then sources before tests."""
+        """Definitions that match a symbol path: the closest match first, then sources before tests."""
         file, colon, name = path.rpartition(":")
         if colon and file.endswith(":"):
             file, name = "", path
-        steps = [step for step in re.split(r"::|[.#/]", name) if step]
-        if not steps:
+        parts = [part for part in re.split(r"::|[.#/]", name) if part]
+        if not parts:
             return ()
-        wanted = ".".join(steps)
+        symbol = ".".join(parts)
         if file:
             rows = [
-                row for one in self._paths(file) for row in self.outline(one) if _matches_path(row, wanted)
+                row
+                for file_path in self._paths(file)
+                for row in self.outline(file_path)
+                if _matches_path(row, symbol)
             ]
             return tuple(sorted(rows, key=_depth_order))
-        found = []
-        for one, row in self.catalog.defining(steps[-1]):
-            dotted = f"{self.modules.package_of(one)}.{row.qualified}"
-            if _ends_with(row.qualified, wanted) or _ends_with(dotted, wanted):
-                found.append(row.row(one))
-        return tuple(sorted(found, key=_depth_order)[:MAX_NAMED])
+        matches = []
+        for file_path, row in self.catalog.defining(parts[-1]):
+            dotted = f"{self.modules.package_of(file_path)}.{row.qualified}"
+            if _ends_with(row.qualified, symbol) or _ends_with(dotted, symbol):
+                matches.append(row.row(file_path))
+        return tuple(sorted(matches, key=_depth_order)[:MAX_NAMED])
 
     def related(self, relation: str, at: Position) -> Rows:
         parsed = self._parsed(at.path)
@@ -189,9 +189,9 @@ class QueryEngine:
     def _related(self, relation: str, targets: "list[Target]", uses: UsageSearch) -> Rows:
         match relation:
             case "definition":
-                modules = [one for one in targets if isinstance(one, ModuleTarget)]
-                # A package of several files is one place to go to.
-                return tuple(target_row(one) for one in targets if one not in modules[1:])
+                module_targets = [target for target in targets if isinstance(target, ModuleTarget)]
+                # A package of several files counts as one target.
+                return tuple(target_row(target) for target in targets if target not in module_targets[1:])
             case "references":
                 return tuple(uses.references())
             case "implementations":
@@ -210,12 +210,19 @@ class QueryEngine:
                 return ()
 
     def extent(self, at: Position) -> tuple[int, int] | None:
-        """Of the definition that is named at a place, else of the innermost around it."""
+        """The extent of the definition named at a position, else of the innermost one around it."""
         parsed = self._parsed(at.path)
         row = _definition_at(parsed, at) if parsed is not None else None
         if parsed is None or row is None:
             return None
-        return next((definition_extent(parsed, node) for one, node in parsed.defined if one is row), None)
+        return next(
+            (
+                definition_extent(parsed, node)
+                for definition, node in parsed.definition_nodes
+                if definition is row
+            ),
+            None,
+        )
 
     def hover(self, at: Position) -> str:
         parsed = self._parsed(at.path)
@@ -225,7 +232,7 @@ class QueryEngine:
             if not isinstance(target, NameBinding):
                 continue
             place = (target.node.start_point[0] + 1, target.parsed.lines.column(*target.node.start_point))
-            for row, node in target.parsed.defined:
+            for row, node in target.parsed.definition_nodes:
                 if (row.line, row.column) == place:
                     return definition_hover(target.parsed, row, node)
         return ""
@@ -234,17 +241,17 @@ class QueryEngine:
         return SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
 
     def _targets(self, resolver: SymbolResolver, parsed: ParsedFile, at: Position) -> list[Target]:
-        """What the name at a place means; on no name, the definition around it."""
+        """What the name at a position refers to; without a name, the definition around it."""
         node = parsed.node_at(at.line, at.column)
         if node is not None:
-            found = resolver.targets(parsed, node)
-            return found or self._own(resolver, parsed, at)
+            targets = resolver.targets(parsed, node)
+            return targets or self._definition_here(resolver, parsed, at)
         row = parsed.definition_around(at.line)
         own = resolver.namesakes.binding(parsed.path, row) if row is not None else None
         return [own] if own is not None else []
 
-    def _own(self, resolver: SymbolResolver, parsed: ParsedFile, at: Position) -> list[Target]:
-        """The definition that is named exactly here: one that binds no name in a scope (Go's methods)."""
+    def _definition_here(self, resolver: SymbolResolver, parsed: ParsedFile, at: Position) -> list[Target]:
+        """The definition named exactly here, if it binds no name in a scope (Go's methods)."""
         row = _definition_named_at(parsed, at)
         own = resolver.namesakes.binding(parsed.path, row) if row is not None else None
         return [own] if own is not None else []
@@ -254,19 +261,19 @@ class QueryEngine:
         return self.files.get(inside) if inside else None
 
     def _paths(self, file: str) -> list[str]:
-        """The files a path of a symbol path means: itself, else those that end in it."""
+        """The files that the file part of a symbol path means: itself, else those that end with it."""
         inside = relative_path(self.root, file)
         if inside and self.files.get(inside) is not None:
             return [inside]
         return sorted(path for path in list(self.catalog.files) if path.endswith("/" + file))[:MAX_NAMED]
 
 
-def _ends_with(qualified: str, wanted: str) -> bool:
-    return qualified == wanted or qualified.endswith("." + wanted)
+def _ends_with(qualified: str, symbol: str) -> bool:
+    return qualified == symbol or qualified.endswith("." + symbol)
 
 
-def _matches_path(row: SymbolRow, wanted: str) -> bool:
-    return _ends_with(f"{row.container}.{row.name}" if row.container else row.name, wanted)
+def _matches_path(row: SymbolRow, symbol: str) -> bool:
+    return _ends_with(f"{row.container}.{row.name}" if row.container else row.name, symbol)
 
 
 def _depth_order(row: SymbolRow) -> tuple[int, int, int, str, int]:
@@ -283,7 +290,7 @@ def _definition_named_at(parsed: ParsedFile, at: Position) -> IndexedDefinition 
 
 
 def _definition_at(parsed: ParsedFile, at: Position) -> IndexedDefinition | None:
-    """The one named at a place, else the innermost around its line."""
+    """The definition named at a position, else the innermost one around its line."""
     if (named := _definition_named_at(parsed, at)) is not None:
         return named
     starting = [row for row in parsed.definitions if row.first == at.line]

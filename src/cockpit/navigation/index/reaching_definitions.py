@@ -1,7 +1,7 @@
-"""Which bindings of a name hold where it is used: the nearest before it, and those that may be.
+"""Reaching definitions: which bindings of a name may be in effect where it is used, the nearest first.
 
-An approximation of data flow on syntax: a binding in another branch of the same `if` cannot hold, one in a
-block that returns does not leave it, one in a loop also reaches that loop's beginning.
+Approximates data flow on the syntax tree: a binding in another branch of the same `if` has no effect, one in
+a block that returns does not leave that block, one in a loop also reaches the beginning of the loop.
 """
 
 import re
@@ -22,61 +22,65 @@ EXITS = re.compile(r"^(return|raise|throw)")
 
 
 def find_reaching(bindings: list[NameBinding], use: "Node") -> list[NameBinding]:
-    """Those of `bindings` (of one scope) that may hold at `use`, the likeliest first."""
+    """Those of `bindings` (of one scope) that may be in effect at `use`, the likeliest first."""
     if len(bindings) == 1:
         return bindings
-    line = ancestors(use)
-    place = {node.id: at for at, node in enumerate(line)}
+    use_ancestors = ancestors(use)
+    depths = {node.id: depth for depth, node in enumerate(use_ancestors)}
     before = sorted(
-        (one for one in bindings if one.effective <= use.start_byte or _is_binding_of(one, use)),
-        key=lambda one: -one.effective,
+        (
+            binding
+            for binding in bindings
+            if binding.effective <= use.start_byte or _is_binding_of(binding, use)
+        ),
+        key=lambda binding: -binding.effective,
     )
-    held: list[NameBinding] = []
-    closed = False
-    for one in before:
-        way = _path_to_use(one.node, place, line)
-        if way is None:
+    reaching: list[NameBinding] = []
+    is_certain = False
+    for binding in before:
+        path = _path_to_use(binding.node, depths, use_ancestors)
+        if path is None:
             continue
-        maybe, leaves, common = way
-        if leaves or _is_bound_on_all_paths(common, held, place, line, one):
+        maybe, leaves, common = path
+        if leaves or _is_bound_on_all_paths(common, reaching, depths, use_ancestors, binding):
             continue
-        held.append(one)
+        reaching.append(binding)
         if not maybe:
-            closed = True
+            is_certain = True
             break
-    round_ = _find_in_loops(bindings, use, line, held, closed)
-    return held + round_ or sorted(bindings, key=lambda one: one.node.start_byte)
+    from_loops = _find_in_loops(bindings, use, use_ancestors, reaching, is_certain)
+    return reaching + from_loops or sorted(bindings, key=lambda binding: binding.node.start_byte)
 
 
 def find_at_scope_end(bindings: list[NameBinding]) -> list[NameBinding]:
-    """Those that may hold at the end of their scope, the last first."""
+    """Those that may be in effect at the end of their scope, the last first."""
     if len(bindings) == 1:
         return bindings
-    held: list[NameBinding] = []
-    for one in sorted(bindings, key=lambda one: -one.effective):
-        held.append(one)
-        if not _is_conditional(one):
+    reaching: list[NameBinding] = []
+    for binding in sorted(bindings, key=lambda binding: -binding.effective):
+        reaching.append(binding)
+        if not _is_conditional(binding):
             break
-    return held
+    return reaching
 
 
 def ancestors(node: "Node") -> "list[Node]":
-    """`node` and what it stands in, outwards."""
-    found = [node]
+    """`node` and its ancestors, innermost first."""
+    nodes = [node]
     above = node.parent
     while above is not None:
-        found.append(above)
+        nodes.append(above)
         above = above.parent
-    return found
+    return nodes
 
 
-def _is_binding_of(one: NameBinding, use: "Node") -> bool:
-    return one.node.start_byte == use.start_byte
+def _is_binding_of(binding: NameBinding, use: "Node") -> bool:
+    return binding.node.start_byte == use.start_byte
 
 
-def _is_conditional(one: NameBinding) -> bool:
-    end = one.scope.node.id
-    above = one.node.parent
+def _is_conditional(binding: NameBinding) -> bool:
+    end = binding.scope.node.id
+    above = binding.node.parent
     while above is not None and above.id != end:
         if CONDITIONAL.match(above.type):
             return True
@@ -84,24 +88,26 @@ def _is_conditional(one: NameBinding) -> bool:
     return False
 
 
-def _path_to_use(node: "Node", place: dict[int, int], line: "list[Node]") -> "tuple[bool, bool, Node] | None":
-    """From a binding up to what it shares with the use: may it be skipped, does it leave before; None
-    when both stand in different branches."""
+def _path_to_use(
+    node: "Node", depths: dict[int, int], use_ancestors: "list[Node]"
+) -> "tuple[bool, bool, Node] | None":
+    """From a binding up to the ancestor it shares with the use: whether it may be skipped, whether its block
+    exits, and that ancestor. None if both are in different branches."""
     maybe = leaves = False
     below, above = node, node.parent
-    while above is not None and above.id not in place:
+    while above is not None and above.id not in depths:
         if CONDITIONAL.match(above.type):
             maybe = True
         below, above = above, above.parent
         leaves = leaves or _exits(below)
     if above is None:
-        return True, False, line[-1]
-    if BRANCHING.match(above.type) and below.id not in place:
-        at = place[above.id]
-        mine = line[at - 1] if at else None
-        if mine is not None and _is_branch(below) and _is_branch(mine):
+        return True, False, use_ancestors[-1]
+    if BRANCHING.match(above.type) and below.id not in depths:
+        depth = depths[above.id]
+        use_branch = use_ancestors[depth - 1] if depth else None
+        if use_branch is not None and _is_branch(below) and _is_branch(use_branch):
             return None
-    if CONDITIONAL.match(above.type) and _is_branch(below) and below.id not in place:
+    if CONDITIONAL.match(above.type) and _is_branch(below) and below.id not in depths:
         maybe = True
     return maybe, leaves, above
 
@@ -120,54 +126,62 @@ def _exits(node: "Node") -> bool:
 
 
 def _is_bound_on_all_paths(
-    common: "Node", held: list[NameBinding], place: dict[int, int], line: "list[Node]", one: NameBinding
+    common: "Node",
+    reaching: list[NameBinding],
+    depths: dict[int, int],
+    line: "list[Node]",
+    binding: NameBinding,
 ) -> bool:
-    """Whether `if` and `else` between this binding and the use bind the name in every branch."""
-    if not held:
+    """Whether an `if` and `else` between this binding and the use bind the name in every branch."""
+    if not reaching:
         return False
-    for later in held:
+    for later in reaching:
         node = later.node.parent
-        while node is not None and node.id not in place:
+        while node is not None and node.id not in depths:
             if (
                 node.type == "if_statement"
-                and one.node.end_byte <= node.start_byte
-                and _binds_in_every_branch(node, held)
+                and binding.node.end_byte <= node.start_byte
+                and _binds_in_every_branch(node, reaching)
             ):
                 return True
             node = node.parent
     return False
 
 
-def _binds_in_every_branch(choice: "Node", held: list[NameBinding]) -> bool:
-    """Whether every branch of an `if` binds the name or leaves, and there is an `else`."""
+def _binds_in_every_branch(choice: "Node", reaching: list[NameBinding]) -> bool:
+    """Whether every branch of an `if` binds the name or exits, and there is an `else`."""
     branches = [child for child in choice.named_children if _is_branch(child)]
     if not branches or branches[-1].type != "else_clause":
         return False
     return all(
         _exits(branch.named_children[-1] if "clause" in branch.type and branch.named_children else branch)
-        or any(branch.start_byte <= one.node.start_byte < branch.end_byte for one in held)
+        or any(branch.start_byte <= binding.node.start_byte < branch.end_byte for binding in reaching)
         for branch in branches
     )
 
 
 def _find_in_loops(
-    bindings: list[NameBinding], use: "Node", line: "list[Node]", held: list[NameBinding], closed: bool
+    bindings: list[NameBinding],
+    use: "Node",
+    use_ancestors: "list[Node]",
+    reaching: list[NameBinding],
+    is_certain: bool,
 ) -> list[NameBinding]:
-    """Bindings later in a loop around the use, where nothing in that loop always binds before."""
-    loops = [node for node in line if LOOP.match(node.type)]
+    """Bindings later in a loop around the use, if nothing in that loop always binds before it."""
+    loops = [node for node in use_ancestors if LOOP.match(node.type)]
     if not loops:
         return []
-    if closed:
-        last = held[-1].node.start_byte
+    if is_certain:
+        last = reaching[-1].node.start_byte
         loops = [node for node in loops if not node.start_byte <= last]
     if not loops:
         return []
-    outer = loops[-1]
-    known = {id(one) for one in held}
+    outermost = loops[-1]
+    known_ids = {id(binding) for binding in reaching}
     return [
-        one
-        for one in bindings
-        if id(one) not in known
-        and use.end_byte <= one.effective <= outer.end_byte
-        and one.node.start_byte >= outer.start_byte
+        binding
+        for binding in bindings
+        if id(binding) not in known_ids
+        and use.end_byte <= binding.effective <= outermost.end_byte
+        and binding.node.start_byte >= outermost.start_byte
     ]

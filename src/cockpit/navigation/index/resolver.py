@@ -1,4 +1,4 @@
-"""From a name in a file to what it means: scopes, imports, members, and only then namesakes."""
+"""Resolves a name in a file: by scopes, imports and members, and only then by name alone."""
 
 import math
 from collections.abc import Iterable
@@ -27,9 +27,9 @@ MAX_TARGETS = 3
 
 
 class SymbolResolver:
-    """Made anew for each question: files may have changed in between.
+    """Created for each question, because files may change in between.
 
-    After `until` (monotonic) no more classes of expressions are found out.
+    After `until` (monotonic) no more expression types are inferred.
     """
 
     def __init__(self, files: ParsedFiles, catalog: FileCatalog, until: float = math.inf) -> None:
@@ -42,7 +42,7 @@ class SymbolResolver:
         self.namesakes = NameLookup(files, catalog)
 
     def targets(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]:
-        """What the name at `node` means, the likeliest first; nothing when that is not known."""
+        """What the name at `node` refers to, the likeliest first; empty if it is not known."""
         if depth > MAX_DEPTH:
             return []
         shape = parsed.shape
@@ -59,20 +59,20 @@ class SymbolResolver:
         return self.named(parsed, node, depth)
 
     def named(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]:
-        """A bare name, by the scopes around it."""
+        """Resolve a bare name by the scopes around it."""
         name = node_text(node)
-        seen = parsed.shape.visible(name, node.start_byte)
-        if seen is None:
+        visible = parsed.shape.visible(name, node.start_byte)
+        if visible is None:
             starred = self.starred(parsed, name, depth)
             return starred or self.classes.inherited(parsed, node, depth) or self._namesakes(parsed, node)
-        scope, bindings = seen
+        scope, bindings = visible
         here = parsed.shape.scope_at(node.start_byte)
         is_order_kept = scope.kind != "unordered" and (here is scope or _runs_in_order(here, scope))
-        held = find_reaching(bindings, node) if is_order_kept else find_at_scope_end(bindings)
-        return self.all(held, depth)
+        reaching = find_reaching(bindings, node) if is_order_kept else find_at_scope_end(bindings)
+        return self.all(reaching, depth)
 
     def exported(self, path: str, name: str, depth: int = 0) -> list[Target]:
-        """What `name` is in the module at `path`."""
+        """What `name` refers to in the module at `path`."""
         parsed = self.files.get(path)
         if parsed is not None and depth <= MAX_DEPTH:
             if name == "default" and parsed.shape.default is not None:
@@ -85,40 +85,40 @@ class SymbolResolver:
         return [ModuleTarget(submodule)] if submodule else []
 
     def starred(self, parsed: ParsedFile, name: str, depth: int) -> list[Target]:
-        """`name` as `from x import *` and `#include` bring it in."""
+        """Resolve `name` through `from x import *` and `#include`."""
         for module in parsed.shape.stars if depth <= MAX_DEPTH else ():
             for path in self.modules.files(parsed, module):
-                if path != parsed.path and (found := self.exported(path, name, depth + 1)):
-                    return found
+                if path != parsed.path and (targets := self.exported(path, name, depth + 1)):
+                    return targets
         return []
 
     def imported(self, parsed: ParsedFile, imported: ImportedName, depth: int = 0) -> list[Target]:
-        """What an import brings in; nothing when it comes from outside of the root."""
+        """What an import refers to; empty if it comes from outside the root."""
         paths = self.modules.files(parsed, imported.module)
         if not imported.name:
             return [ModuleTarget(path) for path in paths]
         for path in paths:
-            if found := self.exported(path, imported.name, depth + 1):
-                return found
-        # Java's `import a.b.C`: the file is the name.
+            if targets := self.exported(path, imported.name, depth + 1):
+                return targets
+        # Java's `import a.b.C`: the name is a file.
         if parsed.language != "python":
             for path in self.modules.files(parsed, f"{imported.module}.{imported.name}"):
-                if found := self.exported(path, imported.name, depth + 1):
-                    return found
+                if targets := self.exported(path, imported.name, depth + 1):
+                    return targets
         return self._anywhere_in(parsed, imported.name) if paths else []
 
     def follow(self, binding: NameBinding, depth: int = 0) -> list[Target]:
-        """`binding`, or what it imports."""
+        """`binding` itself, or what it imports."""
         if binding.imported is None:
             return [binding]
         return self.imported(binding.parsed, binding.imported, depth + 1) if depth <= MAX_DEPTH else []
 
     def all(self, bindings: Iterable[NameBinding], depth: int) -> list[Target]:
-        found: dict[int | str, Target] = {}
+        targets: dict[int | str, Target] = {}
         for binding in bindings:
-            for one in self.follow(binding, depth):
-                found.setdefault(one.path if isinstance(one, ModuleTarget) else id(one), one)
-        return list(found.values())
+            for target in self.follow(binding, depth):
+                targets.setdefault(target.path if isinstance(target, ModuleTarget) else id(target), target)
+        return list(targets.values())
 
     def _bound(self, bound: NameBinding, depth: int) -> list[Target]:
         if bound.imported is not None:
@@ -128,7 +128,7 @@ class SymbolResolver:
         return [bound]
 
     def _module_part(self, parsed: ParsedFile, node: "Node") -> list[Target] | None:
-        """A step in the module of an import: `django` and `db` in `from django.db import x`."""
+        """A part of an import's module path: `django` and `db` in `from django.db import x`."""
         above = node.parent
         for _ in range(3):
             if above is None:
@@ -146,23 +146,23 @@ class SymbolResolver:
 
     def _member(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
         name = node_text(node)
-        of = parsed.shape.members.get(node.start_byte) or _object_before_dot(node)
-        types = self.types.of(parsed, of, depth + 1) if of is not None else []
-        found = self.members(types, name, depth)
-        return found or ([] if types else self.namesakes.sole(parsed, name))
+        owner = parsed.shape.members.get(node.start_byte) or _object_before_dot(node)
+        types = self.types.of(parsed, owner, depth + 1) if owner is not None else []
+        targets = self.members(types, name, depth)
+        return targets or ([] if types else self.namesakes.sole(parsed, name))
 
     def members(self, types: Iterable[InferredType], name: str, depth: int = 0) -> list[Target]:
         """`name` in any of `types`."""
-        found: dict[int | str, Target] = {}
+        targets: dict[int | str, Target] = {}
         for type_ in types:
-            members = (
+            candidates = (
                 self.exported(type_.path, name, depth + 1)
                 if isinstance(type_, ModuleTarget)
                 else self.classes.members(type_.binding, name, depth + 1)
             )
-            for one in members:
-                found.setdefault(one.path if isinstance(one, ModuleTarget) else id(one), one)
-        return list(found.values())
+            for member in candidates:
+                targets.setdefault(member.path if isinstance(member, ModuleTarget) else id(member), member)
+        return list(targets.values())
 
     def _keyword(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
         """The parameter that a keyword argument names."""
@@ -171,7 +171,7 @@ class SymbolResolver:
         return self.types.parameters(parsed, callee, name, depth + 1)
 
     def _namesakes(self, parsed: ParsedFile, node: "Node") -> list[Target]:
-        """Definitions at the top of other files, in languages where no import need say so."""
+        """Top-level definitions of other files, in languages that do not require an import."""
         if requires_imports(parsed):
             return []
         return self._anywhere_in(parsed, node_text(node))
@@ -188,8 +188,8 @@ def requires_imports(parsed: ParsedFile) -> bool:
 
 
 def _runs_in_order(here: NameScope | None, scope: NameScope) -> bool:
-    """Whether only blocks and comprehensions lie between a use's scope and the one that binds: they run
-    where they stand, a function runs later."""
+    """Whether only blocks and comprehensions are between the scope of the use and the one that binds: they
+    run in place, a function runs later."""
     while here is not None and here is not scope:
         runs = here.kind == "unordered" or "block" in here.node.type or "statement" in here.node.type
         if not runs and here.kind != "class":
@@ -199,7 +199,7 @@ def _runs_in_order(here: NameScope | None, scope: NameScope) -> bool:
 
 
 def _object_before_dot(node: "Node") -> "Node | None":
-    """What stands before the dot in a macro's tokens, which no grammar reads (Rust)."""
+    """The expression before the dot in the tokens of a macro, which the grammar does not parse (Rust)."""
     if node.parent is None or node.parent.type != "token_tree":
         return None
     dot = node.prev_sibling

@@ -1,4 +1,4 @@
-"""What a name may turn out to be, and the row each becomes."""
+"""What a name may resolve to, and the row for each."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -45,15 +45,15 @@ def target_row(target: Target) -> SymbolRow:
 
 
 def find_definition(target: NameBinding) -> IndexedDefinition | None:
-    """The definition that stands where a name is bound, None for a local."""
+    """The definition at which a name is bound; None for a local variable."""
     row, byte = target.node.start_point
-    return target.parsed.by_place.get((row + 1, target.parsed.lines.column(row, byte)))
+    return target.parsed.definitions_by_position.get((row + 1, target.parsed.lines.column(row, byte)))
 
 
 def use_row(parsed: "ParsedFile", node: "Node", kind: str, is_definition: bool = False) -> SymbolRow:
-    """The row of a name that is no definition of its own."""
+    """The row of a name that is not a definition itself."""
     row, byte = node.start_point
-    around = parsed.definition_around(row + 1)
+    enclosing = parsed.definition_around(row + 1)
     line = row + 1 if is_definition else 0
     return SymbolRow(
         (node.text or b"").decode("utf-8", "replace"),
@@ -67,5 +67,5 @@ def use_row(parsed: "ParsedFile", node: "Node", kind: str, is_definition: bool =
         parsed.lines.column(*node.end_point),
         line,
         line,
-        around.qualified if around is not None else "",
+        enclosing.qualified if enclosing is not None else "",
     )

@@ -1,13 +1,11 @@
-"""Classes: their bodies, their bases, what they and those they inherit from define.
-
-The class of an expression, where it is evident: constructors, annotations, `self`, what is returned.
-"""
+"""Infers the class of an expression where it is evident (constructors, annotations, `self`, return values),
+and the members and bases of classes."""
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from cockpit.navigation.index.name_search import TYPE_KINDS
+from cockpit.navigation.index.name_search import TYPE_KINDS, NameLookup
 from cockpit.navigation.index.parsed_file import NameBinding, NameScope, ParsedFile, node_text
 from cockpit.navigation.index.reaching_definitions import find_at_scope_end
 from cockpit.navigation.index.targets import InferredType, ModuleTarget, Target, TypedValue, find_definition
@@ -15,39 +13,56 @@ from cockpit.navigation.index.targets import InferredType, ModuleTarget, Target,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from cockpit.navigation.index.resolver import SymbolResolver
-
-
 MAX_BASES = 60
-# Where a class declares what is defined elsewhere.
+# Languages in which a class declares what is defined elsewhere.
 HEADER_LANGUAGES = ("c", "cpp")
 CONSTRUCTORS = ("__init__", "constructor")
+MAX_DEPTH = 30
+MAX_TYPES = 4
+UNION_TYPES = frozenset({"boolean_operator", "conditional_expression", "binary_operator", "union_type"})
+WRAPPER_NAMES = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Type", "type"})
+
+
+class NameResolution(Protocol):
+    """What type inference needs of `resolver.SymbolResolver`, which in turn uses type inference."""
+
+    until: float
+    namesakes: NameLookup
+    types: "TypeInference"
+    classes: "ClassMembers"
+
+    def targets(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]: ...
+    def members(self, types: Iterable[InferredType], name: str, depth: int = 0) -> list[Target]: ...
+    def follow(self, binding: NameBinding, depth: int = 0) -> list[Target]: ...
+    def all(self, bindings: Iterable[NameBinding], depth: int) -> list[Target]: ...
 
 
 class ClassMembers:
-    def __init__(self, resolver: "SymbolResolver") -> None:
+    """Members and bases of classes, inherited ones included."""
+
+    def __init__(self, resolver: NameResolution) -> None:
         self.resolver = resolver
         self._bases: dict[tuple[str, int], list[NameBinding]] = {}
 
     def members(self, owner: NameBinding, name: str, depth: int = 0) -> list[Target]:
-        """`name` in a class or what it inherits from: what its body says before what is set on `self`."""
-        for one in self.lineage(owner, depth):
-            if one.parsed.language in HEADER_LANGUAGES and (
-                found := self.resolver.namesakes.members(one, name)
+        """`name` in a class or its bases: what a body defines before what is set on `self`."""
+        for base in self.lineage(owner, depth):
+            if base.parsed.language in HEADER_LANGUAGES and (
+                targets := self.resolver.namesakes.members(base, name)
             ):
-                return found
-            for scope in self._bodies(one):
+                return targets
+            for scope in self._bodies(base):
                 if bindings := scope.names.get(name):
                     return self.resolver.all(find_at_scope_end(bindings), depth + 1)
-            for scope in self._bodies(one):
+            for scope in self._bodies(base):
                 if attributes := scope.attributes.get(name):
                     return constructor_assignments(attributes)
-            if found := self.resolver.namesakes.members(one, name):
-                return found
+            if targets := self.resolver.namesakes.members(base, name):
+                return targets
         return []
 
     def declared(self, attribute: NameBinding, depth: int) -> list[Target]:
-        """Where the class says what `self.x = ...` sets."""
+        """Where the class declares what `self.x = ...` sets."""
         owner = attribute.scope.owner
         if owner is None:
             return []
@@ -55,38 +70,38 @@ class ClassMembers:
 
     def lineage(self, owner: NameBinding, depth: int = 0) -> Iterator[NameBinding]:
         """A class and its bases, each once, the nearest first."""
-        seen: set[int] = set()
-        waiting = [owner]
-        while waiting and len(seen) < MAX_BASES:
-            one = waiting.pop(0)
-            if id(one) in seen:
+        visited: set[int] = set()
+        pending = [owner]
+        while pending and len(visited) < MAX_BASES:
+            current = pending.pop(0)
+            if id(current) in visited:
                 continue
-            seen.add(id(one))
-            yield one
-            waiting = self.bases(one, depth + 1) + waiting
+            visited.add(id(current))
+            yield current
+            pending = self.bases(current, depth + 1) + pending
 
     def bases(self, owner: NameBinding, depth: int = 0) -> list[NameBinding]:
         key = (owner.parsed.path, owner.node.start_byte)
         if key not in self._bases:
             self._bases[key] = []
-            self._bases[key] = self._found_bases(owner, depth)
+            self._bases[key] = self._find_bases(owner, depth)
         return self._bases[key]
 
-    def _found_bases(self, owner: NameBinding, depth: int) -> list[NameBinding]:
-        found: list[NameBinding] = []
+    def _find_bases(self, owner: NameBinding, depth: int) -> list[NameBinding]:
+        bases: list[NameBinding] = []
         for scope in self._bodies(owner):
             for base in scope.bases:
                 for type_ in self.resolver.types.of(owner.parsed, base, depth + 1):
                     if isinstance(type_, TypedValue) and type_.what != "function":
-                        found.append(type_.binding)
-        for heir, base in owner.parsed.shape.implements:
-            if node_text(heir) == owner.name:
+                        bases.append(type_.binding)
+        for subclass, base in owner.parsed.shape.implements:
+            if node_text(subclass) == owner.name:
                 types = self.resolver.types.of(owner.parsed, base, depth + 1)
-                found += [one.binding for one in types if isinstance(one, TypedValue)]
-        return found
+                bases += [type_.binding for type_ in types if isinstance(type_, TypedValue)]
+        return bases
 
     def inherited(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
-        """A bare name as a member of the class around it, where a language lets one say it so."""
+        """A bare name as a member of the class around it, in languages that allow this."""
         if "@scope.members" not in parsed.reader.language.queries.get("scopes", ""):
             return []
         owner = self.around(parsed, node)
@@ -100,22 +115,24 @@ class ClassMembers:
         enclosing = parsed.definition_around(node.start_point[0] + 1)
         if enclosing is None or not enclosing.container:
             return None
-        for one in self.resolver.namesakes.tops(parsed, enclosing.container.rpartition(".")[2]):
-            if isinstance(one, NameBinding):
-                return one
+        for target in self.resolver.namesakes.tops(parsed, enclosing.container.rpartition(".")[2]):
+            if isinstance(target, NameBinding):
+                return target
         return None
 
     def _bodies(self, owner: NameBinding) -> list[NameScope]:
         if owner.whole is None:
             return []
         shape = owner.parsed.shape
-        return [one for one in shape.scopes if one.kind in ("class", "members") and one.owner is owner]
+        return [
+            scope for scope in shape.scopes if scope.kind in ("class", "members") and scope.owner is owner
+        ]
 
 
 def constructor_assignments(attributes: list[NameBinding]) -> list[Target]:
-    """Where `self.x` is set in a constructor; everywhere it is set, when none does."""
-    made = [one for one in attributes if _is_in_constructor(one)]
-    return list(made or attributes)
+    """Where a constructor sets `self.x`; every assignment if no constructor does."""
+    in_constructor = [attribute for attribute in attributes if _is_in_constructor(attribute)]
+    return list(in_constructor or attributes)
 
 
 def _is_in_constructor(attribute: NameBinding) -> bool:
@@ -123,31 +140,25 @@ def _is_in_constructor(attribute: NameBinding) -> bool:
     return around is not None and around.name in CONSTRUCTORS
 
 
-MAX_DEPTH = 30
-MAX_TYPES = 4
-UNION_TYPES = frozenset({"boolean_operator", "conditional_expression", "binary_operator", "union_type"})
-WRAPPER_NAMES = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar", "Type", "type"})
-
-
 class TypeInference:
-    """The half of the resolver that knows classes."""
+    """Infers what expressions evaluate to."""
 
-    def __init__(self, resolver: "SymbolResolver") -> None:
+    def __init__(self, resolver: NameResolution) -> None:
         self.resolver = resolver
         self._known: dict[tuple[str, int], list[InferredType]] = {}
 
     def of(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
-        """What `node` may evaluate to; nothing when that is not evident."""
+        """What `node` may evaluate to; empty if that is not evident."""
         if depth > MAX_DEPTH or time.monotonic() > self.resolver.until:
             return []
         key = (parsed.path, node.id)
         if key not in self._known:
-            # What is asked for again while it is being found out depends on itself.
+            # A recursive question about the same node finds this empty entry.
             self._known[key] = []
-            self._known[key] = self._found(parsed, node, depth)
+            self._known[key] = self._infer(parsed, node, depth)
         return self._known[key]
 
-    def _found(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
+    def _infer(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
         shape = parsed.shape
         if node.id in shape.this:
             owner = self.resolver.classes.around(parsed, node)
@@ -160,37 +171,37 @@ class TypeInference:
         if parsed.is_name(node):
             return self._targets(self.resolver.targets(parsed, node, depth + 1), depth + 1)
         if node_text(node) == "super":
-            return self._above(parsed, node, depth)
-        inner = node.named_children
+            return self._super_types(parsed, node, depth)
+        children = node.named_children
         if node.type in UNION_TYPES:
-            return merge_types(self.of(parsed, one, depth + 1) for one in inner)
-        return self.of(parsed, inner[0], depth + 1) if len(inner) == 1 else []
+            return merge_types(self.of(parsed, child, depth + 1) for child in children)
+        return self.of(parsed, children[0], depth + 1) if len(children) == 1 else []
 
     def parameters(self, parsed: ParsedFile, callee: "Node", name: str, depth: int) -> list[Target]:
-        """The parameter `name` of what is called; for a class of its constructor, or the field."""
-        found: list[Target] = []
+        """The parameter `name` of the called function; for a class, of its constructor, or the field."""
+        targets: list[Target] = []
         for type_ in self.of(parsed, callee, depth + 1):
             if isinstance(type_, ModuleTarget):
                 continue
             if type_.what == "function":
-                found += self._parameter(type_.binding, name)
+                targets += self._parameter(type_.binding, name)
                 continue
-            for one in self.resolver.classes.members(type_.binding, "__init__", depth + 1):
-                if isinstance(one, NameBinding):
-                    found += self._parameter(one, name)
-            found = found or self.resolver.classes.members(type_.binding, name, depth + 1)
-        return found
+            for member in self.resolver.classes.members(type_.binding, "__init__", depth + 1):
+                if isinstance(member, NameBinding):
+                    targets += self._parameter(member, name)
+            targets = targets or self.resolver.classes.members(type_.binding, name, depth + 1)
+        return targets
 
-    def _above(
+    def _super_types(
         self, parsed: ParsedFile, node: "Node", depth: int, arguments: "Node | None" = None
     ) -> list[InferredType]:
-        """`super()` is what the class around inherits from, `super(C, self)` what `C` does."""
+        """`super()` is what the surrounding class inherits from; `super(C, self)` what `C` does."""
         owner = self.resolver.classes.around(parsed, node)
         if arguments is not None and arguments.named_child_count == 2:
             named = self.of(parsed, arguments.named_children[0], depth + 1)
-            owner = next((one.binding for one in named if isinstance(one, TypedValue)), owner)
+            owner = next((type_.binding for type_ in named if isinstance(type_, TypedValue)), owner)
         return (
-            [TypedValue("instance", one) for one in self.resolver.classes.bases(owner, depth + 1)]
+            [TypedValue("instance", base) for base in self.resolver.classes.bases(owner, depth + 1)]
             if owner
             else []
         )
@@ -198,21 +209,21 @@ class TypeInference:
     def _called(self, parsed: ParsedFile, callee: "Node", call: "Node", depth: int) -> list[InferredType]:
         name = node_text(callee)
         if name == "super":
-            return self._above(parsed, callee, depth, call.named_children[-1])
+            return self._super_types(parsed, callee, depth, call.named_children[-1])
         if name in ("cls", "self.__class__", "type(self)"):
             return self.of(parsed, callee, depth + 1)
         if name in ("type", "copy", "copy.copy", "copy.deepcopy", "deepcopy"):
             arguments = call.named_children[-1].named_children
             return self.of(parsed, arguments[0], depth + 1) if len(arguments) == 1 else []
-        found: list[InferredType] = []
+        types: list[InferredType] = []
         for type_ in self.of(parsed, callee, depth + 1):
             if isinstance(type_, ModuleTarget):
                 continue
             if type_.what == "class":
-                found.append(TypedValue("instance", type_.binding))
+                types.append(TypedValue("instance", type_.binding))
             elif type_.what == "function":
-                found += self._returned(type_.binding, depth + 1)
-        return found
+                types += self._returned(type_.binding, depth + 1)
+        return types
 
     def _returned(self, function: NameBinding, depth: int) -> list[InferredType]:
         if function.whole is None or depth > MAX_DEPTH:
@@ -222,12 +233,14 @@ class TypeInference:
         if annotation is not None:
             return self.annotated(function.parsed, annotation, depth + 1)
         start, end = function.whole.start_byte, function.whole.end_byte
-        own = [
-            one
-            for one in shape.returned
-            if start <= one.start_byte < end and self._function_at(function.parsed, one) == start
+        statements = [
+            statement
+            for statement in shape.returned
+            if start <= statement.start_byte < end and self._function_at(function.parsed, statement) == start
         ]
-        return merge_types(self.of(function.parsed, one, depth + 1) for one in own[:MAX_TYPES])
+        return merge_types(
+            self.of(function.parsed, statement, depth + 1) for statement in statements[:MAX_TYPES]
+        )
 
     def _function_at(self, parsed: ParsedFile, node: "Node") -> int:
         scope: NameScope | None = parsed.shape.scope_at(node.start_byte)
@@ -236,35 +249,39 @@ class TypeInference:
         return scope.start if scope is not None else -1
 
     def annotated(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
-        """The instances an annotation allows. In `Optional[X]` and `X | None` that is `X`."""
+        """The instances that an annotation allows. In `Optional[X]` and `X | None` that is `X`."""
         if depth > MAX_DEPTH:
             return []
-        found: list[InferredType] = []
+        types: list[InferredType] = []
         for type_ in self._annotation(parsed, node, depth):
             if isinstance(type_, TypedValue) and type_.what == "class":
-                found.append(TypedValue("instance", type_.binding))
-        return found
+                types.append(TypedValue("instance", type_.binding))
+        return types
 
     def _annotation(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
         if parsed.is_name(node) or node.id in parsed.shape.accesses:
             return self.of(parsed, node, depth + 1)
-        inner = node.named_children
+        children = node.named_children
         if node.type in UNION_TYPES:
-            return merge_types(self._annotation(parsed, one, depth + 1) for one in inner)
-        if not inner:
+            return merge_types(self._annotation(parsed, child, depth + 1) for child in children)
+        if not children:
             return []
-        if node_text(inner[0]) in WRAPPER_NAMES and len(inner) > 1:
-            return merge_types(self._annotation(parsed, one, depth + 1) for one in inner[1:])
-        return self._annotation(parsed, inner[0], depth + 1)
+        if node_text(children[0]) in WRAPPER_NAMES and len(children) > 1:
+            return merge_types(self._annotation(parsed, child, depth + 1) for child in children[1:])
+        return self._annotation(parsed, children[0], depth + 1)
 
     def _parameter(self, function: NameBinding, name: str) -> list[Target]:
         if function.whole is None:
             return []
         for scope in function.parsed.shape.scopes:
             if scope.start == function.whole.start_byte and scope.kind == "plain":
-                found = [one for one in scope.names.get(name, ()) if one.kind in ("parameter", "instance")]
-                if found:
-                    return [found[0]]
+                parameters = [
+                    binding
+                    for binding in scope.names.get(name, ())
+                    if binding.kind in ("parameter", "instance")
+                ]
+                if parameters:
+                    return [parameters[0]]
         return []
 
     def _member_types(self, parsed: ParsedFile, of: "Node", member: "Node", depth: int) -> list[InferredType]:
@@ -273,16 +290,16 @@ class TypeInference:
         if name == "__class__":
             return owners
         targets = self.resolver.members(owners, name, depth + 1)
-        found: list[InferredType] = []
-        for one in targets:
-            types = self._targets([one], depth + 1)
-            if isinstance(one, NameBinding) and is_property(one):
-                types = self._returned(one, depth + 1)
-            found += types
-        return found
+        types: list[InferredType] = []
+        for target in targets:
+            target_types = self._targets([target], depth + 1)
+            if isinstance(target, NameBinding) and is_property(target):
+                target_types = self._returned(target, depth + 1)
+            types += target_types
+        return types
 
     def _targets(self, targets: Iterable[Target], depth: int) -> list[InferredType]:
-        return merge_types(self._target(one, depth) for one in targets)
+        return merge_types(self._target(target, depth) for target in targets)
 
     def _target(self, target: Target, depth: int) -> list[InferredType]:
         """What a binding is bound to."""
@@ -300,38 +317,33 @@ class TypeInference:
                 return self._targets(self.resolver.follow(target, depth + 1), depth + 1)
             case _:
                 pass
-        if target.type is not None and (found := self.annotated(parsed, target.type, depth + 1)):
-            return found
+        if target.type is not None and (types := self.annotated(parsed, target.type, depth + 1)):
+            return types
         if target.entered is not None:
             return self._entered(parsed, target.entered, depth + 1)
         return self.of(parsed, target.value, depth + 1) if target.value is not None else []
 
     def _entered(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
-        """What `with X() as y` binds: what `__enter__` returns, `X` itself as a rule; a caught exception."""
-        found: list[InferredType] = []
+        """What `with X() as y` binds: what `__enter__` returns, usually `X` itself; or a caught exception."""
+        types: list[InferredType] = []
         for type_ in self.of(parsed, node, depth + 1):
             if isinstance(type_, TypedValue) and type_.what == "instance":
                 enters = self.resolver.classes.members(type_.binding, "__enter__", depth + 1)
-                entered = [
-                    one
-                    for enter in enters
-                    if isinstance(enter, NameBinding)
-                    for one in self._returned(enter, depth)
-                ]
-                found += entered or [type_]
+                methods = [enter for enter in enters if isinstance(enter, NameBinding)]
+                types += [value for enter in methods for value in self._returned(enter, depth)] or [type_]
             elif isinstance(type_, TypedValue) and type_.what == "class":
-                found.append(TypedValue("instance", type_.binding))
-        return found
+                types.append(TypedValue("instance", type_.binding))
+        return types
 
 
 def is_property(binding: NameBinding) -> bool:
-    """Whether reading a member calls it."""
+    """Whether reading this member calls it."""
     whole = binding.whole
     if whole is None:
         return False
     above = whole.parent
     if above is not None and above.type == "decorated_definition":
-        return any("property" in node_text(one) for one in above.children if one.type == "decorator")
+        return any("property" in node_text(child) for child in above.children if child.type == "decorator")
     return any(child.type == "get" for child in whole.children)
 
 
@@ -342,11 +354,11 @@ def is_class_binding(binding: NameBinding) -> bool:
     return binding.whole is not None and "class" in binding.whole.type
 
 
-def merge_types(found: Iterable[list[InferredType]]) -> list[InferredType]:
-    """All of them, each once."""
-    kept: dict[tuple[str, int | str], InferredType] = {}
-    for types in found:
-        for one in types:
-            key = ("", one.path) if isinstance(one, ModuleTarget) else (one.what, id(one.binding))
-            kept.setdefault(key, one)
-    return list(kept.values())[:MAX_TYPES]
+def merge_types(lists: Iterable[list[InferredType]]) -> list[InferredType]:
+    """All types, each once."""
+    unique: dict[tuple[str, int | str], InferredType] = {}
+    for types in lists:
+        for type_ in types:
+            key = ("", type_.path) if isinstance(type_, ModuleTarget) else (type_.what, id(type_.binding))
+            unique.setdefault(key, type_)
+    return list(unique.values())[:MAX_TYPES]

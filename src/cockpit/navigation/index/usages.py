@@ -1,7 +1,4 @@
-"""Who inherits from a class, in files that name it.
-
-Who uses a definition: references, callers, callees, heirs, tests.
-"""
+"""Finds what uses a definition: references, callers, callees, subclasses, implementations, tests."""
 
 import re
 import time
@@ -27,6 +24,11 @@ if TYPE_CHECKING:
 
 
 TargetKey = tuple[str, int]
+MAX_ROWS = 2_000
+SEARCH_SECONDS = 4.0
+# If more classes than this have a member of the name, a use on an unknown object is not counted.
+MAX_OWNERS = 3
+TEST_NAME = re.compile(r"^(test|Test|it$|should)|(Test|Tests|TestCase)$")
 
 
 def target_key(target: Target) -> TargetKey:
@@ -38,7 +40,7 @@ def target_key(target: Target) -> TargetKey:
 
 
 class SubclassSearch:
-    """Looks until `until` (monotonic), then answers what it has."""
+    """Searches until `until` (monotonic), then answers with what it has found."""
 
     def __init__(self, resolver: SymbolResolver, until: float) -> None:
         self.resolver = resolver
@@ -46,76 +48,72 @@ class SubclassSearch:
 
     def of(self, owner: NameBinding) -> list[NameBinding]:
         """The classes that name `owner` among their bases."""
-        found: dict[TargetKey, NameBinding] = {}
+        subclasses: dict[TargetKey, NameBinding] = {}
         for parsed in find_files_using(self.resolver, self._until, owner.name):
             for scope in parsed.shape.scopes:
-                if scope.owner is None or target_key(scope.owner) in found:
+                if scope.owner is None or target_key(scope.owner) in subclasses:
                     continue
                 names = (base for base in scope.bases if owner.name in node_text(base))
                 if any(target_key(owner) in self._bases(parsed, base) for base in names):
-                    found[target_key(scope.owner)] = scope.owner
-            for heir, base in parsed.shape.implements:
+                    subclasses[target_key(scope.owner)] = scope.owner
+            for subclass, base in parsed.shape.implements:
                 if target_key(owner) in self._bases(parsed, base):
-                    types = self.resolver.types.of(parsed, heir)
-                    found |= {
-                        target_key(one.binding): one.binding for one in types if isinstance(one, TypedValue)
+                    types = self.resolver.types.of(parsed, subclass)
+                    subclasses |= {
+                        target_key(type_.binding): type_.binding
+                        for type_ in types
+                        if isinstance(type_, TypedValue)
                     }
-        return list(found.values())
+        return list(subclasses.values())
 
     def all(self, owner: NameBinding) -> Iterator[NameBinding]:
-        seen = {target_key(owner)}
-        waiting = [owner]
-        while waiting and time.monotonic() < self._until:
-            for heir in self.of(waiting.pop(0)):
-                if target_key(heir) not in seen:
-                    seen.add(target_key(heir))
-                    waiting.append(heir)
-                    yield heir
+        """All direct and indirect subclasses."""
+        visited = {target_key(owner)}
+        pending = [owner]
+        while pending and time.monotonic() < self._until:
+            for subclass in self.of(pending.pop(0)):
+                if target_key(subclass) not in visited:
+                    visited.add(target_key(subclass))
+                    pending.append(subclass)
+                    yield subclass
 
     def _bases(self, parsed: ParsedFile, base: "Node") -> set[TargetKey]:
         types = self.resolver.types.of(parsed, base)
-        return {target_key(one.binding) for one in types if not isinstance(one, ModuleTarget)}
+        return {target_key(type_.binding) for type_ in types if not isinstance(type_, ModuleTarget)}
 
 
 def find_own_members(owner: NameBinding, name: str) -> list[NameBinding]:
-    scopes = [one for one in owner.parsed.shape.scopes if one.owner is owner]
-    return [one for scope in scopes for one in scope.names.get(name, ()) if one.imported is None]
+    scopes = [scope for scope in owner.parsed.shape.scopes if scope.owner is owner]
+    return [binding for scope in scopes for binding in scope.names.get(name, ()) if binding.imported is None]
 
 
 def find_files_using(resolver: SymbolResolver, until: float, name: str) -> Iterator[ParsedFile]:
-    for facts in sorted(resolver.catalog.using(name), key=lambda one: one.path):
+    for facts in sorted(resolver.catalog.using(name), key=lambda item: item.path):
         if time.monotonic() > until:
             return
         if (parsed := resolver.files.get(facts.path)) is not None:
             yield parsed
 
 
-MAX_ROWS = 2_000
-SEARCH_SECONDS = 4.0
-# A member of a name that many classes have says nothing where its object is unknown.
-MAX_OWNERS = 3
-TEST_NAME = re.compile(r"^(test|Test|it$|should)|(Test|Tests|TestCase)$")
-
-
 class UsageSearch:
-    """What uses the targets of one question. Stops after four seconds with what it has."""
+    """Searches for uses of the targets of one question. Stops after four seconds with what it has found."""
 
     def __init__(self, resolver: SymbolResolver, targets: list[Target]) -> None:
         self.resolver = resolver
         self.targets = targets
         self._until = resolver.until = time.monotonic() + SEARCH_SECONDS
-        self._heirs = SubclassSearch(resolver, self._until)
+        self._subclasses = SubclassSearch(resolver, self._until)
 
     def is_cut(self, rows: int) -> bool:
-        """Whether it stopped before its end."""
+        """Whether it stopped before the end."""
         return rows >= MAX_ROWS or time.monotonic() >= self._until
 
     def references(self) -> list[SymbolRow]:
         """Every use and the definitions themselves, file by file."""
         rows: dict[tuple[str, int, int], SymbolRow] = {}
-        own = {target_key(one): one for one in self.targets}
+        own_targets = {target_key(target_): target_ for target_ in self.targets}
         for parsed, node in self.nodes():
-            target = own.get((parsed.path, node.start_byte))
+            target = own_targets.get((parsed.path, node.start_byte))
             row = target_row(target) if target is not None else use_row(parsed, node, "reference")
             rows.setdefault((row.path, row.line, row.column), row)
             if len(rows) >= MAX_ROWS:
@@ -123,24 +121,24 @@ class UsageSearch:
         return sorted(rows.values(), key=lambda row: (row.path, row.line, row.column))
 
     def nodes(self) -> "Iterator[tuple[ParsedFile, Node]]":
-        """Every name that means one of the targets."""
+        """Every name that refers to one of the targets."""
         for target in self.targets:
             if isinstance(target, NameBinding):
                 yield from self._nodes_of(target)
 
     def callers(self) -> list[SymbolRow]:
-        """The definitions in which one of the targets is called; the file, for what runs at its top."""
+        """The definitions in which a target is called; the file, for top-level code."""
         return _enclosing_rows((parsed, node) for parsed, node in self.nodes() if is_callee(parsed, node))
 
     def tests(self) -> list[SymbolRow]:
         """The tests that name one of the targets."""
-        found = ((parsed, node) for parsed, node in self.nodes() if path_rank(parsed.path) == 1)
-        rows = _enclosing_rows(found)
+        uses = ((parsed, node) for parsed, node in self.nodes() if path_rank(parsed.path) == 1)
+        rows = _enclosing_rows(uses)
         named = [row for row in rows if TEST_NAME.search(row.name) or row.kind == "reference"]
         return named or [row for row in rows if row.kind in ("function", "method")]
 
     def callees(self) -> list[SymbolRow]:
-        """What the targets call, as far as it lies in the root."""
+        """What the targets call, inside the root."""
         rows: dict[tuple[str, int, int], SymbolRow] = {}
         for target in self.targets:
             if not isinstance(target, NameBinding):
@@ -150,40 +148,40 @@ class UsageSearch:
                 if whole is None or not whole.start_byte <= callee.start_byte < whole.end_byte:
                     continue
                 name = _callee_name(target.parsed, callee)
-                for one in self.resolver.targets(target.parsed, name) if name is not None else ():
-                    row = target_row(one)
+                for called in self.resolver.targets(target.parsed, name) if name is not None else ():
+                    row = target_row(called)
                     rows.setdefault((row.path, row.line, row.column), row)
         return list(rows.values())
 
     def supertypes(self) -> list[SymbolRow]:
         classes = self.resolver.classes
-        return [target_row(base) for one in self._classes() for base in classes.bases(one)]
+        return [target_row(base) for owner in self._classes() for base in classes.bases(owner)]
 
     def subtypes(self) -> list[SymbolRow]:
-        rows = [target_row(one) for owner in self._classes() for one in self._heirs.of(owner)]
+        rows = [target_row(subclass) for owner in self._classes() for subclass in self._subclasses.of(owner)]
         return sorted(rows, key=lambda row: (row.path, row.line))
 
     def implementations(self) -> list[SymbolRow]:
-        """The heirs of a class, all the way down; of a method, what heirs put in its place."""
-        found: dict[TargetKey, NameBinding] = {}
+        """All subclasses of a class; for a method, the overriding methods."""
+        bindings: dict[TargetKey, NameBinding] = {}
         for target in self.targets:
             if not isinstance(target, NameBinding):
                 continue
             owner = target if self._is_class(target) else target.scope.owner
-            for heir in self._heirs.all(owner) if owner is not None else ():
-                members = [heir] if owner is target else find_own_members(heir, target.name)
-                found |= {target_key(one): one for one in members}
-        rows = [target_row(one) for one in found.values()]
+            for subclass in self._subclasses.all(owner) if owner is not None else ():
+                members = [subclass] if owner is target else find_own_members(subclass, target.name)
+                bindings |= {target_key(binding): binding for binding in members}
+        rows = [target_row(binding) for binding in bindings.values()]
         return sorted(rows, key=lambda row: (row.path, row.line))
 
     def _classes(self) -> list[NameBinding]:
-        """The targets that are classes; of a method, the class around it."""
-        found = []
+        """The targets that are classes; for a method, its class."""
+        classes = []
         for target in self.targets:
             if isinstance(target, NameBinding):
                 owner = target if self._is_class(target) else target.scope.owner
-                found += [owner] if owner is not None else []
-        return found
+                classes += [owner] if owner is not None else []
+        return classes
 
     def _is_class(self, target: NameBinding) -> bool:
         known = find_definition(target)
@@ -194,48 +192,51 @@ class UsageSearch:
             yield from self._local_nodes(target)
             return
         key = target_key(target)
-        is_loose = target.scope.owner is not None and self._is_rare(target)
-        seen = False
+        is_loose = target.scope.owner is not None and self._has_few_owners(target)
+        has_own_file = False
         for parsed in find_files_using(self.resolver, self._until, target.name):
-            seen = seen or parsed.path == target.parsed.path
+            has_own_file = has_own_file or parsed.path == target.parsed.path
             for node in parsed.names_of(target.name):
                 if self._means(parsed, node, target, key, is_loose):
                     yield parsed, node
-        if not seen:
+        if not has_own_file:
             yield target.parsed, target.node
 
     def _local_nodes(self, target: NameBinding) -> "Iterator[tuple[ParsedFile, Node]]":
-        """A local's uses: every name in its scope that no inner scope binds anew."""
+        """Uses of a local variable: every name in its scope that no inner scope binds again."""
         parsed, scope = target.parsed, target.scope
         for node in parsed.names_of(target.name):
             if not scope.start <= node.start_byte < scope.end or node.start_byte in parsed.shape.members:
                 continue
             if node.start_byte in parsed.shape.keywords and node.start_byte not in parsed.shape.bound:
                 continue
-            seen = parsed.shape.visible(target.name, node.start_byte)
-            if seen is not None and seen[0] is scope:
+            visible = parsed.shape.visible(target.name, node.start_byte)
+            if visible is not None and visible[0] is scope:
                 yield parsed, node
 
     def _means(
         self, parsed: ParsedFile, node: "Node", target: NameBinding, key: TargetKey, is_loose: bool
     ) -> bool:
-        found = self.resolver.targets(parsed, node)
-        if found:
-            return any(target_key(one) == key or self._is_kin(one, target) for one in found)
+        candidates = self.resolver.targets(parsed, node)
+        if candidates:
+            return any(
+                target_key(candidate) == key or self._is_same_symbol(candidate, target)
+                for candidate in candidates
+            )
         if node.start_byte in parsed.shape.members:
             return is_loose
         return not requires_imports(parsed) and not parsed.shape.visible(target.name, node.start_byte)
 
-    def _is_kin(self, one: Target, target: NameBinding) -> bool:
+    def _is_same_symbol(self, candidate: Target, target: NameBinding) -> bool:
         """Another binding of the same name in the same scope: assigned twice, declared and defined."""
-        if not isinstance(one, NameBinding) or one.name != target.name:
+        if not isinstance(candidate, NameBinding) or candidate.name != target.name:
             return False
-        return one.scope is target.scope or (one.parsed.path, one.scope.start) == (
+        return candidate.scope is target.scope or (candidate.parsed.path, candidate.scope.start) == (
             target.parsed.path,
             target.scope.start,
         )
 
-    def _is_rare(self, target: NameBinding) -> bool:
+    def _has_few_owners(self, target: NameBinding) -> bool:
         owners: set[tuple[str, str]] = set()
         for path, row in self.resolver.catalog.defining(target.name):
             owners.add((path, row.container))
@@ -245,7 +246,7 @@ class UsageSearch:
 
 
 def is_local_binding(target: NameBinding) -> bool:
-    """Whether a binding is seen in one function only."""
+    """Whether a binding is visible in one function only."""
     if target.kind in ("parameter", "instance"):
         return True
     scope = target.scope
@@ -255,14 +256,14 @@ def is_local_binding(target: NameBinding) -> bool:
 
 
 def _is_visible_outside(target: NameBinding) -> bool:
-    """Whether a block's names are seen outside: a namespace's, a module's."""
+    """Whether the names of a block are visible outside: those of a namespace or module are."""
     known = find_definition(target)
     return known is not None and known.kind not in ("variable", "constant", "function")
 
 
 def is_callee(parsed: ParsedFile, node: "Node") -> bool:
     """Whether a name is what a call calls."""
-    callees = {one.end_byte for one in parsed.shape.calls.values()}
+    callees = {callee.end_byte for callee in parsed.shape.calls.values()}
     return node.end_byte in callees and node.start_byte not in parsed.shape.bound
 
 
@@ -277,23 +278,23 @@ def _whole_node(target: NameBinding) -> "Node | None":
     if target.whole is not None:
         return target.whole
     known = find_definition(target)
-    return next((node for row, node in target.parsed.defined if row is known), None)
+    return next((node for row, node in target.parsed.definition_nodes if row is known), None)
 
 
-def _enclosing_rows(found: "Iterable[tuple[ParsedFile, Node]]") -> list[SymbolRow]:
-    """The definitions around nodes, each once; the use itself at the top of a file."""
+def _enclosing_rows(uses: "Iterable[tuple[ParsedFile, Node]]") -> list[SymbolRow]:
+    """The definitions around nodes, each once; the use itself at the top level of a file."""
     rows: dict[tuple[str, int, int], SymbolRow] = {}
-    for parsed, node in found:
-        around = _enclosing_definition(parsed, node)
-        row = around.row(parsed.path) if around is not None else use_row(parsed, node, "reference")
+    for parsed, node in uses:
+        enclosing = _enclosing_definition(parsed, node)
+        row = enclosing.row(parsed.path) if enclosing is not None else use_row(parsed, node, "reference")
         rows.setdefault((row.path, row.line, row.column), row)
     return sorted(rows.values(), key=lambda row: (row.path, row.line, row.column))
 
 
 def _enclosing_definition(parsed: ParsedFile, node: "Node") -> IndexedDefinition | None:
-    best: IndexedDefinition | None = None
-    for row, whole in parsed.defined:
-        inside = whole.start_byte <= node.start_byte < whole.end_byte
-        if inside and row.kind in ("function", "method", "constructor", "macro", "class"):
-            best = row
-    return best
+    innermost: IndexedDefinition | None = None
+    for row, whole in parsed.definition_nodes:
+        is_inside = whole.start_byte <= node.start_byte < whole.end_byte
+        if is_inside and row.kind in ("function", "method", "constructor", "macro", "class"):
+            innermost = row
+    return innermost

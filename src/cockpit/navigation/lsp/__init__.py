@@ -1,2 +1,6 @@
-"""Language servers of one root: started, spoken to, kept within bounds and ended. Writes no source file
-and decides nothing of what answers when no server does."""
+"""Client of the language servers of one root: starting, talking to and stopping them within limits.
+
+Start with `language_servers` (the interface used by the navigator) and `server_supervisor` (the life of one
+server). `connection` and `server_process` import python-lsp-jsonrpc and are loaded only when a server starts.
+Imports nothing of `index`. Writes no source file.
+"""

@@ -1,4 +1,4 @@
-"""What servers offer to do, and the edits of what was chosen. Keeps the offers by id; writes nothing."""
+"""Code actions that servers offer, stored by id, and the edits of a chosen one. Writes nothing."""
 
 import itertools
 from collections import OrderedDict
@@ -16,7 +16,7 @@ MAX_OFFERS = 500
 
 @dataclass(frozen=True, slots=True)
 class OfferedAction:
-    """An action as the server sent it, for a file whose text had `digest` then."""
+    """An action as the server sent it, for a file whose text had this `digest`."""
 
     server: LspServer
     raw: Mapping[str, object]
@@ -33,19 +33,19 @@ class CodeActionOffers:
 
     async def of(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
         """What `server` offers for lines `first` to `last` of the file at absolute `path`."""
-        server.must("codeActionProvider", "offer actions")
+        server.require("codeActionProvider", "offer actions")
         await requests.request_problems(server, path)
         async with server.lease.shared():
             document = await requests.open_document(server, path)
             body = document.text.line(last)
             end = {"line": last - 1, "character": column_to_offset(body, len(body) + 1, server.encoding)}
-            asked = {
+            params = {
                 "textDocument": {"uri": document.uri},
                 "range": {"start": {"line": first - 1, "character": 0}, "end": end},
                 "context": {"diagnostics": server.problems.raw_within(path, first, last), "triggerKind": 1},
             }
-            answer = await server.ask("textDocument/codeAction", asked)
-        found = []
+            answer = await server.ask("textDocument/codeAction", params)
+        actions = []
         for raw in requests.enabled_actions(answer):
             kind = raw.get("kind")
             action = CodeAction(
@@ -55,24 +55,24 @@ class CodeActionOffers:
                 preferred=raw.get("isPreferred") is True,
                 server=server.spec.name,
             )
-            found.append(action)
+            actions.append(action)
             self._offers[action.id] = OfferedAction(server, raw, path, document.text.digest)
         while len(self._offers) > MAX_OFFERS:
             self._offers.popitem(last=False)
-        return tuple(found)
+        return tuple(actions)
 
     def server_of(self, id: str) -> LspServer | None:
         offer = self._offers.get(id)
         return offer.server if offer is not None else None
 
     async def edits(self, id: str) -> tuple[Edit, ...]:
-        """The edits of an offer. Raises `Unable` when it holds no longer."""
+        """The edits of an offered action. Raises `LspNotSupported` if the offer is outdated."""
         offer = self._offers.get(id)
         if offer is None or offer.server.lost.is_set():
-            raise LspNotSupported(f"there is no action {id}; list the actions again")
+            raise LspNotSupported(f"unknown action {id}; list the actions again")
         server = offer.server
-        # Alone: edits that the server sends while a command runs must be that command's.
-        async with server.lease.alone():
+        # Exclusive: edits that the server sends while a command runs must come from that command.
+        async with server.lease.exclusive():
             document = await requests.open_document(server, offer.path)
             if document.text.digest != offer.digest:
                 raise LspNotSupported("the file changed since the actions were listed; list them again")
@@ -90,23 +90,25 @@ def _can_resolve(server: LspServer) -> bool:
 
 
 async def _run_command(server: LspServer, raw: Mapping[str, object]) -> tuple[Edit, ...]:
-    """Run an action's command; what it asks us to edit is the action's edits."""
+    """Run an action's command; the edits that it requests are the action's edits."""
     command = raw.get("command")
-    named = raw if isinstance(command, str) else command
-    if get_nested(named, "command") is None:
-        raise LspNotSupported(f"{server.spec.name} offers it without saying what it does")
-    known = as_list(get_nested(server.offer("executeCommandProvider"), "commands"))
-    name = as_text(get_nested(named, "command"))
-    if name not in known:
-        raise LspNotSupported(f"{server.spec.name} leaves {name} to an editor; it cannot be run here")
-    captured = server.incoming.capture()
+    details = raw if isinstance(command, str) else command
+    if get_nested(details, "command") is None:
+        raise LspNotSupported(f"{server.spec.name} offers the action without an edit or a command")
+    commands = as_list(get_nested(server.offer("executeCommandProvider"), "commands"))
+    name = as_text(get_nested(details, "command"))
+    if name not in commands:
+        raise LspNotSupported(
+            f"{server.spec.name} expects the editor to implement {name}, which is not possible here"
+        )
+    captured_edits = server.incoming.capture()
     try:
-        arguments = get_nested(named, "arguments")
+        arguments = get_nested(details, "arguments")
         await server.ask("workspace/executeCommand", {"command": name, "arguments": arguments or []})
-        # An edit asked for while the command ran was taken before its answer: one thread reads both.
+        # Edits requested by the command have arrived before its answer: one thread reads both.
         edits: tuple[Edit, ...] = ()
-        for one in tuple(captured):
-            edits += await requests.convert_edit(server, one)
+        for edit in tuple(captured_edits):
+            edits += await requests.convert_edit(server, edit)
     finally:
         server.incoming.release()
     return edits

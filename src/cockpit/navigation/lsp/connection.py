@@ -1,11 +1,7 @@
-"""Messages over the pipes of a server: read in one thread, written in another, so that neither a server that
-does not read nor one that floods holds up the loop. Knows JSON, no message.
+"""JSON-RPC with one server: messages over its pipes, and requests and notifications as coroutines.
 
-Imports python-lsp-jsonrpc: only what starts a server imports this.
-
-Requests and notifications between us and one server, as coroutines over python-lsp-jsonrpc's endpoint.
-
-Knows no message's meaning. The endpoint lives in the reader's thread; what it learns comes to the loop.
+Messages are read in one thread and written in another, so that neither a server that does not read nor one
+that floods can block the event loop. Imports python-lsp-jsonrpc: only what starts a server imports this.
 """
 
 import asyncio
@@ -26,22 +22,26 @@ from pylsp_jsonrpc.streams import JsonRpcStreamReader, JsonRpcStreamWriter
 from cockpit.navigation.lsp.limits import MAX_BACKLOG_BYTES, MAX_MESSAGE_BYTES
 from cockpit.navigation.lsp.protocol import LspRequestRefused, LspServerGone
 
-# Searched for, not matched: what was printed without a newline stands on the header's line.
+# Searched, not matched: output printed without a newline precedes the header on its line.
 CONTENT_LENGTH = re.compile(rb"content-length:\s*(\d+)\s*$", re.IGNORECASE)
 MAX_HEADER_BYTES = 65_536
 CHUNK_BYTES = 1 << 20
+CANCEL_REQUEST = "$/cancelRequest"
 
 
 class LspMessageReader(JsonRpcStreamReader):
-    """The library's reader for servers that print. It takes the length from any of the headers, and what
-    stands between messages goes to `strayed`; the library's own would block on either (FACTS.md, 5)."""
+    """The library's reader, made robust against servers that print to stdout.
+
+    It accepts the length in any header, and passes whatever is between messages to `strayed`; the library's
+    reader would block on either.
+    """
 
     def __init__(self, pipe: IO[bytes], strayed: Callable[[bytes], None]) -> None:
         super().__init__(pipe)
         self._strayed = strayed
 
     def listen(self, message_consumer: Callable[[object], None]) -> None:
-        """Read until the end; a body that is no JSON, or a consumer that raises, costs that message."""
+        """Read to the end. A body that is not JSON costs only that message."""
         from ujson import loads
 
         while True:
@@ -63,8 +63,8 @@ class LspMessageReader(JsonRpcStreamReader):
         if length is None:
             return None
         while (line := self._rfile.readline(MAX_HEADER_BYTES)).strip():
-            if found := CONTENT_LENGTH.search(line):
-                length = int(found[1])
+            if match := CONTENT_LENGTH.search(line):
+                length = int(match[1])
         if not line:
             return None
         if length > MAX_MESSAGE_BYTES:
@@ -75,10 +75,10 @@ class LspMessageReader(JsonRpcStreamReader):
 
     def _length(self) -> int | None:
         while line := self._rfile.readline(MAX_HEADER_BYTES):
-            if found := CONTENT_LENGTH.search(line):
-                if found.start():
-                    self._strayed(line[: found.start()])
-                return int(found[1])
+            if match := CONTENT_LENGTH.search(line):
+                if match.start():
+                    self._strayed(line[: match.start()])
+                return int(match[1])
             if line.strip() and not line.lower().startswith(b"content-type:"):
                 self._strayed(line)
         return None
@@ -90,7 +90,7 @@ class LspMessageReader(JsonRpcStreamReader):
 
 
 class LspMessageWriter(JsonRpcStreamWriter):
-    """The library's writer, fed by a queue. `stuck`: more waits than a server may leave unread."""
+    """The library's writer, fed by a queue. `stuck`: more messages wait than a server may leave unread."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         super().__init__(pipe)
@@ -114,7 +114,7 @@ class LspMessageWriter(JsonRpcStreamWriter):
         self._queue.put(message)
 
     def end(self) -> None:
-        """Write what waits, then close the pipe. Returns at once."""
+        """Write what is queued, then close the pipe. Returns at once."""
         self._closed = True
         self._queue.put(None)
 
@@ -128,7 +128,7 @@ class LspMessageWriter(JsonRpcStreamWriter):
 
 
 def _message_size(message: dict[str, object]) -> int:
-    """About how many bytes a message takes: its one long text, if any, outweighs the rest."""
+    """Roughly how many bytes a message takes: its one long text, if any, outweighs the rest."""
     params = message.get("params")
     if not isinstance(params, dict):
         return 200
@@ -136,30 +136,32 @@ def _message_size(message: dict[str, object]) -> int:
     size = len(str(document["text"])) if isinstance(document, dict) and "text" in document else 0
     changes = params.get("contentChanges")
     if isinstance(changes, list):
-        size += sum(len(str(one["text"])) for one in changes if isinstance(one, dict) and "text" in one)
+        size += sum(
+            len(str(change["text"])) for change in changes if isinstance(change, dict) and "text" in change
+        )
     return size + 200
 
 
-CANCEL_REQUEST = "$/cancelRequest"
-
-
 class RequestDispatcher(Protocol):
-    """What answers the server's own messages, by method; KeyError where there is no such method."""
+    """Handlers of the server's own messages, by method; KeyError for an unknown method."""
 
     def __getitem__(self, method: str, /) -> Callable[[object], object]: ...
 
 
 class JsonRpcClient(Endpoint):
-    """The library's endpoint with its faults mended (FACTS.md, 5): its future of a request may not be
-    cancelled, or the answer kills the thread that reads; and nothing fails the futures when a server ends."""
+    """The library's endpoint without two of its faults.
+
+    Its future of a request must not be cancelled, or the answer kills the reader thread; and nothing fails
+    the futures when a server ends.
+    """
 
     def __init__(self, dispatcher: RequestDispatcher, consumer: Callable[[dict[str, object]], None]) -> None:
         super().__init__(dispatcher, consumer, itertools.count(1).__next__, max_workers=1)
         self._count = itertools.count(1)
-        self.said = self.answered = time.monotonic()
+        self.last_message_at = self.last_answer_at = time.monotonic()
 
     def ask(self, method: str, params: object) -> tuple[int, Future[object]]:
-        """Send a request; its id and the future of its answer, which nobody can cancel."""
+        """Send a request; returns its id and the future of its answer, which cannot be cancelled."""
         number = next(self._count)
         future: Future[object] = Future()
         future.set_running_or_notify_cancel()
@@ -171,45 +173,45 @@ class JsonRpcClient(Endpoint):
         return number, future
 
     def drop(self, number: int) -> None:
-        """Forget a request: its answer, if one comes, is one to an unknown id."""
+        """Forget a request: a later answer counts as one to an unknown id."""
         self._server_request_futures.pop(number, None)
 
     def fail(self, fault: Exception) -> None:
-        """Nobody answers any more."""
+        """Fail every pending request."""
         for number in tuple(self._server_request_futures):
             future = self._server_request_futures.pop(number, None)
             if future is not None:
                 future.set_exception(fault)
 
     def hear(self, message: object) -> None:
-        """Take one message in the reader's thread. Whatever it is, the thread goes on."""
-        self.said = time.monotonic()
+        """Handle one message in the reader's thread. Whatever it is, the thread goes on."""
+        self.last_message_at = time.monotonic()
         if not isinstance(message, dict):
             return
         try:
             self.consume(message)
         except Exception:
-            # Foreign shapes in foreign code: a server's nonsense may not end the thread that reads it.
-            logging.getLogger("pylsp_jsonrpc").debug("a message was no JSON-RPC", exc_info=True)
+            # Third-party code on untrusted data: a malformed message must not end the reader thread.
+            logging.getLogger("pylsp_jsonrpc").debug("a message was not JSON-RPC", exc_info=True)
 
     def _handle_response(self, msg_id: object, result: object = None, error: object = None) -> None:
-        self.answered = time.monotonic()
+        self.last_answer_at = time.monotonic()
         future = self._server_request_futures.pop(msg_id, None) if isinstance(msg_id, int) else None
         if future is None:
             return
         if error is None:
             future.set_result(result)
             return
-        shape = error if isinstance(error, dict) else {}
-        code, words = shape.get("code"), shape.get("message")
+        details = error if isinstance(error, dict) else {}
+        code, message = details.get("code"), details.get("message")
         number = code if isinstance(code, int) else 0
         future.set_exception(
-            LspRequestRefused(number, words if isinstance(words, str) else "an error without words")
+            LspRequestRefused(number, message if isinstance(message, str) else "an error without a message")
         )
 
 
 class LspConnection:
-    """Both directions to one server. `lost` is called on the loop, once, when the server says no more."""
+    """Both directions to one server. `lost` is called once, on the loop, when the server ends."""
 
     def __init__(
         self,
@@ -231,31 +233,32 @@ class LspConnection:
 
     @property
     def stuck(self) -> bool:
-        """Whether the server left more unread than it may."""
+        """Whether the server leaves more unread than it may."""
         return self._writer.stuck
 
     @property
     def is_over(self) -> bool:
-        """Whether the server has ended, or was left."""
+        """Whether the server has ended or was closed."""
         return self._over
 
     @property
-    def said(self) -> float:
-        """When the server last said anything (monotonic seconds)."""
-        return self._client.said
+    def last_message_at(self) -> float:
+        """When the server last sent anything (monotonic seconds)."""
+        return self._client.last_message_at
 
     @property
-    def answered(self) -> float:
-        """When it last answered a request, this one or another, in time or late."""
-        return self._client.answered
+    def last_answer_at(self) -> float:
+        """When it last answered a request, in time or late."""
+        return self._client.last_answer_at
 
     def probe(self) -> None:
-        """Ask what no server knows: the refusal shows that it listens. Returns at once."""
+        """Send a request that no server knows: the error shows that it listens. Returns at once."""
         number, _ = self._client.ask("$/cockpit/probe", None)
         self._client.drop(number)
 
     async def request(self, method: str, params: object = None) -> object:
-        """The result. Raises `Refused` and `Gone`. Cancelling tells the server and drops its answer."""
+        """The result of a request. Raises `LspRequestRefused` and `LspServerGone`. Cancelling tells the
+        server and drops its answer."""
         if self._over:
             raise LspServerGone("the server has ended")
         number, future = self._client.ask(method, params)
@@ -267,12 +270,12 @@ class LspConnection:
             raise
 
     def notify(self, method: str, params: object = None) -> None:
-        """Send a notification soon. Returns at once; to a server that has ended it goes nowhere."""
+        """Send a notification soon. Returns at once; it is dropped if the server has ended."""
         if not self._over:
             self._client.notify(method, params)
 
     def close(self) -> None:
-        """Fail what is pending and let go of the pipes. Returns at once."""
+        """Fail what is pending and release the pipes. Returns at once."""
         self._over = True
         self._client.fail(LspServerGone("the server was ended"))
         self._writer.end()
@@ -287,11 +290,11 @@ class LspConnection:
             try:
                 self._loop.call_soon_threadsafe(self._lost)
             except RuntimeError:
-                return  # The loop was closed between the two lines: nobody is left to tell.
+                return  # The loop was closed in between: nobody is left to notify.
 
 
 def _silence_library_log() -> None:
-    """The library logs what it drops; without anybody to take it, that would go to the screen."""
+    """The library logs what it drops; without a handler that would go to the terminal."""
     log = logging.getLogger("pylsp_jsonrpc")
     if not log.handlers:
         log.addHandler(logging.NullHandler())

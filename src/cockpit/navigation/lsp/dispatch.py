@@ -1,8 +1,5 @@
-"""Which servers a question goes to, how long it may take, and what its failure is called. Every fault of
-a server ends here as a `Silent`.
-
-The answers of several servers as one. Pure functions.
-"""
+"""Chooses the servers for a question, bounds their time, and merges their answers. Every fault of a server
+ends here as a `NoAnswer`."""
 
 import asyncio
 import time
@@ -27,132 +24,134 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-WORKTREE_ANSWER = NoAnswer(
-    "this is a worktree: its servers start when they are asked a second time", soon=True
-)
+WORKTREE_ANSWER = NoAnswer("this is a worktree: its servers start at the second question", soon=True)
 AnswersByServer = list[tuple[str, T | NoAnswer]]
 
 
 class LspDispatcher:
-    """`begin` is called when a server is wanted, before it is."""
+    """`begin` is called before a server is wanted."""
 
-    def __init__(self, roster: LspServerPool, begin: Callable[[], None]) -> None:
-        self._roster = roster
+    def __init__(self, pool: LspServerPool, begin: Callable[[], None]) -> None:
+        self._pool = pool
         self._begin = begin
 
     def absolute(self, path: str) -> str:
-        """The path servers know a file by: below the real root, with the platform's separators."""
-        return str(Path(self._roster.root, path))
+        """The path by which servers know a file: below the real root, with the platform's separators."""
+        return str(Path(self._pool.root, path))
 
     def want(self, path: str) -> None:
-        """Begin to start what answers for `path`; for a worktree nothing starts. Returns at once."""
-        primaries, besides = self._roster.lives_of(path)
-        up = [one for one in primaries if one.state in ("starting", "ready", "stopped")]
-        for life in [*(up or primaries)[:1], *besides]:
+        """Start in the background what answers for `path`; nothing starts for a worktree. Returns at once."""
+        primaries, additional = self._pool.supervisors_for(path)
+        available = [
+            supervisor for supervisor in primaries if supervisor.state in ("starting", "ready", "stopped")
+        ]
+        for supervisor in [*(available or primaries)[:1], *additional]:
             self._begin()
-            life.want()
+            supervisor.want()
 
     async def chosen(self, path: str) -> list[LspSupervisor]:
-        """The servers for `path`, the one that answers first; they are starting, or run."""
-        primaries, besides = self._roster.lives_of(path)
-        if primaries or besides:
+        """The servers for `path`, starting or running; the one that answers comes first."""
+        primaries, additional = self._pool.supervisors_for(path)
+        if primaries or additional:
             self._begin()
-        kept = []
-        for life in primaries:
-            if await life.is_usable():
-                kept.append(life)
+        usable = []
+        for supervisor in primaries:
+            if await supervisor.is_usable():
+                usable.append(supervisor)
                 break
-        return kept + [life for life in besides if await life.is_usable()]
+        return usable + [supervisor for supervisor in additional if await supervisor.is_usable()]
 
-    async def lives(self, path: str, seconds: float) -> list[LspSupervisor] | NoAnswer:
-        """The same within `seconds`; `Silent` says why there are none."""
-        if self._roster.is_worktree is not False:
-            may = await asyncio.to_thread(self._roster.may_start_for, path)
+    async def supervisors(self, path: str, seconds: float) -> list[LspSupervisor] | NoAnswer:
+        """The same within `seconds`; `NoAnswer` says why there are none."""
+        if self._pool.is_worktree is not False:
+            may = await asyncio.to_thread(self._pool.may_start_for, path)
             if not may:
                 return WORKTREE_ANSWER
         try:
             async with asyncio.timeout(seconds):
-                found = await self.chosen(path)
+                supervisors = await self.chosen(path)
         except TimeoutError:
             return NoAnswer("the language server is starting", soon=True)
-        return found or NoAnswer(self._why(path))
+        return supervisors or NoAnswer(self._explain_missing(path))
 
-    def _why(self, path: str) -> str:
-        primaries, _ = self._roster.lives_of(path)
+    def _explain_missing(self, path: str) -> str:
+        primaries, _ = self._pool.supervisors_for(path)
         if not primaries:
-            return f"no language server is known for {Path(path).name}"
+            return f"no language server is configured for {Path(path).name}"
         first = primaries[0]
         return f"{first.spec.name}: {first.detail or first.state}"
 
     async def first(
         self, path: str, seconds: float, ask: Callable[["LspServer", str], Awaitable[T]]
     ) -> T | NoAnswer:
-        """What the server for `path` answers; the call gets it with the absolute path."""
+        """What the server for `path` answers; `ask` gets the absolute path."""
         until = time.monotonic() + seconds
-        lives = await self.lives(path, seconds)
-        if isinstance(lives, NoAnswer):
-            return lives
-        primary = next((one for one in lives if not one.spec.beside), None)
+        supervisors = await self.supervisors(path, seconds)
+        if isinstance(supervisors, NoAnswer):
+            return supervisors
+        primary = next((supervisor for supervisor in supervisors if not supervisor.spec.beside), None)
         if primary is None:
-            return NoAnswer(self._why(path))
+            return NoAnswer(self._explain_missing(path))
         absolute = self.absolute(path)
         return await ask_server(primary, until, lambda server: ask(server, absolute))
 
     async def every(
         self, path: str, seconds: float, ask: Callable[["LspServer", str], Awaitable[T]]
     ) -> "AnswersByServer[T] | NoAnswer":
-        """What each of the servers for `path` answers, by name."""
+        """What each server for `path` answers, by name."""
         until = time.monotonic() + seconds
-        lives = await self.lives(path, seconds)
-        if isinstance(lives, NoAnswer):
-            return lives
+        supervisors = await self.supervisors(path, seconds)
+        if isinstance(supervisors, NoAnswer):
+            return supervisors
         absolute = self.absolute(path)
-        return await ask_all(lives, until, lambda server, _: ask(server, absolute))
+        return await ask_all(supervisors, until, lambda server, _: ask(server, absolute))
 
 
 async def ask_all(
-    lives: Sequence[LspSupervisor], until: float, ask: Callable[["LspServer", LspSupervisor], Awaitable[T]]
+    supervisors: Sequence[LspSupervisor],
+    until: float,
+    ask: Callable[["LspServer", LspSupervisor], Awaitable[T]],
 ) -> "AnswersByServer[T]":
-    """What each of `lives` answers, asked at the same time."""
+    """Ask all supervisors at the same time; returns their answers."""
 
-    async def one(life: LspSupervisor) -> T | NoAnswer:
-        return await ask_server(life, until, lambda server: ask(server, life))
+    async def ask_one(supervisor: LspSupervisor) -> T | NoAnswer:
+        return await ask_server(supervisor, until, lambda server: ask(server, supervisor))
 
-    answers = await asyncio.gather(*(one(life) for life in lives))
-    return [(life.spec.name, answer) for life, answer in zip(lives, answers, strict=True)]
+    answers = await asyncio.gather(*(ask_one(supervisor) for supervisor in supervisors))
+    return [(supervisor.spec.name, answer) for supervisor, answer in zip(supervisors, answers, strict=True)]
 
 
 async def ask_server(
-    life: LspSupervisor, until: float, ask: Callable[["LspServer"], Awaitable[T]]
+    supervisor: LspSupervisor, until: float, ask: Callable[["LspServer"], Awaitable[T]]
 ) -> T | NoAnswer:
-    """What one server answers until then (monotonic seconds), or why it does not."""
-    name = life.spec.name
+    """What one server answers until `until` (monotonic seconds), or why it does not."""
+    name = supervisor.spec.name
     try:
         async with asyncio.timeout(until - time.monotonic()):
-            return await ask(await life.ready())
+            return await ask(await supervisor.ready())
     except TimeoutError:
-        row = life.row()
+        row = supervisor.row()
         if row.state in ("starting", "indexing"):
             return NoAnswer(" ".join(filter(None, (f"{name} is {row.state}", row.detail))), soon=True)
         return NoAnswer(f"{name} did not answer in time")
-    except LspRequestRefused as refused:
-        if refused.code == METHOD_NOT_FOUND:
-            return NoAnswer(f"{name} cannot do that, though it said so")
-        return NoAnswer(f"{name}: {str(refused)[:300]}", refused=True)
+    except LspRequestRefused as error:
+        if error.code == METHOD_NOT_FOUND:
+            return NoAnswer(f"{name} does not support that, although it declared it")
+        return NoAnswer(f"{name}: {str(error)[:300]}", refused=True)
     except LspServerGone:
-        return NoAnswer(f"{name} ended while it was asked", soon=True)
-    except LspNotSupported as unable:
-        return NoAnswer(str(unable), refused=True)
-    except MalformedMessage as wrong:
-        life.log.say("cockpit", f"an answer of the wrong shape: {wrong}")
-        return NoAnswer(f"{name} gave an answer of the wrong shape")
+        return NoAnswer(f"{name} stopped while it was asked", soon=True)
+    except LspNotSupported as error:
+        return NoAnswer(str(error), refused=True)
+    except MalformedMessage as error:
+        supervisor.log.say("cockpit", f"malformed answer: {error}")
+        return NoAnswer(f"{name} gave a malformed answer")
 
 
 def combine_reasons(answers: "AnswersByServer[T]") -> NoAnswer:
-    """Why nobody answered."""
-    silent = [one for _, one in answers if isinstance(one, NoAnswer)]
-    reason = "; ".join(dict.fromkeys(one.reason for one in silent))
-    return NoAnswer(reason, any(one.soon for one in silent), any(one.refused for one in silent))
+    """One reason why nobody answered."""
+    silent = [answer for _, answer in answers if isinstance(answer, NoAnswer)]
+    reason = "; ".join(dict.fromkeys(answer.reason for answer in silent))
+    return NoAnswer(reason, any(answer.soon for answer in silent), any(answer.refused for answer in silent))
 
 
 ProblemTuple: TypeAlias = tuple[ProblemRow, ...]
@@ -160,32 +159,38 @@ StagedProblems: TypeAlias = tuple[dict[str, ProblemTuple], dict[str, ProblemTupl
 
 
 def merge_answers(answers: AnswersByServer[ServerAnswer]) -> ServerAnswer | NoAnswer:
-    """All rows, settled when every answer was."""
-    found = [one for _, one in answers if not isinstance(one, NoAnswer)]
-    if not found:
+    """All rows, each once; settled if every answer was."""
+    results = [answer for _, answer in answers if not isinstance(answer, NoAnswer)]
+    if not results:
         return combine_reasons(answers)
-    rows = found[0].rows if len(found) == 1 else dict.fromkeys(row for one in found for row in one.rows)
-    names = ", ".join(one.server for one in found)
-    return ServerAnswer(tuple(rows), all(one.settled for one in found) and len(found) == len(answers), names)
+    rows = (
+        results[0].rows
+        if len(results) == 1
+        else dict.fromkeys(row for answer in results for row in answer.rows)
+    )
+    names = ", ".join(answer.server for answer in results)
+    return ServerAnswer(
+        tuple(rows), all(answer.settled for answer in results) and len(results) == len(answers), names
+    )
 
 
 def merge_problems(answers: AnswersByServer[ProblemTuple] | NoAnswer) -> FileDiagnostics | NoAnswer:
-    """The problems of one file, in its order."""
+    """The problems of one file, in order."""
     if isinstance(answers, NoAnswer):
         return answers
-    found = {name: one for name, one in answers if not isinstance(one, NoAnswer)}
-    if not found:
+    by_server = {name: result for name, result in answers if not isinstance(result, NoAnswer)}
+    if not by_server:
         return combine_reasons(answers)
-    late = tuple(name for name, one in answers if isinstance(one, NoAnswer))
-    rows = sorted((row for one in found.values() for row in one), key=_location)
-    return FileDiagnostics(tuple(rows), tuple(found), late)
+    late = tuple(name for name, result in answers if isinstance(result, NoAnswer))
+    rows = sorted((row for result in by_server.values() for row in result), key=_location)
+    return FileDiagnostics(tuple(rows), tuple(by_server), late)
 
 
-def merge_published(lives: Iterable[LspSupervisor]) -> Mapping[str, ProblemTuple]:
+def merge_published(supervisors: Iterable[LspSupervisor]) -> Mapping[str, ProblemTuple]:
     """What the running servers know, by path."""
     known: dict[str, list[ProblemRow]] = {}
-    for life in lives:
-        for path, rows in life.server.problems.all().items() if life.server is not None else ():
+    for supervisor in supervisors:
+        for path, rows in supervisor.server.problems.all().items() if supervisor.server is not None else ():
             known.setdefault(path, []).extend(rows)
     return {path: tuple(sorted(rows, key=_location)) for path, rows in sorted(known.items())}
 
@@ -193,21 +198,21 @@ def merge_published(lives: Iterable[LspSupervisor]) -> Mapping[str, ProblemTuple
 def merge_staged(
     answers: AnswersByServer[StagedProblems], paths: Mapping[str, str]
 ) -> tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]] | NoAnswer:
-    """Before and after by the paths they were asked with; `paths` gives the absolute one of each."""
-    if all(isinstance(one, NoAnswer) for _, one in answers):
+    """Before and after, by the paths as given; `paths` maps them to absolute paths."""
+    if all(isinstance(answer, NoAnswer) for _, answer in answers):
         return combine_reasons(answers)
-    late = tuple(name for name, one in answers if isinstance(one, NoAnswer))
+    late = tuple(name for name, answer in answers if isinstance(answer, NoAnswer))
     before: dict[str, FileDiagnostics] = {}
     after: dict[str, FileDiagnostics] = {}
     for path, absolute in paths.items():
-        for side, kept in ((0, before), (1, after)):
-            found = {
-                name: one[side][absolute]
-                for name, one in answers
-                if not isinstance(one, NoAnswer) and absolute in one[side]
+        for side, merged in ((0, before), (1, after)):
+            by_server = {
+                name: answer[side][absolute]
+                for name, answer in answers
+                if not isinstance(answer, NoAnswer) and absolute in answer[side]
             }
-            rows = sorted((row for one in found.values() for row in one), key=_location)
-            kept[path] = FileDiagnostics(tuple(rows), tuple(found), late)
+            rows = sorted((row for answer in by_server.values() for row in answer), key=_location)
+            merged[path] = FileDiagnostics(tuple(rows), tuple(by_server), late)
     return before, after
 
 

@@ -1,11 +1,7 @@
-"""Texts of files as they are on disk, read again only when the file changed. Called in worker threads.
+"""Texts of files on disk, and the documents that are open in a server.
 
-Which files changed on disk without the server having been told: seen when it answers with them. Files are
-looked at in a worker thread.
-
-The files a server has open: their text is that on disk, except while an overlay is staged.
-
-Each asking of a question goes through `refresh`, so that "edit, then ask" holds without any watcher.
+A document's text is that on disk, except while an overlay is staged. Every question goes through `refresh`,
+so that "edit, then ask" works without a file watcher. Files are read in worker threads.
 """
 
 import asyncio
@@ -22,16 +18,19 @@ from cockpit.navigation.lsp.limits import MAX_FILE_BYTES
 from cockpit.navigation.lsp.protocol import Encoding, column_to_offset, line_starts, path_to_uri
 from cockpit.settings import file_io
 
-# A file that is written twice within a tick of the file system's clock keeps its time: one that was read
-# so soon after its writing is read again (the same trick as git's, Documentation/technical/racy-git).
+# A file that is written twice within one tick of the file system's clock keeps its time. A file that was
+# read so soon after its modification is read again, as git does (Documentation/technical/racy-git).
 CLOCK_TICK_NS = 30_000_000
 MAX_CACHED_BYTES = 8_000_000
 BYTE_ORDER_MARK = "\ufeff"
+# With more documents open, a question checks all of them only if this many seconds have passed.
+ALWAYS_CHECKED_DOCUMENTS = 100
+FULL_CHECK_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What tells that a file changed. `sure` is False while it may have changed within the same tick."""
+    """Detects that a file changed. `sure` is False while it may have changed within the same clock tick."""
 
     modified: int
     changed: int
@@ -39,15 +38,15 @@ class FileStamp:
     inode: int
     sure: bool
 
-    def says_same(self, other: "FileStamp") -> bool:
+    def matches(self, other: "FileStamp") -> bool:
         ours = (self.modified, self.changed, self.size, self.inode)
         return self.sure and ours == (other.modified, other.changed, other.size, other.inode)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A file's text, and where its lines start in it. `marked`: it began with a byte order mark, which `text`
-    leaves out. `exact`: it is UTF-8, so that edits of `text` can be written back."""
+    """A file's text and the offsets of its lines. `marked`: it began with a byte order mark, which `text`
+    leaves out. `exact`: it is valid UTF-8, so that edits of `text` can be written back."""
 
     text: str
     starts: Sequence[int]
@@ -69,12 +68,12 @@ class DocumentText:
         return len(self.starts)
 
     def bytes_of(self, text: str) -> bytes:
-        """`text` as bytes of this file."""
+        """Encode `text` like this file."""
         return ((BYTE_ORDER_MARK if self.marked else "") + text).encode("utf-8")
 
 
 def decode_text(content: bytes, stamp: FileStamp) -> DocumentText:
-    """The text of a file's bytes."""
+    """The text of a file's content."""
     try:
         text, exact = content.decode("utf-8"), True
     except UnicodeDecodeError:
@@ -88,9 +87,9 @@ def decode_text(content: bytes, stamp: FileStamp) -> DocumentText:
 
 def read_stamp(path: str) -> FileStamp:
     """Raises OSError."""
-    found = Path(path).stat()
-    sure = time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > CLOCK_TICK_NS
-    return FileStamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, sure)
+    info = Path(path).stat()
+    sure = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > CLOCK_TICK_NS
+    return FileStamp(info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino, sure)
 
 
 def is_unchanged(place: Path, stamp: FileStamp) -> bool:
@@ -98,14 +97,14 @@ def is_unchanged(place: Path, stamp: FileStamp) -> bool:
     if not stamp.sure:
         return False
     try:
-        now = place.stat()
+        current = place.stat()
     except (OSError, ValueError):
         return False
     return (
-        now.st_mtime_ns == stamp.modified
-        and now.st_ctime_ns == stamp.changed
-        and now.st_size == stamp.size
-        and now.st_ino == stamp.inode
+        current.st_mtime_ns == stamp.modified
+        and current.st_ctime_ns == stamp.changed
+        and current.st_size == stamp.size
+        and current.st_ino == stamp.inode
     )
 
 
@@ -113,46 +112,46 @@ NO_STAMP = FileStamp(0, 0, 0, 0, False)
 
 
 class DocumentTextCache:
-    """The texts read last, bounded by their size."""
+    """The texts read last, bounded by their size. Thread-safe."""
 
-    def __init__(self, kept: int = MAX_CACHED_BYTES) -> None:
-        self._kept = kept
+    def __init__(self, max_bytes: int = MAX_CACHED_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._size = 0
         self._texts: OrderedDict[str, DocumentText] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, path: str) -> DocumentText | None:
-        """The text of `path` now; None where no regular file of a bearable size can be read."""
+        """The current text of `path`; None if it is not a readable regular file of acceptable size."""
         try:
-            now = read_stamp(path)
+            stamp = read_stamp(path)
         except (OSError, ValueError):
             self._drop(path)
             return None
         with self._lock:
-            known = self._texts.get(path)
-            if known is not None and known.stamp.says_same(now):
+            cached = self._texts.get(path)
+            if cached is not None and cached.stamp.matches(stamp):
                 self._texts.move_to_end(path)
-                return known
-        if now.size > MAX_FILE_BYTES or not Path(path).is_file():
+                return cached
+        if stamp.size > MAX_FILE_BYTES or not Path(path).is_file():
             return None
         try:
-            found = decode_text(file_io.read_bytes(path, MAX_FILE_BYTES), now)
+            text = decode_text(file_io.read_bytes(path, MAX_FILE_BYTES), stamp)
         except OSError:
             return None
-        self._keep(path, found)
-        return found
+        self._keep(path, text)
+        return text
 
     def line(self, path: str, number: int) -> str:
-        """Line `number` (from 1) of a file; empty where there is none."""
-        found = self.get(path)
-        return found.line(number) if found is not None else ""
+        """Line `number` (from 1) of a file; empty if there is none."""
+        text = self.get(path)
+        return text.line(number) if text is not None else ""
 
     def _keep(self, path: str, text: DocumentText) -> None:
         with self._lock:
             self._forget(path)
             self._texts[path] = text
             self._size += text.stamp.size
-            while self._size > self._kept and len(self._texts) > 1:
+            while self._size > self._max_bytes and len(self._texts) > 1:
                 self._forget(next(iter(self._texts)))
 
     def _drop(self, path: str) -> None:
@@ -160,42 +159,38 @@ class DocumentTextCache:
             self._forget(path)
 
     def _forget(self, path: str) -> None:
-        known = self._texts.pop(path, None)
-        if known is not None:
-            self._size -= known.stamp.size
+        text = self._texts.pop(path, None)
+        if text is not None:
+            self._size -= text.stamp.size
 
 
 class DiskFreshness:
-    """What a server may be taken to have read of files that are not open: older than it, or told."""
+    """Which files changed on disk without the server being notified. A server is assumed to have read
+    files that are older than itself or were reported to it."""
 
     def __init__(self) -> None:
         self._since = time.time_ns() - CLOCK_TICK_NS
-        self._told: dict[str, tuple[int, int]] = {}
+        self._reported: dict[str, tuple[int, int]] = {}
 
     def stale(self, paths: Iterable[str]) -> list[str]:
-        """Those of `paths` that differ from what the server knows. They count as told from now on."""
-        found = []
+        """Those of `paths` that differ from what the server knows. They count as reported from now on."""
+        stale_paths = []
         for path in paths:
             try:
                 stamp = read_stamp(path)
             except (OSError, ValueError):
                 continue
-            now = (max(stamp.modified, stamp.changed), stamp.size)
-            known = self._told.get(path)
-            self._told[path] = now
-            if known != now and (known is not None or now[0] > self._since):
-                found.append(path)
-        return found
-
-
-# With more open than this, not every question looks at all of them, but one after this many seconds does.
-ALWAYS_CHECKED_DOCUMENTS = 100
-FULL_CHECK_SECONDS = 0.25
+            state = (max(stamp.modified, stamp.changed), stamp.size)
+            reported = self._reported.get(path)
+            self._reported[path] = state
+            if reported != state and (reported is not None or state[0] > self._since):
+                stale_paths.append(path)
+        return stale_paths
 
 
 @dataclass(slots=True)
 class OpenDocument:
-    """An open document. `version` counts its changes, `look` orders the readings it was taken from."""
+    """An open document. `version` counts its changes, `look` orders the reads it was taken from."""
 
     path: str
     place: Path
@@ -208,7 +203,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
-    """How a server takes documents: see `offers.sync_kind` and `offers.wants_save`."""
+    """How a server wants to be told about documents: see `sync_kind` and `wants_save`."""
 
     kind: int
     saves: bool
@@ -217,7 +212,7 @@ class SyncOptions:
 
 
 class OpenDocuments:
-    """The open documents of one server, the ones asked for last. For one loop; files are read in a thread."""
+    """The documents open in one server, those used last. For one event loop."""
 
     def __init__(
         self,
@@ -240,7 +235,7 @@ class OpenDocuments:
         return self._open.get(path)
 
     def version_of(self, path: str) -> int | None:
-        """The version of an open document. Called from any thread."""
+        """The version of an open document. May be called from any thread."""
         known = self._open.get(path)
         return known.version if known is not None else None
 
@@ -248,21 +243,24 @@ class OpenDocuments:
         return tuple(self._open)
 
     async def refresh(self, *paths: str) -> tuple[OpenDocument | None, ...]:
-        """The documents of `paths` (absolute), opened, and all that are open as they are on disk now; None
-        for a path that is no readable file. Without `paths` all are looked at, however many they are."""
+        """Bring open documents up to date with the disk, and open those of `paths` (absolute).
+
+        Returns the documents of `paths`; None for a path that is not a readable file. Without `paths` all
+        open documents are checked, however many they are.
+        """
         self._look += 1
         look = self._look
-        all_of_them = (
+        checks_all = (
             not paths
             or len(self._open) <= ALWAYS_CHECKED_DOCUMENTS
             or _now() - self._looked > FULL_CHECK_SECONDS
         )
-        if all_of_them:
+        if checks_all:
             self._looked = _now()
-        looked_at = [one for one in self._open.values() if all_of_them or one.path in paths]
-        opened = [(one.path, one.place, one.text.stamp) for one in looked_at]
-        found = await asyncio.to_thread(_read_changed, self._texts, paths, opened)
-        for path, text in found.items():
+        checked = [document for document in self._open.values() if checks_all or document.path in paths]
+        opened = [(document.path, document.place, document.text.stamp) for document in checked]
+        changed = await asyncio.to_thread(_read_changed, self._texts, paths, opened)
+        for path, text in changed.items():
             self._settle(path, text, look, path in paths)
         for path in paths:
             if path in self._open:
@@ -272,21 +270,24 @@ class OpenDocuments:
         return tuple(self._open.get(path) for path in paths)
 
     def differ(self, paths: Iterable[str]) -> bool:
-        """Whether one of `paths` is open and not as it is on disk: the next question looks at all then.
-        Called from any thread."""
-        known = (self._open.get(path) for path in paths)
-        found = any(one is not None and not is_unchanged(one.place, one.text.stamp) for one in known)
-        if found:
+        """Whether one of `paths` is open and differs from the disk: the next question then checks all. May
+        be called from any thread."""
+        documents = (self._open.get(path) for path in paths)
+        is_different = any(
+            document is not None and not is_unchanged(document.place, document.text.stamp)
+            for document in documents
+        )
+        if is_different:
             self._looked = 0.0
-        return found
+        return is_different
 
-    def _settle(self, path: str, text: DocumentText | None, look: int, wanted: bool) -> None:
+    def _settle(self, path: str, text: DocumentText | None, look: int, is_wanted: bool) -> None:
         known = self._open.get(path)
         if known is None:
-            if text is not None and wanted:
+            if text is not None and is_wanted:
                 self._begin(path, text, look)
         elif known.look > look:
-            return  # A later reading came first.
+            return  # A newer read was applied already.
         elif text is None:
             self.close(path)
         else:
@@ -298,7 +299,7 @@ class OpenDocuments:
                 known.text = text
 
     def stage(self, path: str, content: bytes) -> OpenDocument:
-        """Show the server `content` in place of what is on disk."""
+        """Show the server `content` instead of what is on disk."""
         text = decode_text(content, NO_STAMP)
         known = self._open.get(path)
         if known is None:
@@ -308,7 +309,7 @@ class OpenDocuments:
         return known
 
     def restore(self, path: str, text: DocumentText | None) -> None:
-        """Withdraw what was staged: `text` is the document's before, None for one that was not open."""
+        """Withdraw what was staged: `text` is what was open before, None if the document was not open."""
         known = self._open.get(path)
         if known is None:
             return
@@ -325,31 +326,31 @@ class OpenDocuments:
     def _begin(self, path: str, text: DocumentText, look: int) -> OpenDocument:
         document = OpenDocument(path, Path(path), path_to_uri(path), 1, text, _now(), look)
         self._open[path] = document
-        opened = {"uri": document.uri, "languageId": self._id_of(path), "version": 1, "text": text.text}
-        self._notify("textDocument/didOpen", {"textDocument": opened})
+        item = {"uri": document.uri, "languageId": self._id_of(path), "version": 1, "text": text.text}
+        self._notify("textDocument/didOpen", {"textDocument": item})
         return document
 
     def _change(self, known: OpenDocument, text: DocumentText) -> None:
-        before, known.text, known.sent = known.text, text, _now()
+        old_text, known.text, known.sent = known.text, text, _now()
         known.version += 1
         change: dict[str, object] = {"text": text.text}
         if self._sync.kind == 2:
-            last = before.line(before.last)
+            last = old_text.line(old_text.last)
             end = {
-                "line": before.last - 1,
+                "line": old_text.last - 1,
                 "character": column_to_offset(last, len(last) + 1, self._sync.encoding),
             }
             change["range"] = {"start": {"line": 0, "character": 0}, "end": end}
         if self._sync.kind:
-            named = {"uri": known.uri, "version": known.version}
-            self._notify("textDocument/didChange", {"textDocument": named, "contentChanges": [change]})
+            identifier = {"uri": known.uri, "version": known.version}
+            self._notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]})
 
     def _saved(self, known: OpenDocument) -> None:
         if self._sync.saves:
-            said: dict[str, object] = {"textDocument": {"uri": known.uri}}
+            params: dict[str, object] = {"textDocument": {"uri": known.uri}}
             if self._sync.with_text:
-                said["text"] = known.text.text
-            self._notify("textDocument/didSave", said)
+                params["text"] = known.text.text
+            self._notify("textDocument/didSave", params)
 
 
 def _now() -> float:
@@ -357,16 +358,16 @@ def _now() -> float:
 
 
 def _read_changed(
-    texts: DocumentTextCache, paths: tuple[str, ...], opened: list[tuple[str, Path, FileStamp]]
+    texts: DocumentTextCache, paths: tuple[str, ...], open_files: list[tuple[str, Path, FileStamp]]
 ) -> dict[str, DocumentText | None]:
-    """The texts of those that differ on disk from what is open, and of `paths` that are not open. Every
-    question looks at all that is open: hence as little as can be for one that is the same."""
-    found: dict[str, DocumentText | None] = {}
-    for path, place, stamp in opened:
+    """The texts of open files that differ on disk, and of those of `paths` that are not open. Every
+    question checks all open files, so an unchanged file must cost as little as possible."""
+    texts_by_path: dict[str, DocumentText | None] = {}
+    for path, place, stamp in open_files:
         if not is_unchanged(place, stamp):
-            found[path] = texts.get(path)
-    known = {path for path, _, _ in opened}
+            texts_by_path[path] = texts.get(path)
+    open_paths = {path for path, _, _ in open_files}
     for path in paths:
-        if path not in known:
-            found[path] = texts.get(path)
-    return found
+        if path not in open_paths:
+            texts_by_path[path] = texts.get(path)
+    return texts_by_path

@@ -1,4 +1,4 @@
-"""How much language servers may take: of time, of memory, of each other. Values only."""
+"""Limits on what language servers may use: time, memory, open documents, restarts."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,13 @@ MAX_BACKLOG_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class LspLimits:
-    """Seconds, servers and MiB of all servers of a root together; `restarts` counts within `memory_of_deaths`
-    seconds. `hung` is how long a server may leave a request unanswered without saying anything.
-    `documents` are kept open, `pulled` of a server that diagnoses only what it is asked for: there they
-    cost it nothing."""
+    """`servers` and `megabytes` (MiB) are for all servers of a root together; times are in seconds.
+
+    `restarts` are counted within `memory_of_deaths`. `hung` is how long a server may leave a request
+    unanswered without sending anything. `documents` may be open, or `pulled` for a server that diagnoses only
+    on request: there they cost it nothing. `every` and `measured_every` are the intervals of housekeeping;
+    `quiet` and `apart` decide when a server has read the whole project.
+    """
 
     servers: int = 4
     megabytes: int = 1024

@@ -1,5 +1,6 @@
-"""`.lsp.json`, as other agents' plugins have it (CONVENTIONS: `{"go": {"command": "gopls", "args": ["serve"],
-"extensionToLanguage": {".go": "go"}}}`), read into languages. Starts nothing, trusts nothing.
+"""Reads `.lsp.json`, in the format of other agents' plugins, into languages. Starts nothing, trusts nothing.
+
+For example `{"go": {"command": "gopls", "args": ["serve"], "extensionToLanguage": {".go": "go"}}}`.
 """
 
 import json
@@ -31,40 +32,40 @@ KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class LspJsonContents:
-    """The languages of a file, and a sentence for each entry or key that cannot be used."""
+    """The languages of a file, and a message for each entry or key that cannot be used."""
 
     languages: tuple[Language, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 class _InvalidLspEntry(ValueError):
-    """An entry that cannot be used; the message names the key and what it must be."""
+    """An entry that cannot be used; the message names the key and what is expected."""
 
 
 def read_lsp_json(file: Path, named_by: str = "", key: str = "") -> LspJsonContents:
-    """Read `file`, which need not be there, or its table `key`. `named_by` marks its servers as a project's:
-    they then need a person's yes. Blocking; raises nothing."""
+    """Read `file`, which need not exist, or its table `key`. `named_by` marks its servers as a project's,
+    which need the user's approval. Blocking; never raises."""
     try:
         content = file_io.read_bytes(file)
     except (FileNotFoundError, IsADirectoryError):
-        # A folder of this name is a place that is kept while a held program runs (workspace/sandbox/stubs).
+        # The sandbox reserves the name by a folder while a sandboxed program runs.
         return LspJsonContents()
     except OSError as error:
         return LspJsonContents((), (f"{file}: cannot be read: {error.strerror}",))
     try:
         raw = json.loads(content)
     except (ValueError, RecursionError) as error:
-        return LspJsonContents((), (f"{file}: no JSON: {error}; its servers are left out",))
+        return LspJsonContents((), (f"{file}: invalid JSON: {error}; its servers are ignored",))
     raw = raw.get(key) if key and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
         return LspJsonContents(
-            (), (f"{file}: an object of servers by name is due; its servers are left out",)
+            (), (f"{file}: expected an object of servers by name; its servers are ignored",)
         )
     return _parse_entries(file, raw, named_by)
 
 
 def read_all_lsp_json(root: str, config: Path) -> LspJsonContents:
-    """The project's file and the person's, the project's first."""
+    """The project's file and the user's, the project's first."""
     project = read_lsp_json(Path(root, PROJECT_FILE), PROJECT_FILE)
     own = read_lsp_json(config / USER_FILE)
     return LspJsonContents(project.languages + own.languages, project.warnings + own.warnings)
@@ -73,17 +74,19 @@ def read_all_lsp_json(root: str, config: Path) -> LspJsonContents:
 def _parse_entries(file: Path, raw: Mapping[str, object], named_by: str) -> LspJsonContents:
     languages: list[Language] = []
     warnings: list[str] = []
-    taken: dict[str, str] = {}
+    suffix_owners: dict[str, str] = {}
     for name, entry in raw.items():
         try:
             server, suffixes = _parse_server(name, entry, named_by)
         except _InvalidLspEntry as error:
-            warnings.append(f"{file}: {error}; {name} is left out")
+            warnings.append(f"{file}: {error}; {name} is ignored")
             continue
-        warnings += [f"{file}: {name}.{key} means nothing" for key in sorted(_unknown_keys(entry))]
-        free = {suffix: language for suffix, language in suffixes.items() if suffix not in taken}
-        taken |= dict.fromkeys(free, name)
-        languages += _make_languages(server, free)
+        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted(_unknown_keys(entry))]
+        new_suffixes = {
+            suffix: language for suffix, language in suffixes.items() if suffix not in suffix_owners
+        }
+        suffix_owners |= dict.fromkeys(new_suffixes, name)
+        languages += _make_languages(server, new_suffixes)
     return LspJsonContents(tuple(languages), tuple(warnings))
 
 
@@ -92,9 +95,9 @@ def _unknown_keys(entry: object) -> set[str]:
 
 
 def _make_languages(server: LanguageServer, suffixes: Mapping[str, str]) -> Iterator[Language]:
-    """One language for each id, as a server may speak several."""
+    """One language for each id, because a server may support several."""
     for language in dict.fromkeys(suffixes.values()):
-        globs = tuple(f"*{suffix}" for suffix, one in suffixes.items() if one == language)
+        globs = tuple(f"*{suffix}" for suffix, language_id in suffixes.items() if language_id == language)
         yield Language(language, globs, (server,))
 
 
@@ -103,7 +106,7 @@ def _parse_server(name: str, entry: object, named_by: str) -> tuple[LanguageServ
         raise _InvalidLspEntry(f"{name} must be an object")
     transport = entry.get("transport", "stdio")
     if transport != "stdio":
-        raise _InvalidLspEntry(f"{name}.transport is {json.dumps(transport)}: only stdio is spoken here")
+        raise _InvalidLspEntry(f"{name}.transport is {json.dumps(transport)}; only stdio is supported")
     suffixes = _string_table(name, entry, "extensionToLanguage")
     if not suffixes or not all(suffix.startswith(".") for suffix in suffixes):
         raise _InvalidLspEntry(
@@ -132,7 +135,7 @@ def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
     args = entry.get("args", [])
     if not command:
         raise _InvalidLspEntry(f"{name}.command must name a program")
-    if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
+    if not isinstance(args, list) or not all(isinstance(argument, str) for argument in args):
         raise _InvalidLspEntry(f"{name}.args must be a list of strings")
     return (command, *args)
 
@@ -146,13 +149,13 @@ def _text(name: str, entry: Mapping[str, object], key: str, default: str) -> str
 
 def _string_table(name: str, entry: Mapping[str, object], key: str) -> dict[str, str]:
     value = entry.get(key, {})
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise _InvalidLspEntry(f"{name}.{key} must be an object of strings")
-    return {str(one): str(word) for one, word in value.items()}
+    return {str(text): str(word) for text, word in value.items()}
 
 
 def _seconds(name: str, entry: Mapping[str, object], key: str, default: float) -> float:
-    """The file counts milliseconds."""
+    """The file's unit is milliseconds."""
     value = entry.get(key)
     if value is None:
         return default
@@ -169,9 +172,9 @@ def _flag(name: str, entry: Mapping[str, object], key: str) -> bool:
 
 
 def _json(value: object) -> Json:
-    """What `json` read is JSON: said again for the types."""
+    """What `json` parsed, with the type `Json`."""
     if isinstance(value, dict):
-        return {str(key): _json(one) for key, one in value.items()}
+        return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_json(one) for one in value]
+        return [_json(item) for item in value]
     return value if isinstance(value, bool | int | float | str) else None

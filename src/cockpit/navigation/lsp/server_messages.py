@@ -1,13 +1,8 @@
-"""What a server says of itself, asked or not: progress, problems, logs, registrations, questions to us.
+"""What a server sends: progress, problems, logs, registrations and requests; whether it has read the whole
+project; its problems as rows.
 
-Runs in the reader's thread and only notes; `stirred` wakes the loop. All of it is bounded: a server that
-floods overwrites its own notes.
-
-Whether a server has seen the whole project: several answer references before, silently incomplete
-(FACTS.md, 5 and 11). Pure bookkeeping; time comes as an argument.
-
-Diagnostics of one server as rows, by file. Asks nothing: it is told. Called from the loop and from a
-thread.
+`ServerMessages` runs in the reader's thread and only records; `activity` wakes the loop. Everything is
+bounded: a server that floods overwrites its own records.
 """
 
 import threading
@@ -37,13 +32,16 @@ from cockpit.workspace.processes.server_process import ServerLog
 
 MAX_PROBLEM_FILES = 5000
 MAX_PROGRESS = 200
-EDIT_REFUSED = {"applied": False, "failureReason": "edits are only taken from an action that was asked for"}
+EDIT_REFUSED = {"applied": False, "failureReason": "edits are accepted only from a requested action"}
 LOG_LEVELS = {1: "error", 2: "warning", 3: "info", 4: "log"}
+SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "info", 4: "hint"}
+MAX_PROBLEMS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedProblems:
-    """Problems as the server sent them; `version` of the document, None where it did not say; `at` when."""
+    """Problems as the server sent them. `version` is that of the document, None if the server did not say;
+    `at` is the time of arrival."""
 
     raw: object
     version: int | None
@@ -51,15 +49,15 @@ class PublishedProblems:
 
 
 class ServerMessages:
-    """The notes of one server's life."""
+    """The recorded messages of one server process."""
 
     def __init__(
-        self, settings: Mapping[str, Json], folder: JsonObject, log: ServerLog, stirred: Callable[[], None]
+        self, settings: Mapping[str, Json], folder: JsonObject, log: ServerLog, activity: Callable[[], None]
     ) -> None:
         self._settings = settings
         self._folder = folder
         self._log = log
-        self._stirred = stirred
+        self._on_activity = activity
         self._lock = threading.Lock()
         self._progress: dict[str, tuple[str, str]] = {}
         self._published: dict[str, PublishedProblems] = {}
@@ -67,11 +65,12 @@ class ServerMessages:
         self._captured: list[object] | None = None
         self.registered: dict[str, tuple[str, object]] = {}
         self.finished = 0
-        self.stirred_at = time.monotonic()
+        self.active_at = time.monotonic()
         self.refreshed = 0
 
     def __getitem__(self, method: str) -> Callable[[object], object]:
-        """What answers `method`. Raises KeyError: the endpoint then answers that there is no such method."""
+        """The handler of `method`. Raises KeyError, upon which the endpoint answers that there is no such
+        method."""
         return {
             "$/progress": self._on_progress,
             "window/logMessage": self._on_log,
@@ -89,13 +88,13 @@ class ServerMessages:
 
     @property
     def working(self) -> str:
-        """The progress to show; empty when the server is at rest."""
+        """The progress to show; empty when the server is idle."""
         with self._lock:
             shown = next(iter(self._progress.values()), ("", ""))
         return " ".join(filter(None, shown))
 
     def capture(self) -> list[object]:
-        """Take the edits the server asks for from now on, until `release`."""
+        """Record the edits that the server requests from now on, until `release`."""
         self._captured = []
         return self._captured
 
@@ -103,32 +102,32 @@ class ServerMessages:
         self._captured = None
 
     def take(self) -> dict[str, PublishedProblems]:
-        """The problems that came since the last time, by absolute path."""
+        """The problems that arrived since the last call, by absolute path."""
         with self._lock:
             fresh = {path: self._published[path] for path in self._fresh if path in self._published}
             self._fresh.clear()
         return fresh
 
     def published(self, path: str) -> PublishedProblems | None:
-        """The problems the server sent last for the file at absolute `path`."""
+        """The problems that the server sent last for the file at absolute `path`."""
         with self._lock:
             return self._published.get(path)
 
     def _on_progress(self, params: object) -> None:
         token, value = str(get_nested(params, "token")), get_nested(params, "value")
         kind = get_nested(value, "kind")
-        self.stirred_at = time.monotonic()
+        self.active_at = time.monotonic()
         with self._lock:
             if kind == "end":
                 self.finished += self._progress.pop(token, None) is not None
             elif kind == "begin" or token in self._progress:
                 title = str(get_nested(value, "title") or self._progress.get(token, ("", ""))[0])
                 percent = get_nested(value, "percentage")
-                words = str(get_nested(value, "message") or "")
-                done = f"{percent:.0f}%" if isinstance(percent, int | float) else ""
+                message = str(get_nested(value, "message") or "")
+                percentage = f"{percent:.0f}%" if isinstance(percent, int | float) else ""
                 if len(self._progress) < MAX_PROGRESS or token in self._progress:
-                    self._progress[token] = (title[:80], " ".join(filter(None, (words[:80], done))))
-        self._stirred()
+                    self._progress[token] = (title[:80], " ".join(filter(None, (message[:80], percentage))))
+        self._on_activity()
 
     def _on_problems(self, params: object) -> None:
         uri, version = get_nested(params, "uri"), get_nested(params, "version")
@@ -136,16 +135,16 @@ class ServerMessages:
             path = uri_to_path(as_text(uri))
         except MalformedMessage:
             return
-        now = time.monotonic()
-        known = PublishedProblems(
-            get_nested(params, "diagnostics"), version if isinstance(version, int) else None, now
+        arrival = time.monotonic()
+        published = PublishedProblems(
+            get_nested(params, "diagnostics"), version if isinstance(version, int) else None, arrival
         )
         with self._lock:
             if len(self._published) >= MAX_PROBLEM_FILES and path not in self._published:
                 self._published.pop(next(iter(self._published)))
-            self._published[path] = known
+            self._published[path] = published
             self._fresh.add(path)
-        self._stirred()
+        self._on_activity()
 
     def _on_log(self, params: object) -> None:
         kind = get_nested(params, "type")
@@ -153,11 +152,11 @@ class ServerMessages:
         self._log.say(level, str(get_nested(params, "message"))[:2000])
 
     def _on_configuration(self, params: object) -> list[object]:
-        asked = get_nested(params, "items")
-        return [self._setting(one) for one in asked[:100]] if isinstance(asked, list) else []
+        items = get_nested(params, "items")
+        return [self._setting(item) for item in items[:100]] if isinstance(items, list) else []
 
-    def _setting(self, one: object) -> object:
-        section = get_nested(one, "section")
+    def _setting(self, item: object) -> object:
+        section = get_nested(item, "section")
         if not isinstance(section, str) or not section:
             return dict(self._settings)
         if section in self._settings:
@@ -168,30 +167,44 @@ class ServerMessages:
         if self._captured is None:
             return EDIT_REFUSED
         self._captured.append(get_nested(params, "edit"))
-        # Said to be done, as the command would else report a failure: it is done once a person agrees.
+        # Reported as applied, because the command would fail otherwise: it is applied once the user agrees.
         return {"applied": True}
 
     def _on_refresh(self, _: object) -> None:
         self.refreshed += 1
-        self._stirred()
+        self._on_activity()
 
     def _on_register(self, params: object) -> None:
-        asked = get_nested(params, "registrations")
-        for one in asked[:200] if isinstance(asked, list) else []:
-            key, method = get_nested(one, "id"), get_nested(one, "method")
+        registrations = get_nested(params, "registrations")
+        for registration in registrations[:200] if isinstance(registrations, list) else []:
+            key, method = get_nested(registration, "id"), get_nested(registration, "method")
             if isinstance(key, str) and isinstance(method, str):
-                self.registered = {**self.registered, key: (method, get_nested(one, "registerOptions"))}
-        self._stirred()
+                self.registered = {
+                    **self.registered,
+                    key: (method, get_nested(registration, "registerOptions")),
+                }
+        self._on_activity()
 
     def _on_unregister(self, params: object) -> None:
-        asked = get_nested(params, "unregisterations")
-        gone = [get_nested(one, "id") for one in asked] if isinstance(asked, list) else []
-        self.registered = {key: one for key, one in self.registered.items() if key not in gone}
+        registrations = get_nested(params, "unregisterations")
+        removed_ids = (
+            [get_nested(registration, "id") for registration in registrations]
+            if isinstance(registrations, list)
+            else []
+        )
+        self.registered = {
+            key: registration for key, registration in self.registered.items() if key not in removed_ids
+        }
 
 
 class ProjectReadiness:
-    """Settled when no progress is open and either one has ended, or two equal answers came far enough apart,
-    or the server was quiet for long enough after its first answer. Once settled it stays so."""
+    """Whether a server has read the whole project: several answer references earlier, incompletely and
+    without saying so.
+
+    It is ready when no progress is open and either one has ended, or two equal answers came far enough apart,
+    or the server was quiet for long enough after its first answer. Once ready it stays so. Time is passed as
+    an argument.
+    """
 
     def __init__(self, limits: LspLimits, ready: float) -> None:
         self._limits = limits
@@ -202,31 +215,28 @@ class ProjectReadiness:
         self._settled = False
 
     def answered(self, key: object, answer: int, now: float) -> None:
-        """A references answer for `key`: `answer` is its digest."""
+        """Record an answer for `key`, by its hash."""
         self._answered = True
-        known = self._answers.get(key)
-        if known is None or known[0] != answer:
+        earlier = self._answers.get(key)
+        if earlier is None or earlier[0] != answer:
             self._answers[key] = (answer, now)
-        elif now - known[1] >= self._limits.apart:
+        elif now - earlier[1] >= self._limits.apart:
             self._equal = True
         if len(self._answers) > 200:
             self._answers.pop(next(iter(self._answers)))
 
     def is_settled(self, incoming: ServerMessages, now: float) -> bool:
         if incoming.working:
-            # A server that answers whole and then reports progress again works on a change, not from nothing.
+            # A server that was ready and reports progress again works on a change, not from the start.
             return self._settled
-        quiet = now - max(self._quiet_since, incoming.stirred_at) >= self._limits.quiet
+        quiet = now - max(self._quiet_since, incoming.active_at) >= self._limits.quiet
         self._settled = self._settled or incoming.finished > 0 or self._equal or (quiet and self._answered)
         return self._settled
 
 
-SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "info", 4: "hint"}
-MAX_PROBLEMS = 2000
-
-
 class ProblemStore:
-    """The rows known now. `held` files keep theirs while an overlay is staged."""
+    """The problems of one server as rows, by file. Files in `held` keep theirs while an overlay is staged.
+    Thread-safe."""
 
     def __init__(self, root: str, texts: DocumentTextCache) -> None:
         self.encoding: Encoding = "utf-16"
@@ -235,41 +245,44 @@ class ProblemStore:
         self._lock = threading.Lock()
         self._rows: dict[str, tuple[ProblemRow, ...]] = {}
         self._raw: dict[str, object] = {}
-        self._held: frozenset[str] = frozenset()
+        self._held_paths: frozenset[str] = frozenset()
 
     def published(
         self, fresh: Mapping[str, PublishedProblems], server: str, version_of: Callable[[str], int | None]
     ) -> bool:
-        """Take what the server published; whether any row is another now. What belongs to another version
-        than the document's is left out: the problems of this one are on their way."""
-        changed = False
-        for path, one in fresh.items():
-            if one.version is not None and version_of(path) not in (None, one.version):
+        """Store what the server published. Returns whether any row changed.
+
+        Problems of another version of the document are dropped: those of the current one are on their way.
+        """
+        has_changed = False
+        for path, item in fresh.items():
+            if item.version is not None and version_of(path) not in (None, item.version):
                 continue
             body = self._texts.get(path)
-            # Of a file that is not there: an overlay's, told after it was withdrawn, or one that is gone.
-            raw = one.raw if body is not None else []
+            # The file does not exist: it was part of a withdrawn overlay, or was deleted.
+            raw = item.raw if body is not None else []
             try:
                 rows = self.rows_of(path, raw, server, body)
             except MalformedMessage:
                 continue
-            changed |= self.keep(path, rows, raw)
-        return changed
+            has_changed |= self.keep(path, rows, raw)
+        return has_changed
 
     def rows_of(
         self, path: str, raw: object, server: str, body: DocumentText | None
     ) -> tuple[ProblemRow, ...]:
-        """Rows of a list of diagnostics for the file with text `body`. Raises `Misshapen`."""
+        """Rows of a list of diagnostics for the file with text `body`. Raises `MalformedMessage`."""
         name = display_path(self._root, path)
         return tuple(
-            _problem_row(name, one, server, body, self.encoding) for one in as_list(raw)[:MAX_PROBLEMS]
+            _problem_row(name, diagnostic, server, body, self.encoding)
+            for diagnostic in as_list(raw)[:MAX_PROBLEMS]
         )
 
     def keep(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
-        """Know `rows` of the file at absolute `path`; whether that is news."""
+        """Store `rows` of the file at absolute `path`. Returns whether they changed."""
         with self._lock:
             name = display_path(self._root, path)
-            if path in self._held:
+            if path in self._held_paths:
                 return False
             self._raw[name] = raw
             if rows == self._rows.get(name, ()):
@@ -281,12 +294,12 @@ class ProblemStore:
             return True
 
     def hold(self, paths: Iterable[str]) -> None:
-        """Keep what is known of `paths` (absolute): the server is being shown something else."""
+        """Keep the rows of `paths` (absolute) unchanged: the server is being shown other texts."""
         with self._lock:
-            self._held = frozenset(paths)
+            self._held_paths = frozenset(paths)
 
     def forget(self, path: str) -> bool:
-        """The file at absolute `path` is gone; whether anything was known of it."""
+        """Forget the deleted file at absolute `path`. Returns whether it had problems."""
         with self._lock:
             name = display_path(self._root, path)
             self._raw.pop(name, None)
@@ -302,11 +315,11 @@ class ProblemStore:
             return tuple(str(Path(self._root, name)) for name in self._rows)
 
     def raw_within(self, path: str, first: int, last: int) -> list[object]:
-        """The server's own diagnostics of lines `first` to `last` of the file at absolute `path`."""
+        """The server's own diagnostics for lines `first` to `last` of the file at absolute `path`."""
         with self._lock:
             raw = self._raw.get(display_path(self._root, path))
         rows = raw if isinstance(raw, list) else []
-        return [one for one in rows if _overlaps(get_nested(one, "range"), first, last)]
+        return [diagnostic for diagnostic in rows if _overlaps(get_nested(diagnostic, "range"), first, last)]
 
 
 def _overlaps(span: object, first: int, last: int) -> bool:
@@ -315,18 +328,18 @@ def _overlaps(span: object, first: int, last: int) -> bool:
 
 
 def _problem_row(
-    name: str, one: object, server: str, body: DocumentText | None, encoding: Encoding
+    name: str, raw: object, server: str, body: DocumentText | None, encoding: Encoding
 ) -> ProblemRow:
-    found = as_object(one)
-    start, end = get_nested(found, "range", "start"), get_nested(found, "range", "end")
+    diagnostic = as_object(raw)
+    start, end = get_nested(diagnostic, "range", "start"), get_nested(diagnostic, "range", "end")
     line, column_at = _problem_position(start, body, encoding)
     end_line, end_column = _problem_position(end, body, encoding)
-    level = found.get("severity")
+    level = diagnostic.get("severity")
     severity = SEVERITIES.get(level, "warning") if isinstance(level, int) else "warning"
-    code = found.get("code")
-    named = str(code) if isinstance(code, str | int) else ""
-    message = as_text(found.get("message", ""))
-    return ProblemRow(name, line, column_at, end_line, end_column, severity, message, named, server)
+    code = diagnostic.get("code")
+    code_text = str(code) if isinstance(code, str | int) else ""
+    message = as_text(diagnostic.get("message", ""))
+    return ProblemRow(name, line, column_at, end_line, end_column, severity, message, code_text, server)
 
 
 def _problem_position(position: object, body: DocumentText | None, encoding: Encoding) -> tuple[int, int]:

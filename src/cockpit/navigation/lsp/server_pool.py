@@ -1,11 +1,5 @@
-"""Which servers a root has: by language and file, each once, started when needed and kept within the limits.
-Asks nothing of them.
-
-What a person may do to servers: restart, stop, allow; and what was done, in words.
-
-What is done once a second while servers run: idle ones end, hung ones begin again, memory is kept, other
-processes are shown the rows and heard. Decides nothing else.
-"""
+"""The servers of a root: one supervisor each by language and file, started when needed, kept within
+limits, and the user's commands on them."""
 
 import asyncio
 import os
@@ -32,7 +26,7 @@ ServerKey = tuple[str, tuple[str, ...], str]
 
 
 class LspServerPool:
-    """The lives of one root's servers. `root` is its real path."""
+    """The supervisors of one root's servers. `root` is its real path."""
 
     def __init__(
         self,
@@ -46,13 +40,13 @@ class LspServerPool:
         self.folder = status_files.status_folder(state, root)
         self.limits = limits
         self.texts = DocumentTextCache()
-        self.lives: dict[ServerKey, LspSupervisor] = {}
+        self.supervisors: dict[ServerKey, LspSupervisor] = {}
         self.listeners: list[Callable[[], None]] = []
         self._languages = tuple(languages)
         self._trusted = trusted
-        self._asked: set[str] = set()
+        self._asked_languages: set[str] = set()
         self._is_worktree: bool | None = None
-        self._house = LspContext(
+        self._context = LspContext(
             root, self.texts, limits, self.gate, self.find, self._room, self.id_of, self._heard
         )
 
@@ -63,25 +57,26 @@ class LspServerPool:
     def id_of(self, path: str) -> str:
         """The protocol's language id of a file."""
         suffix = Path(path).suffix
-        for one in self.languages_of(path):
-            return one.ids.get(suffix, one.name)
+        for language in self.languages_of(path):
+            return language.ids.get(suffix, language.name)
         return "plaintext"
 
-    def lives_of(self, path: str) -> tuple[list[LspSupervisor], list[LspSupervisor]]:
-        """The servers that may answer for a file, the most wanted first, and those that run beside them."""
-        found = [(one, server) for one in self.languages_of(path) for server in one.servers]
-        # What the project names for itself goes before what cockpit knows for everybody.
-        found.sort(key=lambda pair: not pair[1].named_by)
-        lives = [self._life(language.name, server) for language, server in found]
-        return [one for one in lives if not one.spec.beside], [one for one in lives if one.spec.beside]
+    def supervisors_for(self, path: str) -> tuple[list[LspSupervisor], list[LspSupervisor]]:
+        """The servers that may answer for a file, the preferred first, and those that run in addition."""
+        candidates = [(known, server) for known in self.languages_of(path) for server in known.servers]
+        # A server that the project names goes before one that cockpit knows.
+        candidates.sort(key=lambda pair: not pair[1].named_by)
+        supervisors = [self._supervisor_of(language.name, server) for language, server in candidates]
+        additional = [supervisor for supervisor in supervisors if supervisor.spec.beside]
+        return [supervisor for supervisor in supervisors if supervisor not in additional], additional
 
-    def _life(self, language: str, server: LanguageServer) -> LspSupervisor:
+    def _supervisor_of(self, language: str, server: LanguageServer) -> LspSupervisor:
         key = (server.name, server.command, server.folder)
-        life = self.lives.get(key)
-        if life is None:
+        supervisor = self.supervisors.get(key)
+        if supervisor is None:
             log = ServerLog(self.folder / "logs" / f"{_file_name(server.name)}.log")
-            life = self.lives[key] = LspSupervisor(server, language, self._house, log)
-        return life
+            supervisor = self.supervisors[key] = LspSupervisor(server, language, self._context, log)
+        return supervisor
 
     def all_servers(self) -> Iterator[tuple[Language, LanguageServer]]:
         for language in self._languages:
@@ -89,141 +84,160 @@ class LspServerPool:
                 yield language, server
 
     def named(self, name: str) -> list[LspSupervisor]:
-        """The servers called `name`; without one, those that were ever wanted."""
+        """The servers called `name`; without a name, those that were ever wanted."""
         for language, server in self.all_servers():
             if name and server.name == name:
-                self._life(language.name, server)
-        return [one for one in self.lives.values() if (one.spec.name == name if name else one.touched)]
+                self._supervisor_of(language.name, server)
+        return [
+            supervisor
+            for supervisor in self.supervisors.values()
+            if (supervisor.spec.name == name if name else supervisor.touched)
+        ]
 
     def may_start_for(self, path: str) -> bool:
-        """Whether servers start for `path` now: in a worktree the first ask of a language is left to
-        tree-sitter, so that a fleet of them does not multiply servers. Called in a thread."""
+        """Whether servers may start for `path` now. In a worktree the first question of a language goes to
+        tree-sitter, so that many worktrees do not multiply servers. Called in a thread."""
         is_worktree = self.look_at_root()
-        names = {one.name for one in self.languages_of(path)}
-        may = not is_worktree or bool(names & self._asked)
-        self._asked |= names
+        names = {language.name for language in self.languages_of(path)}
+        may = not is_worktree or bool(names & self._asked_languages)
+        self._asked_languages |= names
         return may
 
     def look_at_root(self) -> bool:
-        """Whether the root is a worktree: git leaves a file there in place of a folder. Blocking."""
+        """Whether the root is a worktree: there `.git` is a file, not a folder. Blocking."""
         if self._is_worktree is None:
             self._is_worktree = Path(self.root, ".git").is_file()
         return self._is_worktree
 
     @property
     def is_worktree(self) -> bool | None:
-        """None while nobody has looked."""
+        """None if it has not been checked yet."""
         return self._is_worktree
 
     def gate(self, server: LanguageServer) -> str:
-        """Why a server may not start, in words; empty when it may. Called in a thread."""
+        """Why a server may not start; empty if it may. Called in a thread."""
         trusted = self._trusted()
         if server.named_by:
             if not trusted:
-                return f"named by {server.named_by}: it starts in a trusted folder only; /trust yes"
+                return f"named by {server.named_by}: starts only in a trusted folder; /trust yes"
             if not server_programs.is_approved(self.approved, server, self.root):
                 command = " ".join(server.command)
                 return f"{server.named_by} wants to run `{command}`; /lsp allow {server.name}"
         if server.runs_project and not trusted:
-            return "it runs code of the project: it starts in a trusted folder only; /trust yes"
+            return "runs code of the project: starts only in a trusted folder; /trust yes"
         return ""
 
     def find(self, server: LanguageServer) -> tuple[str, ...]:
-        """The argv of a server, empty where its program is not installed. Called in a thread."""
+        """The argv of a server; empty if its program is not installed. Called in a thread."""
         return server_programs.find_program(server.command, self.root, self._trusted())
 
     @property
     def approved(self) -> Path:
-        """The file of the command lines a person said yes to."""
+        """The file of the command lines that the user approved."""
         return server_programs.approvals_file(self.folder)
 
     async def _room(self, newcomer: LspSupervisor) -> None:
-        """End the coldest where one more would be too many."""
+        """Stop the least recently used server while one more would be too many."""
         while True:
-            others = [one for one in self.lives.values() if one is not newcomer and one.is_up]
+            others = [
+                supervisor
+                for supervisor in self.supervisors.values()
+                if supervisor is not newcomer and supervisor.is_up
+            ]
             if len(others) < self.limits.servers:
                 return
-            coldest = min(others, key=lambda one: one.used)
-            await coldest.stop(f"made room for {newcomer.spec.name}; starts again when needed")
+            coldest = min(others, key=lambda supervisor: supervisor.used)
+            await coldest.stop(f"stopped to make room for {newcomer.spec.name}; starts again when needed")
 
     async def fit(self) -> None:
-        """End the coldest while all together take too much memory."""
-        up = sorted((one for one in self.lives.values() if one.is_up), key=lambda one: one.used)
-        total = sum(one.megabytes for one in up)
+        """Stop the least recently used servers while all together use too much memory."""
+        up = sorted(
+            (server for server in self.supervisors.values() if server.is_up), key=lambda server: server.used
+        )
+        total = sum(server.megabytes for server in up)
         while total > self.limits.megabytes and len(up) > 1:
             coldest = up.pop(0)
             total -= coldest.megabytes
-            await coldest.stop(f"gave back {coldest.megabytes} MiB; starts again when needed")
+            await coldest.stop(f"stopped to free {coldest.megabytes} MiB; starts again when needed")
         if total > self.limits.megabytes:
-            words = f"took {total} MiB alone, over {self.limits.megabytes}; /lsp restart {up[0].spec.name}"
-            await up[0].stop(words, held=True)
+            reason = (
+                f"uses {total} MiB alone, more than {self.limits.megabytes}; /lsp restart {up[0].spec.name}"
+            )
+            await up[0].stop(reason, held=True)
 
     def rows(self) -> tuple[ServerRow, ...]:
-        """What was ever wanted; of programs that are not installed only the first a language would use."""
-        shown = [one for one in self.lives.values() if one.touched]
-        kept: list[ServerRow] = []
-        for one in shown:
-            rivals = [other for other in shown if other.language == one.language and not other.spec.beside]
-            absent = one.state == "absent" and not one.spec.beside
-            if absent and (rivals[0] is not one or any(other.state != "absent" for other in rivals)):
+        """Every server that was ever wanted; of programs that are not installed, only the first choice of
+        a language."""
+        shown = [supervisor for supervisor in self.supervisors.values() if supervisor.touched]
+        rows: list[ServerRow] = []
+        for supervisor in shown:
+            rivals = [
+                other for other in shown if other.language == supervisor.language and not other.spec.beside
+            ]
+            absent = supervisor.state == "absent" and not supervisor.spec.beside
+            if absent and (rivals[0] is not supervisor or any(other.state != "absent" for other in rivals)):
                 continue
-            kept.append(one.row())
-        return tuple(kept)
+            rows.append(supervisor.row())
+        return tuple(rows)
 
     def _heard(self) -> None:
-        for one in tuple(self.listeners):
-            one()
+        for listener in tuple(self.listeners):
+            listener()
 
 
 def _file_name(name: str) -> str:
-    return "".join(one if one.isalnum() or one in "-_." else "_" for one in name)[:60] or "server"
+    return (
+        "".join(character if character.isalnum() or character in "-_." else "_" for character in name)[:60]
+        or "server"
+    )
 
 
-async def run_command(roster: LspServerPool, verb: ServerVerb, name: str) -> str:
-    """Do `verb` to the servers called `name` (empty: all that were wanted)."""
-    lives = roster.named(name)
-    if not lives:
-        return f"no server is called {name}" if name else "no language server was started yet"
+async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
+    """Do `verb` to the servers called `name` (empty: all that were ever wanted). Returns what was done."""
+    supervisors = pool.named(name)
+    if not supervisors:
+        return f"no server called {name}" if name else "no language server was started yet"
     match verb:
         case "restart":
-            await asyncio.gather(*(one.restart() for one in lives))
-            return _describe_result(lives, "restarted")
+            await asyncio.gather(*(supervisor.restart() for supervisor in supervisors))
+            return _describe_result(supervisors, "restarted")
         case "stop":
-            up = [one for one in lives if one.is_up]
-            words = "stopped; /lsp restart starts it again"
-            await asyncio.gather(*(_stop_server(roster, one, words) for one in up))
+            up = [supervisor for supervisor in supervisors if supervisor.is_up]
+            detail = "stopped; /lsp restart starts it again"
+            await asyncio.gather(*(_stop_server(pool, supervisor, detail) for supervisor in up))
             return _describe_result(up, "stopped") if up else "no language server is running"
         case "allow":
-            waiting = [one for one in lives if one.spec.named_by]
+            waiting = [supervisor for supervisor in supervisors if supervisor.spec.named_by]
             if not waiting:
-                return "nothing waits for a yes"
-            for one in waiting:
-                await asyncio.to_thread(server_programs.approve, roster.approved, one.spec, roster.root)
-                one.touched = True
-                await one.restart()
-            return "\n".join(f"allowed: {' '.join(one.spec.command)}" for one in waiting)
+                return "no server is waiting for approval"
+            for supervisor in waiting:
+                await asyncio.to_thread(server_programs.approve, pool.approved, supervisor.spec, pool.root)
+                supervisor.touched = True
+                await supervisor.restart()
+            return "\n".join(f"allowed: {' '.join(supervisor.spec.command)}" for supervisor in waiting)
         case other:
             assert_never(other)
 
 
-async def _stop_server(roster: LspServerPool, life: LspSupervisor, words: str) -> None:
-    """It stays down until a person restarts it. One that may not run now starts again once it may."""
-    barred = await asyncio.to_thread(roster.gate, life.spec)
-    await life.stop(barred or words, held=not barred)
+async def _stop_server(pool: LspServerPool, supervisor: LspSupervisor, detail: str) -> None:
+    """It stays stopped until the user restarts it. One that may not run now starts again once it may."""
+    obstacle = await asyncio.to_thread(pool.gate, supervisor.spec)
+    await supervisor.stop(obstacle or detail, held=not obstacle)
 
 
-def _describe_result(lives: list[LspSupervisor], words: str) -> str:
-    return f"{words}: {', '.join(one.spec.name for one in lives)}"
+def _describe_result(lives: list[LspSupervisor], action: str) -> str:
+    return f"{action}: {', '.join(supervisor.spec.name for supervisor in lives)}"
 
 
 RunCommand = Callable[[status_files.ServerVerb, str], Awaitable[str]]
 
 
 class LspHousekeeping:
-    """Runs from the first server on until it is closed."""
+    """Checks the servers once a second: stops idle ones, restarts hung ones, limits memory, and exchanges
+    rows and commands with other cockpit processes. Runs from the first server until it is closed."""
 
-    def __init__(self, roster: LspServerPool, command: RunCommand) -> None:
-        self._roster = roster
+    def __init__(self, pool: LspServerPool, command: RunCommand) -> None:
+        self._pool = pool
         self._command = command
         self._task: asyncio.Task[None] | None = None
         self._shown: tuple[ServerRow, ...] = ()
@@ -232,12 +246,12 @@ class LspHousekeeping:
         self._again: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Start, where it does not run yet. Returns at once."""
+        """Start if it does not run yet. Returns at once."""
         if self._task is None and not self._closed:
             self._task = asyncio.create_task(self._run(), name="lsp-keeping")
 
     async def close(self) -> None:
-        """Stop, and take away what other processes see."""
+        """Stop, and remove the files for other processes."""
         self._closed = True
         task, self._task = self._task, None
         if self._again is not None:
@@ -245,56 +259,56 @@ class LspHousekeeping:
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
-            await asyncio.to_thread(status_files.remove_files, self._roster.folder, os.getpid())
+            await asyncio.to_thread(status_files.remove_files, self._pool.folder, os.getpid())
 
     async def _run(self) -> None:
         while True:
             await self.look()
-            await asyncio.sleep(self._roster.limits.every)
+            await asyncio.sleep(self._pool.limits.every)
 
     async def look(self) -> None:
-        """One round."""
-        limits, now = self._roster.limits, time.monotonic()
-        for life in tuple(self._roster.lives.values()):
-            await self._one(life, now)
+        """Do one round of checks."""
+        limits, now = self._pool.limits, time.monotonic()
+        for supervisor in tuple(self._pool.supervisors.values()):
+            await self._check_server(supervisor, now)
         if now - self._measured >= limits.measured_every:
             self._measured = now
             await self._measure()
-        rows = self._roster.rows()
+        rows = self._pool.rows()
         if rows != self._shown:
             self._shown = rows
-            await asyncio.to_thread(status_files.write_rows, self._roster.folder, rows)
-        asked = await asyncio.to_thread(status_files.take_request, self._roster.folder)
-        if asked is not None:
-            verb, name, token = asked
-            words = await self._command(verb, name)
-            await asyncio.to_thread(status_files.write_answer, self._roster.folder, token, words)
+            await asyncio.to_thread(status_files.write_rows, self._pool.folder, rows)
+        request = await asyncio.to_thread(status_files.take_request, self._pool.folder)
+        if request is not None:
+            verb, name, token = request
+            result = await self._command(verb, name)
+            await asyncio.to_thread(status_files.write_answer, self._pool.folder, token, result)
 
-    async def _one(self, life: LspSupervisor, now: float) -> None:
-        server = life.server
+    async def _check_server(self, supervisor: LspSupervisor, now: float) -> None:
+        server = supervisor.server
         if server is None:
             return
         if server.is_hung(now):
-            await life.gave_up("answered nothing any more and was ended")
-        elif now - life.used > self._roster.limits.idle:
-            await life.stop("idle; starts again when needed")
+            await supervisor.kill_and_restart("stopped answering and was ended")
+        elif now - supervisor.used > self._pool.limits.idle:
+            await supervisor.stop("idle; starts again when needed")
         elif server.refreshed != server.incoming.refreshed:
             server.refreshed = server.incoming.refreshed
             self._again = asyncio.create_task(_refresh_problems(server))
 
     async def _measure(self) -> None:
         up = {
-            life.server.child.pid: life
-            for life in self._roster.lives.values()
-            if life.server is not None and life.server.child is not None
+            supervisor.server.child.pid: supervisor
+            for supervisor in self._pool.supervisors.values()
+            if supervisor.server is not None and supervisor.server.child is not None
         }
         for pid, size in (await asyncio.to_thread(status_files.measure_megabytes, tuple(up))).items():
             up[pid].megabytes = size
-        await self._roster.fit()
+        await self._pool.fit()
 
 
 async def _refresh_problems(server: "LspServer") -> None:
-    """The server says that the problems it was pulled for may be others now."""
+    """The server says that its problems may have changed."""
     from cockpit.navigation.lsp import requests
 
     await requests.notify_changed(server, ())

@@ -1,8 +1,8 @@
-"""What we tell a server that we can, and what it told us. Values and pure functions.
+"""One process of one server, from start to end: capabilities, requests, documents, shutdown. Does not
+restart.
 
-One process of one server, from its start to its end: initialized, asked, ended. Does not start again.
-
-Imports python-lsp-jsonrpc (through `connection`): only `life` imports it, when a server starts.
+Imports python-lsp-jsonrpc (through `connection`), so only `server_supervisor` imports it, when a server
+starts.
 """
 
 import asyncio
@@ -68,6 +68,25 @@ CLIENT_CAPABILITIES: Mapping[str, object] = {
         },
     },
 }
+# Both pass columns to and from jedi unchanged, whatever encoding they agreed to. Observed with an emoji on
+# the line in jedi-language-server 0.47 (which says utf-8) and pylsp 1.15 (which says nothing).
+CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
+CAPABILITY_METHODS = {
+    "diagnosticProvider": "textDocument/diagnostic",
+    "renameProvider": "textDocument/rename",
+    "definitionProvider": "textDocument/definition",
+    "implementationProvider": "textDocument/implementation",
+    "referencesProvider": "textDocument/references",
+    "hoverProvider": "textDocument/hover",
+    "documentSymbolProvider": "textDocument/documentSymbol",
+    "workspaceSymbolProvider": "workspace/symbol",
+    "callHierarchyProvider": "textDocument/prepareCallHierarchy",
+    "typeHierarchyProvider": "textDocument/prepareTypeHierarchy",
+    "codeActionProvider": "textDocument/codeAction",
+    "documentFormattingProvider": "textDocument/formatting",
+    "executeCommandProvider": "workspace/executeCommand",
+}
+RETRY_PAUSE = 0.05
 
 
 def initialize_params(server: LanguageServer, folder: str) -> dict[str, object]:
@@ -86,39 +105,19 @@ def initialize_params(server: LanguageServer, folder: str) -> dict[str, object]:
 
 
 def find_capability(capabilities: object, registered: Mapping[str, tuple[str, object]], name: str) -> object:
-    """What the server said of `name` (`definitionProvider`), or registered for it later; None for nothing."""
-    found = get_nested(capabilities, *name.split("."))
-    if found is not None and found is not False:
-        return found
+    """What the server declared for `name` (`definitionProvider`) or registered later; None if nothing."""
+    declared = get_nested(capabilities, *name.split("."))
+    if declared is not None and declared is not False:
+        return declared
     method = CAPABILITY_METHODS.get(name, "")
-    for one, options in registered.values():
-        if one == method:
+    for registered_method, options in registered.values():
+        if registered_method == method:
             return options if options is not None else True
     return None
 
 
-# Both hand the protocol's columns to jedi and jedi's back as they are, whatever encoding they agreed to: seen
-# with an emoji on the line, jedi-language-server 0.47 (which says utf-8) and pylsp 1.15 (which says nothing).
-CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
-CAPABILITY_METHODS = {
-    "diagnosticProvider": "textDocument/diagnostic",
-    "renameProvider": "textDocument/rename",
-    "definitionProvider": "textDocument/definition",
-    "implementationProvider": "textDocument/implementation",
-    "referencesProvider": "textDocument/references",
-    "hoverProvider": "textDocument/hover",
-    "documentSymbolProvider": "textDocument/documentSymbol",
-    "workspaceSymbolProvider": "workspace/symbol",
-    "callHierarchyProvider": "textDocument/prepareCallHierarchy",
-    "typeHierarchyProvider": "textDocument/prepareTypeHierarchy",
-    "codeActionProvider": "textDocument/codeAction",
-    "documentFormattingProvider": "textDocument/formatting",
-    "executeCommandProvider": "workspace/executeCommand",
-}
-
-
 def negotiated_encoding(answer: object) -> Encoding:
-    """How the server that answered `initialize` so counts columns."""
+    """How the server that answered `initialize` with this counts columns."""
     if get_nested(answer, "serverInfo", "name") in CHARACTER_COUNTING_SERVERS:
         return "utf-32"
     return parse_encoding(get_nested(answer, "capabilities", "positionEncoding"))
@@ -132,16 +131,13 @@ def sync_kind(capabilities: object) -> int:
 
 
 def wants_save(capabilities: object) -> tuple[bool, bool]:
-    """Whether the server wants `didSave`, and with the text."""
+    """Whether the server wants `didSave`, and whether with the text."""
     save = get_nested(capabilities, "textDocumentSync", "save")
     return bool(save) or isinstance(save, dict), get_nested(save, "includeText") is True
 
 
-RETRY_PAUSE = 0.05
-
-
 class LspServer:
-    """A live server. `stirred` rings when it said something of itself; `heard` is called then too."""
+    """A running server. `activity` is signalled when it sent something; `on_change` is called then, too."""
 
     def __init__(
         self,
@@ -151,7 +147,7 @@ class LspServer:
         log: ServerLog,
         limits: LspLimits,
         id_of: Callable[[str], str],
-        heard: Callable[[], None],
+        on_change: Callable[[], None],
         root: str,
     ) -> None:
         self.spec = spec
@@ -160,24 +156,24 @@ class LspServer:
         self.texts = texts
         self.limits = limits
         self.lease = ServerLease()
-        self.stirred = ChangeSignal()
+        self.activity = ChangeSignal()
         self.log = log
         self.child: ServerProcess | None = None
         self.lost = asyncio.Event()
         self.capabilities: object = None
         self.encoding: Encoding = "utf-16"
         self.pending: dict[int, float] = {}
-        self._asked = 0
+        self._request_count = 0
         self._probed = False
         self.known: set[str] = set()
         self.refreshed = 0
         self.freshness = DiskFreshness()
         self.problems = ProblemStore(root, texts)
-        self.settling = ProjectReadiness(limits, time.monotonic())
-        self._heard = heard
+        self.readiness = ProjectReadiness(limits, time.monotonic())
+        self._on_change = on_change
         self._id_of = id_of
         self._loop = asyncio.get_running_loop()
-        self._woken = False
+        self._is_wake_scheduled = False
         self._converting: asyncio.Task[None] | None = None
         whole = {"uri": path_to_uri(folder), "name": spec.name}
         self.incoming = ServerMessages(spec.settings, whole, log, self._wake)
@@ -185,7 +181,8 @@ class LspServer:
         self.documents = self._documents()
 
     async def start(self, argv: tuple[str, ...]) -> None:
-        """Start the process and shake hands. Raises `OSError`, `Gone`, `Refused`, `Misshapen`."""
+        """Start the process and initialize it. Raises `OSError`, `LspServerGone`, `LspRequestRefused`,
+        `MalformedMessage`."""
         self.log.say("cockpit", f"starting {' '.join(argv)} in {self.folder}")
         spawning = asyncio.ensure_future(
             asyncio.to_thread(spawn_server, argv, self.folder, self.spec.environment, self.log)
@@ -193,14 +190,14 @@ class LspServer:
         try:
             self.child = await asyncio.shield(spawning)
         except asyncio.CancelledError:
-            # The thread goes on: what it started is ended as soon as it is there.
+            # The thread goes on: wait for its process, so that the caller can stop it.
             self.child = await spawning
             raise
         self._connection = LspConnection(
             self.child.pipes, self.incoming, lambda raw: self.log.write(raw[:500], "stdout"), self._is_lost
         )
-        words = initialize_params(self.spec, self.folder)
-        answer = as_object(await self._connection.request("initialize", words))
+        params = initialize_params(self.spec, self.folder)
+        answer = as_object(await self._connection.request("initialize", params))
         self.capabilities = as_object(answer.get("capabilities"))
         self.encoding = negotiated_encoding(answer)
         self.problems.encoding = self.encoding
@@ -209,35 +206,36 @@ class LspServer:
         if self.spec.settings:
             settings = {"settings": dict(self.spec.settings)}
             self._connection.notify("workspace/didChangeConfiguration", settings)
-        self.settling = ProjectReadiness(self.limits, time.monotonic())
+        self.readiness = ProjectReadiness(self.limits, time.monotonic())
 
     def _documents(self) -> OpenDocuments:
         saves, with_text = wants_save(self.capabilities)
         sync = SyncOptions(sync_kind(self.capabilities), saves, with_text, self.encoding)
-        return OpenDocuments(self.notify, self.texts, sync, self._id_of, self._most_open)
+        return OpenDocuments(self.notify, self.texts, sync, self._id_of, self._max_open_documents)
 
-    def _most_open(self) -> int:
-        """How many documents stay open; a server may say only later that it is pulled."""
+    def _max_open_documents(self) -> int:
+        """How many documents may be open. A server may register diagnostics on request later."""
         pulls = self.offer("diagnosticProvider") is not None
         return self.limits.pulled if pulls else self.limits.documents
 
     def offer(self, name: str) -> object:
-        """What the server offers of `name`, None for nothing."""
+        """What the server declared for `name`; None if nothing."""
         return find_capability(self.capabilities, self.incoming.registered, name)
 
-    def must(self, name: str, words: str) -> object:
-        """The same. Raises `Unable` for nothing."""
-        found = self.offer(name)
-        if found is None:
-            raise LspNotSupported(f"{self.spec.name} cannot {words}")
-        return found
+    def require(self, name: str, action: str) -> object:
+        """The same, but raises `LspNotSupported` if there is nothing."""
+        capability = self.offer(name)
+        if capability is None:
+            raise LspNotSupported(f"{self.spec.name} cannot {action}")
+        return capability
 
     async def ask(self, method: str, params: Mapping[str, object] | None = None) -> object:
-        """A request's result; the caller bounds its time. Raises `Refused`, `Gone`."""
+        """The result of a request; the caller bounds the time. Raises `LspRequestRefused`,
+        `LspServerGone`."""
         if self._connection is None:
             raise LspServerGone(f"{self.spec.name} is not running")
-        self._asked += 1
-        key = self._asked
+        self._request_count += 1
+        key = self._request_count
         self.pending[key] = time.monotonic()
         cancelled = False
         try:
@@ -245,7 +243,7 @@ class LspServer:
                 try:
                     return await self._connection.request(method, params)
                 except LspRequestRefused as refused:
-                    # The text changed while it thought (LSP 3.17, ContentModified): asked again.
+                    # The text changed meanwhile (LSP 3.17, ContentModified): ask again.
                     if refused.code not in RETRY_CODES:
                         raise
                     await asyncio.sleep(RETRY_PAUSE)
@@ -253,7 +251,7 @@ class LspServer:
             cancelled = True
             raise
         finally:
-            # What was given up stays here until the server says anything: that is how a hung one shows.
+            # A cancelled request stays pending until the server sends anything: that reveals a hung one.
             if not cancelled:
                 self.pending.pop(key, None)
 
@@ -262,13 +260,13 @@ class LspServer:
             self._connection.notify(method, params)
 
     def is_hung(self, now: float) -> bool:
-        """Whether a request waited too long for a server that has said nothing at all since."""
+        """Whether a request has waited too long while the server sent nothing at all."""
         if self._connection is None:
             return False
         connection = self._connection
-        self.pending = {key: at for key, at in self.pending.items() if at > connection.answered}
-        waited = now - max(min(self.pending.values(), default=now), connection.said)
-        # It may only have dropped what was cancelled, as some do: it is asked once more before it is ended.
+        self.pending = {key: at for key, at in self.pending.items() if at > connection.last_answer_at}
+        waited = now - max(min(self.pending.values(), default=now), connection.last_message_at)
+        # It may only have dropped a cancelled request, as some do: probe it before it is stopped.
         if waited > self.limits.hung / 2 and not self._probed:
             connection.probe()
         self._probed = waited > self.limits.hung / 2
@@ -276,19 +274,19 @@ class LspServer:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody answers any more."""
+        """Whether the process no longer answers."""
         return self._connection is None or self._connection.is_over
 
     def tell(self) -> None:
-        """Something known of this server changed."""
-        self._heard()
+        """Notify listeners that something about this server changed."""
+        self._on_change()
 
     @property
     def settled(self) -> bool:
-        return self.settling.is_settled(self.incoming, time.monotonic())
+        return self.readiness.is_settled(self.incoming, time.monotonic())
 
     async def stop(self, politely: bool = True) -> None:
-        """End it: asked to with `shutdown`, then `exit`, then ended with its group."""
+        """Stop it: `shutdown`, then `exit`, then its process group is killed."""
         connection, self._connection = self._connection, None
         patience = min(self.spec.shutdown_seconds, 1.2) if politely and not self.lost.is_set() else 0.0
         if connection is not None and patience:
@@ -308,28 +306,28 @@ class LspServer:
 
     def _is_lost(self) -> None:
         self.lost.set()
-        self.stirred.ring()
-        self._heard()
+        self.activity.notify()
+        self._on_change()
 
     def _wake(self) -> None:
-        """Called in the reader's thread: one wake-up for however much was said."""
-        if self._woken or self._loop.is_closed():
+        """Called in the reader's thread: one wake-up for any number of messages."""
+        if self._is_wake_scheduled or self._loop.is_closed():
             return
-        self._woken = True
-        self._loop.call_soon_threadsafe(self._stir)
+        self._is_wake_scheduled = True
+        self._loop.call_soon_threadsafe(self._on_activity)
 
-    def _stir(self) -> None:
-        self._woken = False
-        self.stirred.ring()
-        self._heard()
+    def _on_activity(self) -> None:
+        self._is_wake_scheduled = False
+        self.activity.notify()
+        self._on_change()
         if self._converting is None or self._converting.done():
             self._converting = self._loop.create_task(self._convert())
 
     async def _convert(self) -> None:
-        """Turn what was published into rows, off the loop."""
+        """Convert published problems to rows, off the loop."""
         while fresh := self.incoming.take():
             changed = await asyncio.to_thread(
                 self.problems.published, fresh, self.spec.name, self.documents.version_of
             )
             if changed:
-                self._heard()
+                self._on_change()

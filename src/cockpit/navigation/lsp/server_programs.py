@@ -1,8 +1,8 @@
-"""Where the program of a server is. Reads folders; starts nothing.
+"""Finds the program of a server, and stores which command lines of a project's own file the user approved.
 
-Which command lines of a project's own file a person said yes to. A file per root in the state folder;
-the yes is for exactly that command, arguments, environment and folder, and for what stands in those
-files of the project that the command line names. Called in worker threads.
+An approval is for exactly that command, arguments, environment and folder, and for the content of those files
+of the project that the command line names. It is stored in one file per root in the state folder. Called in
+worker threads; starts nothing.
 """
 
 import hashlib
@@ -28,26 +28,26 @@ def find_program(
     environ: dict[str, str] | None = None,
     platform: str = sys.platform,
 ) -> tuple[str, ...]:
-    """The argv of `command` with the program's absolute path, empty where it is not installed.
+    """The argv of `command` with the program's absolute path; empty if it is not installed.
 
-    A trusted root's own programs come first: it may pin the version. Then PATH, then beside this Python:
-    there the extra `python` installs ty and ruff.
+    A trusted root's own programs come first, because it may pin the version; then PATH, then the folder of
+    this Python, where the extra `python` installs ty and ruff.
     """
     if not command:
         return ()
     program, *rest = command
     if len(Path(program).parts) > 1:
-        # A path: absolute, or of the project, whose programs run only when it is trusted.
-        may = trusted or Path(program).is_absolute()
-        named = shutil.which(str(Path(root, program))) if may else None
+        # A path, either absolute or in the project, whose programs run only if it is trusted.
+        is_allowed = trusted or Path(program).is_absolute()
+        named = shutil.which(str(Path(root, program))) if is_allowed else None
         return (named, *rest) if named else ()
-    own = PROJECT_FOLDERS_WINDOWS if platform == "win32" else PROJECT_FOLDERS
-    folders = [str(Path(root, one)) for one in own] if trusted else []
+    project_folders = PROJECT_FOLDERS_WINDOWS if platform == "win32" else PROJECT_FOLDERS
+    folders = [str(Path(root, folder)) for folder in project_folders] if trusted else []
     search = (environ if environ is not None else dict(os.environ)).get("PATH", os.defpath)
-    folders += [one for one in search.split(os.pathsep) if Path(one).is_absolute()]
+    folders += [folder for folder in search.split(os.pathsep) if Path(folder).is_absolute()]
     folders.append(str(Path(sys.executable).parent))
-    path_found = shutil.which(program, path=os.pathsep.join(folders))
-    return (path_found, *rest) if path_found else ()
+    program_path = shutil.which(program, path=os.pathsep.join(folders))
+    return (program_path, *rest) if program_path else ()
 
 
 def root_digest(root: str) -> str:
@@ -56,15 +56,15 @@ def root_digest(root: str) -> str:
 
 
 def approvals_file(folder: Path) -> Path:
-    """The file of yeses in a root's folder."""
+    """The file of approvals in a root's folder."""
     return folder / "allowed.json"
 
 
 def command_fingerprint(server: LanguageServer, root: str) -> str:
-    """What a yes is for."""
+    """Identifies what an approval is for."""
     files = [_file_digest(root, word) for word in server.command]
-    said = [list(server.command), sorted(server.environment.items()), server.folder, files]
-    return hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()
+    identity = [list(server.command), sorted(server.environment.items()), server.folder, files]
+    return hashlib.sha256(json.dumps(identity).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _file_digest(root: str, word: str) -> str:
@@ -78,20 +78,20 @@ def _file_digest(root: str, word: str) -> str:
 
 
 def is_approved(file: Path, server: LanguageServer, root: str) -> bool:
-    """Whether a person said yes to it."""
+    """Whether the user approved the server's command line."""
     return command_fingerprint(server, root) in _load_approvals(file)
 
 
 def approve(file: Path, server: LanguageServer, root: str) -> None:
-    """Keep a person's yes. Raises OSError."""
-    kept = {**_load_approvals(file), command_fingerprint(server, root): " ".join(server.command)}
-    write_atomically(file, json.dumps(kept, indent=1).encode(), private=True)
+    """Store the user's approval. Raises OSError."""
+    approvals = {**_load_approvals(file), command_fingerprint(server, root): " ".join(server.command)}
+    write_atomically(file, json.dumps(approvals, indent=1).encode(), private=True)
 
 
 def _load_approvals(file: Path) -> dict[str, str]:
     try:
         raw = json.loads(file.read_bytes())
     except (OSError, ValueError):
-        # Without a readable file nobody said yes: the person is asked again.
+        # Without a readable file nothing is approved: the user is asked again.
         return {}
     return raw if isinstance(raw, dict) else {}

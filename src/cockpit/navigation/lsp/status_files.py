@@ -1,15 +1,10 @@
-"""How much memory processes take with what they started, and whether one lives. Asks the platform only.
-
-What other processes may see of our servers and ask of them, in files of the state folder: `PID.json` with
-the rows, `PID.ask` with a verb, `PID.answer` with what came of it. Blocking: for threads and the CLI.
-"""
+"""Exchange between the cockpit processes on one root, through files in the state folder: `PID.json` holds
+the server rows, `PID.ask` a command, `PID.answer` its result. Blocking: for threads and the CLI."""
 
 import contextlib
 import json
 import os
 import secrets
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,86 +17,30 @@ from cockpit.protocol import wire
 from cockpit.protocol.code import ServerRow, ServerRows
 from cockpit.settings.file_io import write_atomically
 
-MIB = 1 << 20
+ServerVerb = Literal["restart", "stop", "allow"]
+POLL_SECONDS = 0.02
 
 
-def measure_megabytes(pids: Iterable[int], platform: str = sys.platform) -> Mapping[int, int]:
-    """Resident MiB of each process and its descendants, 0 where the platform does not say. Blocking."""
-    wanted = tuple(pids)
-    if not wanted:
-        return {}
-    rows = _read_proc() if platform == "linux" else _run_process_list(platform)
-    return {pid: _sum_tree(rows, pid) // MIB for pid in wanted}
+def measure_megabytes(pids: Iterable[int]) -> Mapping[int, int]:
+    """Resident MiB of each process with its descendants; 0 if it has ended. Blocking."""
+    import psutil
 
-
-def _sum_tree(rows: Mapping[int, tuple[int, int]], first: int) -> int:
-    found, grown = {first}, True
-    while grown:
-        more = {pid for pid, (parent, _) in rows.items() if parent in found and pid not in found}
-        grown = bool(more)
-        found |= more
-    return sum(rows[pid][1] for pid in found if pid in rows)
-
-
-def _read_proc() -> dict[int, tuple[int, int]]:
-    """Parent and resident bytes by process (proc(5))."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    rows: dict[int, tuple[int, int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                fields = (entry / "stat").read_bytes().rsplit(b")", 1)[1].split()
-                rows[int(entry.name)] = (int(fields[1]), int(fields[21]) * page)
-    return rows
-
-
-def _run_process_list(platform: str) -> dict[int, tuple[int, int]]:
-    argv = ["tasklist", "/FO", "CSV", "/NH"] if platform == "win32" else ["ps", "-axo", "pid=,ppid=,rss="]
-    try:
-        ended = subprocess.run(argv, capture_output=True, text=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    return parse_tasklist(ended.stdout) if platform == "win32" else parse_ps(ended.stdout)
-
-
-def parse_ps(output: str) -> dict[int, tuple[int, int]]:
-    """Rows of `ps -axo pid=,ppid=,rss=`, whose memory is in KiB."""
-    rows = (line.split() for line in output.splitlines())
-    return {int(one[0]): (int(one[1]), int(one[2]) * 1024) for one in rows if len(one) == 3}
-
-
-def parse_tasklist(output: str) -> dict[int, tuple[int, int]]:
-    """Rows of `tasklist /FO CSV /NH`: it knows no parents, and writes KiB with marks between thousands."""
-    rows: dict[int, tuple[int, int]] = {}
-    for line in output.splitlines():
-        fields = line.strip().strip('"').split('","')
-        if len(fields) == 5 and fields[1].isdigit():
-            digits = "".join(one for one in fields[4] if one.isdigit())
-            rows[int(fields[1])] = (0, int(digits or 0) * 1024)
-    return rows
+    megabytes: dict[int, int] = {}
+    for pid in pids:
+        total = 0
+        with contextlib.suppress(psutil.Error):
+            parent = psutil.Process(pid)
+            for process in (parent, *parent.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    total += process.memory_info().rss
+        megabytes[pid] = total >> 20
+    return megabytes
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process `pid`."""
-    if sys.platform == "win32":
-        import ctypes
+    import psutil
 
-        # SYNCHRONIZE (winnt.h): os.kill would end it there.
-        opened = ctypes.windll.kernel32.OpenProcess(0x00100000, False, pid)
-        if opened:
-            ctypes.windll.kernel32.CloseHandle(opened)
-        return bool(opened)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
-
-
-ServerVerb = Literal["restart", "stop", "allow"]
-POLL_SECONDS = 0.02
+    return psutil.pid_exists(pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +52,14 @@ class RunningCockpit:
 
 
 def status_folder(state: Path, root: str) -> Path:
-    """Where the processes on a root (its real path) keep these files, their servers' logs and the yeses."""
+    """Where the processes on a root (its real path) store these files, their servers' logs and the
+    approvals."""
     return state / "lsp" / root_digest(root)
 
 
 def find_running(state: Path, root: str) -> tuple[RunningCockpit, ...]:
-    """The other live processes on `root`. What dead ones left behind is removed."""
-    found = []
+    """The other live processes on `root`. Files of dead ones are removed."""
+    others = []
     for pid, file in _row_files(status_folder(state, os.path.realpath(root))):
         if pid == os.getpid():
             continue
@@ -127,23 +67,23 @@ def find_running(state: Path, root: str) -> tuple[RunningCockpit, ...]:
             remove_files(file.parent, pid)
             continue
         with contextlib.suppress(OSError, DecodeFailed):
-            shown = wire.loads(file.read_bytes())
-            if isinstance(shown, ServerRows):
-                found.append(RunningCockpit(pid, shown.rows))
-    return tuple(found)
+            rows = wire.loads(file.read_bytes())
+            if isinstance(rows, ServerRows):
+                others.append(RunningCockpit(pid, rows.rows))
+    return tuple(others)
 
 
 def request_command(state: Path, root: str, verb: ServerVerb, name: str, seconds: float) -> str:
-    """Have every other live process on `root` do `verb` to its servers called `name` (empty: all). What each
-    did, a line each; empty when there is none."""
+    """Have every other live process on `root` do `verb` to its servers called `name` (empty: all). Returns
+    their results, one line each; empty if there is none."""
     folder = status_folder(state, os.path.realpath(root))
     answers = []
-    for one in find_running(state, root):
+    for other in find_running(state, root):
         token = secrets.token_hex(8)
-        (folder / f"{one.pid}.answer").unlink(missing_ok=True)
-        asked = json.dumps({"verb": verb, "name": name, "token": token})
-        write_atomically(folder / f"{one.pid}.ask", asked.encode(), private=True)
-        answers.append(_await_answer(folder / f"{one.pid}.answer", one.pid, token, seconds))
+        (folder / f"{other.pid}.answer").unlink(missing_ok=True)
+        request = json.dumps({"verb": verb, "name": name, "token": token})
+        write_atomically(folder / f"{other.pid}.ask", request.encode(), private=True)
+        answers.append(_await_answer(folder / f"{other.pid}.answer", other.pid, token, seconds))
     return "\n".join(answers)
 
 
@@ -160,14 +100,14 @@ def _await_answer(file: Path, pid: int, token: str, seconds: float) -> str:
 
 
 def write_rows(folder: Path, rows: Sequence[ServerRow]) -> None:
-    """Write our rows. A folder that cannot be written costs the others the sight of them, no more."""
+    """Write our rows. If the folder cannot be written, other processes just do not see them."""
     with contextlib.suppress(OSError):
-        shown = wire.dumps(ServerRows(tuple(rows))).encode()
-        write_atomically(folder / f"{os.getpid()}.json", shown, private=True)
+        content = wire.dumps(ServerRows(tuple(rows))).encode()
+        write_atomically(folder / f"{os.getpid()}.json", content, private=True)
 
 
 def take_request(folder: Path) -> tuple[ServerVerb, str, str] | None:
-    """What another process asks of us: verb, name and token. Taking it removes it."""
+    """Take another process's request: verb, name and token. It is removed."""
     file = folder / f"{os.getpid()}.ask"
     try:
         raw = json.loads(file.read_bytes())
@@ -188,10 +128,10 @@ def take_request(folder: Path) -> tuple[ServerVerb, str, str] | None:
 
 
 def write_answer(folder: Path, token: str, words: str) -> None:
-    """Say what came of it."""
+    """Write the result of a request."""
     with contextlib.suppress(OSError):
-        said = json.dumps({"token": token, "words": words})
-        write_atomically(folder / f"{os.getpid()}.answer", said.encode(), private=True)
+        content = json.dumps({"token": token, "words": words})
+        write_atomically(folder / f"{os.getpid()}.answer", content.encode(), private=True)
 
 
 def remove_files(folder: Path, pid: int) -> None:

@@ -1,7 +1,4 @@
-"""Waiting for something to change, without polling. For one loop.
-
-Who may ask a server now: many that only ask, or one that staged an overlay. For one loop.
-"""
+"""Synchronisation of coroutines on one event loop: a change signal, and the lease of a server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,18 +6,18 @@ from contextlib import asynccontextmanager
 
 
 class ChangeSignal:
-    """Rung whenever something changed; `heard` waits for the next ringing."""
+    """Wakes everybody who waits whenever something changed, without polling."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
 
-    def ring(self) -> None:
-        for one in self._waiting:
-            if not one.done():
-                one.set_result(None)
+    def notify(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
 
-    async def heard(self, seconds: float | None = None) -> bool:
-        """Wait for a ringing; False when `seconds` passed before."""
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the next `notify`; False if `seconds` pass before."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:
@@ -34,38 +31,39 @@ class ChangeSignal:
 
 
 class ServerLease:
-    """`shared` for questions, `alone` for an overlay. Waiting is bounded by whoever waits."""
+    """Access to a server: `shared` for questions, `exclusive` for showing it an overlay of unsaved texts. The
+    caller bounds the wait."""
 
     def __init__(self) -> None:
-        self._sharing = 0
-        self._alone = False
-        self._wanted = 0
-        self._bell = ChangeSignal()
+        self._shared_count = 0
+        self._is_exclusive = False
+        self._exclusive_waiting = 0
+        self._signal = ChangeSignal()
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        # Who wants it alone goes first, or steady questions would keep it out for ever.
-        while self._alone or self._wanted:
-            await self._bell.heard()
-        self._sharing += 1
+        # A request for exclusive use goes first, or steady questions would block it for ever.
+        while self._is_exclusive or self._exclusive_waiting:
+            await self._signal.wait()
+        self._shared_count += 1
         try:
             yield
         finally:
-            self._sharing -= 1
-            self._bell.ring()
+            self._shared_count -= 1
+            self._signal.notify()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
-        self._wanted += 1
+    async def exclusive(self) -> AsyncIterator[None]:
+        self._exclusive_waiting += 1
         try:
-            while self._alone or self._sharing:
-                await self._bell.heard()
-            self._alone = True
+            while self._is_exclusive or self._shared_count:
+                await self._signal.wait()
+            self._is_exclusive = True
         finally:
-            self._wanted -= 1
-            self._bell.ring()
+            self._exclusive_waiting -= 1
+            self._signal.notify()
         try:
             yield
         finally:
-            self._alone = False
-            self._bell.ring()
+            self._is_exclusive = False
+            self._signal.notify()

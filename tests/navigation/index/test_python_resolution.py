@@ -1,4 +1,4 @@
-"""What a name means in Python, by tree-sitter alone."""
+"""Name resolution in Python by tree-sitter alone."""
 
 from pathlib import Path
 
@@ -155,7 +155,7 @@ def shop(root: Path) -> Path:
     return root
 
 
-async def test_scopes_imports_and_evident_classes_say_what_a_name_means(shop: Path) -> None:
+async def test_scopes_imports_and_evident_classes_resolve_names(shop: Path) -> None:
     async with indexed(shop) as index:
         found = {
             (path, marked): places(await index.related("definition", at(shop, path, marked)))
@@ -164,7 +164,7 @@ async def test_scopes_imports_and_evident_classes_say_what_a_name_means(shop: Pa
     assert found == {(path, marked): expected for path, marked, expected in MEANS}
 
 
-async def test_references_are_names_and_never_strings_or_other_names_of_that_spelling(shop: Path) -> None:
+async def test_references_exclude_strings_and_unrelated_names(shop: Path) -> None:
     async with indexed(shop) as index:
         add = await index.related("references", at(shop, "shop/cart.py", "def |add"))
         tax = await index.related("references", at(shop, "shop/prices.py", "def |tax"))
@@ -177,7 +177,7 @@ async def test_references_are_names_and_never_strings_or_other_names_of_that_spe
     assert {row.kind for row in add} == {"method", "reference"}
 
 
-async def test_calls_heirs_and_tests_go_by_what_a_name_means(shop: Path) -> None:
+async def test_calls_subclasses_and_tests_follow_resolved_names(shop: Path) -> None:
     async with indexed(shop) as index:
         add = at(shop, "shop/cart.py", "def |add")
         callers = await index.related("callers", add)
@@ -206,7 +206,7 @@ async def test_extent_and_hover_know_decorators_comments_and_docstrings(shop: Pa
     assert nothing == ""
 
 
-async def test_a_root_that_is_the_package_itself_resolves_its_own_absolute_imports(root: Path) -> None:
+async def test_a_root_that_is_the_package_resolves_its_absolute_imports(root: Path) -> None:
     package = root / "shop"
     write(
         root, "=== shop/__init__.py\n=== shop/a.py\nfrom shop.b import f\nf()\n=== shop/b.py\ndef f(): ...\n"
@@ -227,7 +227,7 @@ async def test_a_sources_folder_and_stub_files_are_found(root: Path) -> None:
         ]
 
 
-async def test_imports_in_a_circle_end(root: Path) -> None:
+async def test_circular_imports_terminate(root: Path) -> None:
     write(
         root, "=== a.py\nfrom b import x\nfrom b import *\nx\ny\n=== b.py\nfrom a import x\nfrom a import *\n"
     )
@@ -237,7 +237,7 @@ async def test_imports_in_a_circle_end(root: Path) -> None:
         assert not index.failure
 
 
-async def test_an_unknown_objects_member_is_nothing_when_several_classes_have_it(root: Path) -> None:
+async def test_a_member_of_an_unknown_object_is_ambiguous_in_several_classes(root: Path) -> None:
     write(
         root,
         """

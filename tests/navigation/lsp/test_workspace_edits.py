@@ -1,4 +1,4 @@
-"""A server's edits as ours: where they count from, what they may touch, and what order they keep."""
+"""Conversion of a server's edits: positions, permitted files and order."""
 
 import hashlib
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_edits_that_leave_the_root_are_refused(root: Path, tmp_path: Path, name:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "inner.py").write_text("a")
     (root / "link").symlink_to(tmp_path / "far")
-    with pytest.raises(LspNotSupported, match="outside of the folder"):
+    with pytest.raises(LspNotSupported, match="outside the project"):
         read(root, {"changes": {Path(root, name).as_uri(): [edit(0, 0, 1, "x")]}})
 
 
@@ -106,10 +106,10 @@ def test_files_are_created_moved_edited_and_deleted_in_order(root: Path) -> None
     )
 
 
-def test_creating_what_is_there_is_refused_unless_it_may_be_left(root: Path) -> None:
+def test_creating_an_existing_file_is_refused_unless_ignored(root: Path) -> None:
     (root / "a.py").write_text("a")
     change = {"kind": "create", "uri": uri(root, "a.py")}
-    with pytest.raises(LspNotSupported, match="there already"):
+    with pytest.raises(LspNotSupported, match="already exists"):
         read(root, {"documentChanges": [change]})
     assert read(root, {"documentChanges": [{**change, "options": {"ignoreIfExists": True}}]}) == ()
     (found,) = read(root, {"documentChanges": [{**change, "options": {"overwrite": True}}]})
@@ -125,26 +125,26 @@ def test_an_edit_of_another_version_is_refused(root: Path) -> None:
     assert read(root, answer, {uri(root, "a.py"): 3})
 
 
-def test_a_file_that_is_no_utf_8_is_left_alone(root: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_not_changed(root: Path) -> None:
     (root / "a.py").write_bytes(b"\xff = 1\n")
     with pytest.raises(LspNotSupported, match="UTF-8"):
         read(root, {"changes": {uri(root, "a.py"): [edit(0, 0, 1, "b")]}})
 
 
 @pytest.mark.parametrize("answer", [5, [], {"changes": 5}, {"documentChanges": [{"kind": "burn"}]}])
-def test_what_the_protocol_does_not_know_is_misshapen(root: Path, answer: object) -> None:
+def test_what_the_protocol_does_not_define_is_malformed(root: Path, answer: object) -> None:
     with pytest.raises(MalformedMessage):
         read(root, answer)
 
 
-def test_no_edit_is_none(root: Path) -> None:
+def test_a_null_edit_changes_nothing(root: Path) -> None:
     assert read(root, None) == read(root, {}) == ()
 
 
-def test_a_rename_that_would_tear_the_text_apart_is_refused(root: Path) -> None:
+def test_a_rename_at_wrong_columns_is_refused(root: Path) -> None:
     (root / "a.py").write_text("'é😀'; old = 1\n")
     answer = {"changes": {uri(root, "a.py"): [edit(0, 6, 9, "new")]}}
-    with pytest.raises(LspNotSupported, match="where old was to be renamed"):
+    with pytest.raises(LspNotSupported, match="instead of old"):
         convert_workspace_edit(answer, str(root.resolve()), DocumentTextCache(), "utf-16", ({}, {}), "old")
     (found,) = convert_workspace_edit(
         answer, str(root.resolve()), DocumentTextCache(), "utf-32", ({}, {}), "old"

@@ -1,4 +1,4 @@
-"""What people and models write for a place."""
+"""Forms of a place that users and models write."""
 
 import pytest
 
@@ -40,5 +40,5 @@ def test_a_place_is_read_as_it_is_meant(written: str, meant: LinePlace | SymbolP
         ("", 0),
     ],
 )
-def test_the_first_name_of_a_line_is_no_keyword(line: str, column: int) -> None:
+def test_first_name_of_a_line_is_not_a_keyword(line: str, column: int) -> None:
     assert find_first_name(line) == column

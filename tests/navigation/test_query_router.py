@@ -1,4 +1,4 @@
-"""Rows of several answerers as one list."""
+"""Merging and ranking the rows of several backends."""
 
 from cockpit.navigation.query_router import merge_rows, rank_symbols
 from cockpit.protocol.code import AnswerSource, SymbolRow
@@ -8,7 +8,7 @@ def row(name: str, path: str = "a.py", line: int = 1, source: AnswerSource = "ls
     return SymbolRow(name, "function", path, line, 1, "", source)
 
 
-def test_a_place_stands_there_once_as_the_first_says_it() -> None:
+def test_a_location_appears_once_with_the_first_row() -> None:
     both = merge_rows([row("f")], [row("f", source="tree-sitter"), row("f", line=2, source="tree-sitter")])
     assert [(one.line, one.source) for one in both] == [(1, "lsp"), (2, "tree-sitter")]
 

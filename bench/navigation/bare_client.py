@@ -1,7 +1,6 @@
-"""The floor: a language server's client with nothing around it, one request at a time.
+"""The baseline: a minimal client of a language server, one request at a time.
 
-Positions in and out are those of the protocol: from 0, in UTF-16 units (Django's lines that are asked
-about are ASCII).
+Positions are those of the protocol: from 0, in UTF-16 units (the lines used in Django are ASCII).
 """
 
 import json
@@ -24,7 +23,7 @@ CAPABILITIES = {
 
 
 class BareClient:
-    """A server on stdio. `ask` blocks until its answer is there."""
+    """A server on stdio. `ask` blocks until the answer arrives."""
 
     def __init__(self, command: Sequence[str], root: Path) -> None:
         self.root = root
@@ -46,7 +45,7 @@ class BareClient:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask(self, method: str, params: Any) -> Any:
-        """The result of a request. Raises RuntimeError for an error, EOFError when the server is gone."""
+        """The result of a request. Raises RuntimeError for an error, EOFError if the server has ended."""
         self._ids += 1
         asked = self._ids
         self._write({"jsonrpc": "2.0", "id": asked, "method": method, "params": params})
@@ -60,7 +59,7 @@ class BareClient:
                 return message.get("result")
 
     def at(self, path: Path, line: int, character: int) -> dict[str, Any]:
-        """The params of a place, its file opened before."""
+        """The parameters of a position; opens its file first."""
         if path not in self._open:
             self._open.add(path)
             text = path.read_text(encoding="utf-8")
@@ -70,7 +69,7 @@ class BareClient:
         return {"textDocument": {"uri": path.as_uri()}, "position": place}
 
     def definition(self, path: Path, line: int, character: int) -> list[tuple[str, int, int]]:
-        """Where the name is defined: path (relative to the root where inside), line, character."""
+        """Where the name is defined: path (relative to the root if inside), line, character."""
         return self._places(self.ask("textDocument/definition", self.at(path, line, character)))
 
     def references(self, path: Path, line: int, character: int) -> list[tuple[str, int, int]]:
@@ -92,7 +91,7 @@ class BareClient:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
 
     def _hear(self, message: Mapping[str, Any]) -> None:
-        """Progress is kept, a request of the server's gets the plainest answer."""
+        """Record progress; answer the server's requests with the simplest result."""
         params = message.get("params") or {}
         if message["method"] == "$/progress":
             token, kind = str(params["token"]), params["value"].get("kind")
@@ -136,7 +135,8 @@ class BareClient:
 
 
 def parse_seconds(root: Path) -> tuple[float, int]:
-    """One thread parsing what an index of `root` parses; seconds, bytes. Reading is not counted."""
+    """Parse what an index of `root` parses, in one thread; returns seconds and bytes. Reading is not
+    timed."""
     import tree_sitter_javascript
     import tree_sitter_python
     from tree_sitter import Language, Parser
@@ -145,7 +145,7 @@ def parse_seconds(root: Path) -> tuple[float, int]:
     parsers = {suffix: Parser(Language(grammar)) for suffix, grammar in grammars.items()}
     files = sorted(path for path in root.rglob("*") if path.suffix in parsers)
     texts = [(parsers[path.suffix], path.read_bytes()) for path in files]
-    # Minified ones are left out.
+    # Minified files are skipped.
     texts = [(parser, text) for parser, text in texts if max(map(len, text.split(b"\n"))) < 20_000]
     began = time.perf_counter()
     for parser, text in texts:

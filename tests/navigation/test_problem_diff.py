@@ -1,4 +1,4 @@
-"""Which problems an edit brings: what only moved is not new."""
+"""Which problems an edit introduces: a moved problem is not new."""
 
 from cockpit.navigation.problem_diff import find_new_problems
 from cockpit.protocol.code import ProblemRow
@@ -15,17 +15,17 @@ def test_a_problem_that_moved_down_is_not_new() -> None:
     assert find_new_problems([problem(4)], [problem(6)], TEXT, new) == ()
 
 
-def test_the_same_problem_on_a_line_more_is_new() -> None:
+def test_the_same_problem_on_another_line_is_new() -> None:
     new = TEXT + b"\ndef g():\n    return nme + 1\n"
     assert find_new_problems([problem(4)], [problem(4), problem(7)], TEXT, new) == (problem(7),)
 
 
-def test_a_definition_that_was_moved_takes_its_problem_along() -> None:
+def test_a_moved_definition_keeps_its_problem() -> None:
     new = b"def f():\n    return nme\n\nimport os\n"
     assert find_new_problems([problem(4)], [problem(2)], TEXT, new) == ()
 
 
-def test_a_problem_that_was_mended_does_not_hide_another() -> None:
+def test_a_fixed_problem_does_not_hide_another() -> None:
     new = TEXT.replace(b"nme", b"name")
     other = problem(4, "undefined name name")
     assert find_new_problems([problem(4)], [other], TEXT, new) == (other,)

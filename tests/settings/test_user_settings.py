@@ -1,4 +1,4 @@
-"""Setting one value of the person's file by its name: what is written, and what is refused."""
+"""Setting a value of the user's file by its key: what is written and what is refused."""
 
 import tomllib
 
@@ -30,7 +30,9 @@ def table() -> dict[str, object]:
         ),
     ],
 )
-def test_a_value_is_written_as_its_key_wants_it(key: str, value: str, written: dict[str, object]) -> None:
+def test_a_value_is_written_with_the_type_of_its_key(
+    key: str, value: str, written: dict[str, object]
+) -> None:
     assign_setting(key, value)
     assert table() == written
     assert unassign_setting(key) and not unassign_setting(key)
@@ -44,12 +46,12 @@ def test_a_value_is_written_as_its_key_wants_it(key: str, value: str, written: d
         ("limits.steps", "true", "must be a whole number"),
         ("mode", "yolo", "one of full, auto-edit, ask, plan, deny"),
         ("limits", "1", "set one of limits.steps"),
-        ("a b", "1", "is no key"),
-        ("", "1", "is no key"),
+        ("a b", "1", "invalid key"),
+        ("", "1", "invalid key"),
         ("plugins.openai_chat.providers.x.api_key", "sk-1", "cockpit connect"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(key: str, value: str, said: str) -> None:
+def test_an_invalid_value_is_refused_and_nothing_is_written(key: str, value: str, said: str) -> None:
     with pytest.raises(SettingsInvalid) as refused:
         assign_setting(key, value)
     assert said in str(refused.value) and not user_file().exists()

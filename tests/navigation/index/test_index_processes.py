@@ -1,4 +1,4 @@
-"""Processes of the index: they die, are replaced, and end with whoever started them."""
+"""Processes of the index die, are replaced, and end with the process that started them."""
 
 import asyncio
 import os
@@ -79,7 +79,7 @@ async def test_closing_leaves_no_process(root: Path) -> None:
     assert await index.symbols("f1") == () and index.pid == 0
 
 
-async def test_an_index_that_is_closed_before_it_began_leaves_none_either(root: Path) -> None:
+async def test_an_index_closed_before_it_started_leaves_no_process(root: Path) -> None:
     index = TreeIndex(str(root), languages(), "", watching=False)
     index.start()
     await index.close()
@@ -87,7 +87,7 @@ async def test_an_index_that_is_closed_before_it_began_leaves_none_either(root: 
     await index.close()
 
 
-async def test_a_killed_index_answers_nothing_once_and_is_there_again(root: Path) -> None:
+async def test_a_killed_index_misses_one_answer_and_restarts(root: Path) -> None:
     write(root, SOURCES)
     async with indexed(root) as index:
         first = index.pid
@@ -97,7 +97,7 @@ async def test_a_killed_index_answers_nothing_once_and_is_there_again(root: Path
         assert places(await index.symbols("alpha")) == ["a.py:1"]
 
 
-async def test_a_killed_worker_costs_no_file(root: Path) -> None:
+async def test_a_killed_worker_loses_no_file(root: Path) -> None:
     many(root)
     index = TreeIndex(str(root), languages(), "", watching=False)
     try:
@@ -119,14 +119,14 @@ async def test_a_killed_worker_costs_no_file(root: Path) -> None:
         await index.close()
 
 
-def test_a_batch_that_ends_its_worker_is_tried_file_by_file_and_the_file_given_up() -> None:
+def test_a_batch_that_kills_its_worker_is_retried_file_by_file() -> None:
     work = ParseQueue(deque([["a", "b"], ["c"]]))
     assert work.give_back(work.take() or []) == []
     assert list(work.batches) == [["b"], ["a"], ["c"]] or list(work.batches) == [["a"], ["b"], ["c"]]
     assert work.give_back(work.take() or []) != [] and work.restarts == 2
 
 
-def test_a_file_that_was_alone_when_a_worker_died_has_a_second_try() -> None:
+def test_a_file_that_was_alone_when_a_worker_died_is_retried() -> None:
     work = ParseQueue(deque([["c"]]))
     assert work.give_back(work.take() or []) == []
     assert work.give_back(work.take() or []) == ["c"]
@@ -165,7 +165,7 @@ async def test_files_of_the_project_are_never_imported_by_its_processes(root: Pa
     assert not (root / "ran").exists()
 
 
-def test_the_client_loads_no_grammar_and_the_worker_no_screen() -> None:
+def test_client_loads_no_grammar_and_worker_loads_no_frontend() -> None:
     code = (
         "import sys, cockpit.navigation.index.client, cockpit.navigation.file_watcher\n"
         "assert not {'tree_sitter', 'watchfiles', 'textual'} & set(sys.modules)\n"

@@ -1,5 +1,5 @@
-"""What every figure stands on: an installed wheel in a venv of its own, a home and a project that are
-empty, a server on loopback in another process."""
+"""The environment of every benchmark: an installed wheel in its own venv, an empty home and project, and a
+server on loopback in another process."""
 
 import json
 import os
@@ -21,8 +21,8 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """`python` and `cockpit` are the venv's; `project` is a small repository without configuration."""
+class BenchEnvironment:
+    """`python` and `cockpit` are those of the venv; `project` is a small repository without configuration."""
 
     python: str
     cockpit: str
@@ -30,7 +30,8 @@ class Ground:
     home: Path
 
     def environment(self, **more: str) -> dict[str, str]:
-        """The environment of everything that is measured: byte code is kept, no key is set."""
+        """The environment variables of everything that is measured: byte code is cached, no API key is
+        set."""
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT") if key in os.environ}
         return {
             **kept,
@@ -44,13 +45,13 @@ class Ground:
         }
 
     def peer(self, name: str, *arguments: str) -> list[str]:
-        """The command line of a peer of `bench/peers`."""
+        """The command line of a peer in `bench/peers`."""
         return [self.python, str(PEERS / f"{name}.py"), *arguments]
 
 
 @contextmanager
-def ground() -> Iterator[Ground]:
-    """The wheel of this tree, installed; gone with the context, but for the venv, which is kept warm."""
+def open_environment() -> Iterator[BenchEnvironment]:
+    """The installed wheel of this tree. Everything but the venv is removed with the context."""
     environment = _venv()
     folder = Path(tempfile.mkdtemp(prefix="cockpit-bench-"))
     try:
@@ -61,13 +62,13 @@ def ground() -> Iterator[Ground]:
         (project / "README.md").write_text("# A small project\n", encoding="utf-8")
         subprocess.run(["git", "init", "-q", str(project)], check=False)
         binaries = environment / ("Scripts" if os.name == "nt" else "bin")
-        yield Ground(str(binaries / "python"), str(binaries / "cockpit"), project, home)
+        yield BenchEnvironment(str(binaries / "python"), str(binaries / "cockpit"), project, home)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _venv() -> Path:
-    """A venv with the wheel of this tree. What it depends on is installed once per set of pins."""
+    """A venv with the wheel of this tree. Dependencies are installed once per set of pins."""
     venv = BUILD / "venv"
     python = str(venv / ("Scripts" if os.name == "nt" else "bin") / "python")
     pins = (ROOT / "pyproject.toml").read_bytes() + (ROOT / "constraints.txt").read_bytes()
@@ -88,7 +89,7 @@ def _venv() -> Path:
 
 
 class Server:
-    """The loopback server (`bench/server.py`) in a process of its own, and what it saw."""
+    """The loopback server (`bench/server.py`) in its own process, and the events it reported."""
 
     def __init__(self) -> None:
         command = [sys.executable, str(Path(__file__).with_name("server.py"))]
@@ -97,11 +98,11 @@ class Server:
         self.port = int(self.wait("listening")["port"])
 
     def url(self, scene: str) -> str:
-        """The base URL under which every request is answered as `scene` says."""
+        """The base URL at which every request is answered as `scene` defines."""
         return f"http://127.0.0.1:{self.port}/{scene}/v1"
 
     def wait(self, kind: str, seconds: float = PATIENCE) -> Mapping[str, float]:
-        """The next event of a kind; earlier ones of other kinds are passed over."""
+        """The next event of a kind; earlier ones of other kinds are skipped."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             for event in self.events(min(0.5, seconds)):
@@ -110,7 +111,7 @@ class Server:
         raise TimeoutError(f"the server saw no {kind} within {seconds:g} s")
 
     def events(self, seconds: float = 0.0) -> Iterator[dict[str, float]]:
-        """The events that came, one at a time; waits at most `seconds` for the first."""
+        """The events, one at a time; waits at most `seconds` for the first."""
         out = self._process.stdout
         if out is None:
             raise RuntimeError("the server has no output")

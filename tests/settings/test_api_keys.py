@@ -1,4 +1,4 @@
-"""Keys that a person saved."""
+"""API keys that the user saved."""
 
 import json
 import stat
@@ -58,7 +58,7 @@ def wallet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wallet]:
     keyring.set_keyring(before)
 
 
-def test_a_key_is_kept_in_a_file_that_only_its_owner_reads(home: Path) -> None:
+def test_a_key_is_stored_in_a_file_only_its_owner_can_read(home: Path) -> None:
     where = api_keys.save_key("openai", ' "Bearer sk-1"\n')
     assert api_keys.find_key("openai") == ("sk-1", where)
     assert Path(where) == home / "config" / "keys.json"
@@ -67,7 +67,7 @@ def test_a_key_is_kept_in_a_file_that_only_its_owner_reads(home: Path) -> None:
     assert [path.name for path in Path(where).parent.iterdir()] == ["keys.json"]
 
 
-def test_keys_of_several_providers_stand_beside_each_other(home: Path) -> None:
+def test_keys_of_several_providers_coexist(home: Path) -> None:
     api_keys.save_key("openai", "k-1")
     api_keys.save_key("groq", "k-2")
     assert api_keys.forget_key("openai") is True
@@ -79,7 +79,7 @@ def test_keys_of_several_providers_stand_beside_each_other(home: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "  ", '""', "Bearer ", "two words", "two\nlines", "schlüssel", "a\x00b"]
 )
-def test_what_can_be_no_key_is_refused_without_repeating_it(home: Path, text: str) -> None:
+def test_an_invalid_key_is_refused_without_repeating_it(home: Path, text: str) -> None:
     with pytest.raises(api_keys.InvalidApiKey) as caught:
         api_keys.save_key("openai", text)
     assert not text.strip() or text not in str(caught.value)
@@ -95,7 +95,7 @@ def test_a_broken_file_counts_as_no_keys(home: Path, content: bytes) -> None:
     assert api_keys.find_key("openai") == ("k-1", str(api_keys.keys_file()))
 
 
-def test_a_keyring_that_works_keeps_the_key_and_the_file_only_its_name(wallet: Wallet) -> None:
+def test_a_working_keyring_stores_the_key_and_the_file_only_its_name(wallet: Wallet) -> None:
     assert api_keys.save_key("openai", "k-1") == "keyring"
     assert json.loads(api_keys.keys_file().read_text()) == {"openai": {"keyring": True}}
     assert api_keys.find_key("openai") == ("k-1", "keyring")
@@ -104,14 +104,14 @@ def test_a_keyring_that_works_keeps_the_key_and_the_file_only_its_name(wallet: W
     assert wallet.kept == {}
 
 
-def test_a_keyring_that_fails_gives_way_to_the_file(wallet: Wallet) -> None:
+def test_a_failing_keyring_falls_back_to_the_file(wallet: Wallet) -> None:
     wallet.broken = True
     where = api_keys.save_key("openai", "k-1")
     assert where == str(api_keys.keys_file())
     assert api_keys.find_key("openai") == ("k-1", where)
 
 
-def test_a_keyring_that_is_locked_later_gives_no_key_and_no_error(wallet: Wallet) -> None:
+def test_a_locked_keyring_returns_no_key_and_no_error(wallet: Wallet) -> None:
     api_keys.save_key("openai", "k-1")
     wallet.broken = True
     assert api_keys.find_key("openai") is None
@@ -119,7 +119,7 @@ def test_a_keyring_that_is_locked_later_gives_no_key_and_no_error(wallet: Wallet
     assert api_keys.forget_key("openai") is True
 
 
-def test_a_home_of_its_own_leaves_the_keyring_alone(home: Path) -> None:
+def test_a_cockpit_home_does_not_use_the_keyring(home: Path) -> None:
     made = Wallet()
     before = keyring.get_keyring()
     keyring.set_keyring(made)

@@ -1,4 +1,4 @@
-"""What a symbol may be called is known before any server is asked."""
+"""A new symbol name is checked before any server is asked."""
 
 from pathlib import Path
 
@@ -12,23 +12,23 @@ from cockpit.plugin.navigation import NotPossible, Position
 @pytest.mark.parametrize(
     ("file", "name", "said"),
     [
-        ("a.py", "a b", "is no name in Python"),
-        ("a.py", "1x", "is no name in Python"),
+        ("a.py", "a b", "is not a valid name in Python"),
+        ("a.py", "1x", "is not a valid name in Python"),
         ("a.py", "", "is empty"),
-        ("a.py", "a\n", "is no name"),
+        ("a.py", "a\n", "is not a valid name"),
         ("a.py", "class", "class is a keyword of Python"),
         ("a.ts", "delete", "keyword of TypeScript"),
         ("a.go", "func", "keyword of Go"),
-        ("a.go", "a$", "is no name in Go"),
+        ("a.go", "a$", "is not a valid name in Go"),
         ("a.rs", "fn", "keyword of Rust"),
         ("a.c", "int", "keyword of C"),
         ("a.hpp", "template", r"keyword of C\+\+"),
         ("a.java", "void", "keyword of Java"),
-        ("a.lisp", "a b", "is no name"),
-        ("a.py", "old", "is called old already"),
+        ("a.lisp", "a b", "is not a valid name"),
+        ("a.py", "old", "is already called old"),
     ],
 )
-def test_what_is_no_name_there_is_refused(file: str, name: str, said: str) -> None:
+def test_an_invalid_name_is_refused(file: str, name: str, said: str) -> None:
     with pytest.raises(NotPossible, match=said):
         check_new_name(name, Position(file, 2, 5), ["# A file", "def old():"])
 
@@ -48,7 +48,7 @@ def test_what_is_no_name_there_is_refused(file: str, name: str, said: str) -> No
         ("a.md", "1. A heading"),
     ],
 )
-def test_what_is_a_name_there_passes(file: str, name: str) -> None:
+def test_a_valid_name_passes(file: str, name: str) -> None:
     check_new_name(name, Position(file, 1, 1), ["old"])
 
 
@@ -62,7 +62,7 @@ async def test_a_bad_name_is_refused_before_a_server_starts(root: Path, tmp_path
     assert not notes.exists()
 
 
-async def test_what_the_server_will_not_rename_comes_back_in_its_words(root: Path) -> None:
+async def test_a_refusal_of_the_server_is_shown_in_its_words(root: Path) -> None:
     async with opened(shop(root), TY) as one:
         await ready(one.navigator)
         with pytest.raises(NotPossible, match="finds nothing to rename") as refused:

@@ -1,4 +1,4 @@
-"""Starting with much configured, what a prefix cache finds again, a hook, a call of an MCP server."""
+"""Starting with a large configuration, what a prefix cache can reuse, a hook, a call of an MCP server."""
 
 import json
 import shutil
@@ -6,36 +6,37 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.environment import BenchEnvironment, server
+from bench.extensions.migrated_project import furnish
 from bench.figures import Figure, interleaved, median
-from bench.ground import Ground, server
-from bench.plugged.moved_in import furnish
 from bench.start import TYPED
 from bench.terminal import Terminal
 
 TURNS = 6
 
 
-def start(ground: Ground, rounds: int) -> list[Figure]:
+def start(env: BenchEnvironment, rounds: int) -> list[Figure]:
     """From exec to typed text, in a folder with 100 skills, 50 roles, 20 commands and 10 MCP servers."""
-    full = _furnished(ground)
+    full = _furnished(env)
 
     def run(project: Path) -> float:
-        with Terminal([ground.cockpit, "--trust"], ground.environment(), project) as terminal:
+        with Terminal([env.cockpit, "--trust"], env.environment(), project) as terminal:
             terminal.write(TYPED)
             return terminal.wait_for(TYPED) - terminal.began
 
-    taken = interleaved({"full": lambda: run(full), "empty": lambda: run(ground.project)}, 2 * rounds)
+    taken = interleaved({"full": lambda: run(full), "empty": lambda: run(env.project)}, 2 * rounds)
     ours, floor = (1000 * median(taken[name]) for name in ("full", "empty"))
     what = "exec to typed text echoed, 180 files configured"
     return [Figure(what, ours, floor=floor, peer="none configured", at_most=1.1)]
 
 
-def cache(ground: Ground, rounds: int) -> list[Figure]:
-    """What of each request a prefix cache would find again, by tools and messages as providers keep them."""
-    full = _furnished(ground)
+def cache(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """The part of each request that a prefix cache would find again, by tools and messages as providers
+    store them."""
+    full = _furnished(env)
     with server() as peer:
-        environment = ground.environment(OPENAI_BASE_URL=peer.url("prefix"))
-        command = ground.peer("turns", str(full), str(TURNS), "--trust")
+        environment = env.environment(OPENAI_BASE_URL=peer.url("prefix"))
+        command = env.peer("turns", str(full), str(TURNS), "--trust")
         subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
         seen = [event for event in peer.events() if event["kind"] == "prefix"]
     again = [one["found"] / one["before"] for one in seen[1:]]
@@ -45,32 +46,33 @@ def cache(ground: Ground, rounds: int) -> list[Figure]:
     return [share, Figure(what, missed, "B", ceiling=2_000)]
 
 
-def hook(ground: Ground, rounds: int) -> list[Figure]:
-    """A read with a `PreToolUse` hook, less one without, beside the hook's bare process."""
-    taken = _peer(ground, "hook", str(50 * max(1, rounds // 2)))
+def hook(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """A read with a `PreToolUse` hook minus one without, next to the hook's bare process."""
+    taken = _peer(env, "hook", str(50 * max(1, rounds // 2)))
     ours, floor = (1000 * median(taken[name]) for name in ("more", "process"))
     return [Figure("a hook, above its process", ours - floor, ceiling=5.0, floor=floor, peer="its process")]
 
 
-def mcp(ground: Ground, rounds: int) -> list[Figure]:
-    """A call of a stdio server through the whole order, less the same by the SDK's own client."""
-    taken = _peer(ground, "mcp_call", str(50 * max(1, rounds // 2)))
+def mcp(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """A call of a stdio server through all steps of a tool call, minus the same call by the SDK's own
+    client."""
+    taken = _peer(env, "mcp_call", str(50 * max(1, rounds // 2)))
     ours, floor = (1000 * median(taken[name]) for name in ("ours", "sdk"))
     return [
         Figure("a call through MCP, above the SDK's", ours - floor, ceiling=3.0, floor=floor, peer="the SDK")
     ]
 
 
-def _furnished(ground: Ground) -> Path:
-    full = ground.project.with_name("furnished")
+def _furnished(env: BenchEnvironment) -> Path:
+    full = env.project.with_name("furnished")
     if not full.exists():
-        shutil.copytree(ground.project, full)
+        shutil.copytree(env.project, full)
         furnish(full)
     return full
 
 
-def _peer(ground: Ground, name: str, count: str) -> Mapping[str, Sequence[float]]:
-    command = ground.peer(name, str(ground.project), count)
-    ended = subprocess.run(command, check=True, env=ground.environment(), capture_output=True)
+def _peer(env: BenchEnvironment, name: str, count: str) -> Mapping[str, Sequence[float]]:
+    command = env.peer(name, str(env.project), count)
+    ended = subprocess.run(command, check=True, env=env.environment(), capture_output=True)
     taken: Mapping[str, Sequence[float]] = json.loads(ended.stdout)
     return taken

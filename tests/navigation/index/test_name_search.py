@@ -1,4 +1,4 @@
-"""Which definitions a few letters find, and in which order."""
+"""Which definitions match a few letters, and in which order."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
 
 
 @given(NAME)
-def test_a_name_fits_itself_best_and_its_beginning_well(name: str) -> None:
+def test_exact_names_match_best_and_prefixes_well(name: str) -> None:
     assert match_rank(name, name) == 0
     assert match_rank(name.swapcase(), name) in (0, 1)
     assert 0 <= match_rank(name[: len(name) // 2 + 1], name) <= 3
@@ -21,7 +21,7 @@ def test_a_name_fits_itself_best_and_its_beginning_well(name: str) -> None:
 
 
 @given(NAME, NAME)
-def test_letters_that_are_nowhere_in_a_name_do_not_fit(query: str, name: str) -> None:
+def test_letters_that_are_not_in_a_name_do_not_match(query: str, name: str) -> None:
     if match_rank(query, name) < 0:
         assert query.lower() not in name.lower()
 
@@ -47,11 +47,11 @@ def test_initials_are_those_of_the_words(name: str, letters: str) -> None:
         ("latest/a.py", 0),
     ],
 )
-def test_tests_and_what_others_wrote_stand_aside(path: str, aside: int) -> None:
+def test_tests_and_vendored_code_rank_lower(path: str, aside: int) -> None:
     assert path_rank(path) == aside
 
 
-async def test_the_best_fit_comes_first_and_sources_before_tests(root: Path) -> None:
+async def test_the_best_match_comes_first_and_sources_before_tests(root: Path) -> None:
     write(
         root,
         """
@@ -77,7 +77,7 @@ def total(): ...
         assert await index.symbols("nowhere") == ()
 
 
-async def test_symbol_paths_name_by_file_by_module_or_by_the_end_of_both(root: Path) -> None:
+async def test_symbol_paths_match_by_file_module_or_suffix(root: Path) -> None:
     write(
         root,
         """

@@ -1,4 +1,4 @@
-"""Where a server's program is looked for, what memory a process takes, what texts are read anew."""
+"""Finding a server's program, measuring memory, caching texts."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ def test_windows_has_other_folders(root: Path) -> None:
     assert find_program(("tool",), str(root), True, {"PATH": ""}, "win32") == (own,)
 
 
-def test_a_relative_entry_of_the_path_is_no_place(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_entry_of_the_path_is_ignored(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(root)
     monkeypatch.chdir(root)
     assert find_program(("tool",), str(root), False, {"PATH": "."}, "linux") == ()
@@ -72,15 +72,6 @@ async def test_memory_counts_what_a_process_started() -> None:
     await one.wait()
 
 
-def test_lists_of_processes_are_read_on_other_platforms() -> None:
-    assert status_files.parse_ps("  10     1  2048\n   11 10 1024\nbad\n") == {
-        10: (1, 2 << 20),
-        11: (10, 1 << 20),
-    }
-    line = '"node.exe","4711","Console","1","12,345 K"\r\n'
-    assert status_files.parse_tasklist(line) == {4711: (0, 12345 * 1024)}
-
-
 def test_a_process_that_ended_is_not_alive() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as one:
         assert status_files.is_alive(one.pid)
@@ -89,7 +80,7 @@ def test_a_process_that_ended_is_not_alive() -> None:
 
 
 def test_texts_keep_what_fits_and_read_what_changed(root: Path) -> None:
-    texts = DocumentTextCache(kept=25)
+    texts = DocumentTextCache(max_bytes=25)
     for name in ("a", "b", "c"):
         (root / name).write_text(name * 10)
     assert [texts.line(str(root / name), 1) for name in ("a", "b", "c")] == ["a" * 10, "b" * 10, "c" * 10]

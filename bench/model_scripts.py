@@ -1,4 +1,4 @@
-"""What is streamed: scripts for the `scripted` model, the same for every peer."""
+"""Scripts for the `scripted` model: the text that is streamed, the same for every peer."""
 
 import json
 import random
@@ -13,7 +13,7 @@ WORDS = tuple(SENTENCE.split())
 
 
 def prose(count: int = 20_000) -> list[str]:
-    """`count` words in paragraphs of 40 to 90, with a list or some code among them now and then."""
+    """`count` words in paragraphs of 40 to 90, with an occasional list or code block."""
     chance = random.Random(2)
     pieces: list[str] = []
     left = chance.randint(40, 90)
@@ -28,14 +28,14 @@ def prose(count: int = 20_000) -> list[str]:
 
 
 def paragraphs(count: int = 10_000) -> list[str]:
-    """Short paragraphs, one a piece."""
+    """Short paragraphs, one per piece."""
     chance = random.Random(3)
     made = [" ".join(chance.choices(WORDS, k=chance.randint(3, 9))) + ".\n\n" for _ in range(count - 1)]
     return [*made, END]
 
 
 def write(folder: Path, name: str, pieces: list[str], delay_ms: float = 0) -> Path:
-    """A script that plays `pieces` to every prompt."""
+    """Write a script that plays `pieces` for every prompt."""
     path = folder / f"{name}.json"
     step = {"chunks": pieces, "text": "", "delay_ms": delay_ms, "repeat": 5}
     path.write_text(json.dumps({"steps": [step]}), encoding="utf-8")

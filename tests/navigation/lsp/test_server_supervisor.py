@@ -1,4 +1,4 @@
-"""Servers start when needed, once, where they may; they end when they idle or take too much."""
+"""Servers start once, when needed and allowed; they stop when idle or too large."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ async def test_nothing_starts_before_it_is_needed_and_then_once(make: Make, note
 async def test_nothing_starts_for_files_of_no_language(make: Make) -> None:
     servers = make(small())
     answer = await servers.outline("readme.txt", 5)
-    assert answer == NoAnswer("no language server is known for readme.txt")
+    assert answer == NoAnswer("no language server is configured for readme.txt")
     assert servers.rows() == ()
 
 
@@ -98,9 +98,7 @@ def _project_file(root: Path, *args: str) -> Language:
     return found
 
 
-async def test_a_server_the_project_names_waits_for_a_yes_to_that_command_line(
-    make: Make, root: Path
-) -> None:
+async def test_a_projects_own_server_waits_for_approval_of_its_command_line(make: Make, root: Path) -> None:
     servers = make(_project_file(root), small())
     answer = await servers.outline("a.tiny", 10)
     assert isinstance(answer, ServerAnswer) and answer.server == "small", "the plugin's answers meanwhile"
@@ -112,7 +110,7 @@ async def test_a_server_the_project_names_waits_for_a_yes_to_that_command_line(
     assert isinstance(answer, ServerAnswer) and answer.server == "theirs"
 
 
-async def test_the_yes_is_kept_for_that_command_line_alone(make: Make, root: Path) -> None:
+async def test_approval_is_stored_for_that_command_line_alone(make: Make, root: Path) -> None:
     await make(_project_file(root)).command("allow", "theirs")
     assert isinstance(await make(_project_file(root)).outline("a.tiny", 10), ServerAnswer)
     servers = make(_project_file(root, "utf-8"))
@@ -120,14 +118,14 @@ async def test_the_yes_is_kept_for_that_command_line_alone(make: Make, root: Pat
     assert isinstance(answer, NoAnswer) and "/lsp allow theirs" in answer.reason
 
 
-async def test_a_yes_starts_nothing_in_a_folder_that_is_not_trusted(make: Make, root: Path) -> None:
+async def test_approval_starts_nothing_in_an_untrusted_folder(make: Make, root: Path) -> None:
     servers = make(_project_file(root), trusted=False)
     await servers.command("allow", "theirs")
     await until(servers, lambda: state_of(servers, "theirs") == "waiting")
-    assert "trusted folder only" in servers.rows()[0].detail
+    assert "only in a trusted folder" in servers.rows()[0].detail
 
 
-async def test_a_worktree_starts_its_server_at_the_second_ask(make: Make, root: Path) -> None:
+async def test_a_worktree_starts_its_server_at_the_second_question(make: Make, root: Path) -> None:
     (root / ".git").write_text("gitdir: elsewhere\n")
     servers = make(small())
     servers.seen("a.tiny")
@@ -147,7 +145,7 @@ async def test_an_idle_server_ends_and_starts_again_when_needed(make: Make) -> N
     assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
 
 
-async def test_the_coldest_makes_room_for_one_more(make: Make, root: Path) -> None:
+async def test_least_recently_used_server_makes_room_for_another(make: Make, root: Path) -> None:
     languages = [Language(f"l{n}", (f"*.l{n}",), (small(name=f"s{n}"),)) for n in range(3)]
     for n in range(3):
         (root / f"a.l{n}").write_text("def x():\n")
@@ -158,14 +156,14 @@ async def test_the_coldest_makes_room_for_one_more(make: Make, root: Path) -> No
     assert states == {"s0": "ready", "s1": "stopped", "s2": "ready"}
 
 
-async def test_too_much_memory_ends_the_coldest_and_then_a_lone_one(make: Make, root: Path) -> None:
+async def test_too_much_memory_stops_the_least_recently_used_server(make: Make, root: Path) -> None:
     (root / "a.l").write_text("def x():\n")
     languages = [language(small()), Language("l", ("*.l",), (small(name="cold"),))]
     servers = make(*languages, limits=replace(QUICK, megabytes=1))
     await servers.outline("a.l", 10)
     servers.seen("a.tiny")
     await until(servers, lambda: {row.state for row in servers.rows()} == {"stopped"})
-    assert any("over 1" in row.detail for row in servers.rows())
+    assert any("more than 1" in row.detail for row in servers.rows())
     answer = await servers.outline("a.l", 2)
     assert isinstance(answer, NoAnswer | ServerAnswer)
 
@@ -181,10 +179,10 @@ async def test_stop_holds_until_restart(make: Make) -> None:
     assert await servers.command("restart", "small") == "restarted: small"
     assert isinstance(await servers.outline("a.tiny", 10), ServerAnswer)
     assert servers.rows()[0].pid != pid
-    assert await servers.command("stop", "ghost") == "no server is called ghost"
+    assert await servers.command("stop", "ghost") == "no server called ghost"
 
 
-async def test_the_server_is_asked_for_what_it_may_ask_back(make: Make, notes: Path) -> None:
+async def test_server_gets_its_settings_when_it_asks_for_them(make: Make, notes: Path) -> None:
     asks = small("asks", notes=notes, settings={"one": {"two": 5}})
     servers = make(asks)
     await servers.outline("a.tiny", 10)
@@ -214,17 +212,19 @@ async def test_secrets_stay_out_of_its_environment(make: Make, monkeypatch: pyte
         assert b"SOME_API_KEY" not in Path(f"/proc/{servers.rows()[0].pid}/environ").read_bytes()
 
 
-async def test_another_process_sees_the_rows_and_may_ask(make: Make, root: Path, tmp_path: Path) -> None:
+async def test_another_process_sees_the_rows_and_may_send_commands(
+    make: Make, root: Path, tmp_path: Path
+) -> None:
     servers = make(small())
     await servers.outline("a.tiny", 10)
     folder = status_files.status_folder(tmp_path / "state", os.path.realpath(root))
     await until(servers, (folder / f"{os.getpid()}.json").exists)
     pid = servers.rows()[0].pid
     code = (
-        "import sys; from pathlib import Path; from cockpit.navigation.lsp import status\n"
+        "import sys; from pathlib import Path; from cockpit.navigation.lsp import status_files\n"
         "state, root = Path(sys.argv[1]), sys.argv[2]\n"
-        "print([row.name for one in status.running(state, root) for row in one.rows])\n"
-        "print(status.ask(state, root, 'restart', 'small', 10))\n"
+        "print([row.name for one in status_files.find_running(state, root) for row in one.rows])\n"
+        "print(status_files.request_command(state, root, 'restart', 'small', 10))\n"
     )
     other = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, str(tmp_path / "state"), str(root), stdout=asyncio.subprocess.PIPE
@@ -237,7 +237,7 @@ async def test_another_process_sees_the_rows_and_may_ask(make: Make, root: Path,
     assert not list(folder.glob("*.json"))
 
 
-async def test_what_a_dead_process_left_is_removed(root: Path, tmp_path: Path) -> None:
+async def test_files_of_a_dead_process_are_removed(root: Path, tmp_path: Path) -> None:
     ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await ended.wait()
     folder = status_files.status_folder(tmp_path, os.path.realpath(root))
@@ -248,7 +248,7 @@ async def test_what_a_dead_process_left_is_removed(root: Path, tmp_path: Path) -
     assert not left.exists()
 
 
-async def test_one_that_is_wanted_while_it_ends_starts_after_it(make: Make, notes: Path) -> None:
+async def test_a_server_wanted_while_it_stops_starts_afterwards(make: Make, notes: Path) -> None:
     servers = make(small("never-exits", notes=notes))
     await servers.outline("a.tiny", 10)
     pid = servers.rows()[0].pid
@@ -262,7 +262,7 @@ async def test_one_that_is_wanted_while_it_ends_starts_after_it(make: Make, note
     assert not is_alive(last)
 
 
-async def test_after_closing_every_question_is_silent(make: Make) -> None:
+async def test_after_closing_no_question_is_answered(make: Make) -> None:
     servers = make(small())
     await servers.outline("a.tiny", 10)
     await servers.close()

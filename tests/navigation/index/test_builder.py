@@ -1,4 +1,4 @@
-"""The index follows the files: built, kept, warm, incremental, and nothing it should not read."""
+"""The index follows the files: built, cached, updated, and nothing it should not read."""
 
 import itertools
 import json
@@ -37,7 +37,7 @@ async def test_changed_new_deleted_and_renamed_files_are_followed(root: Path) ->
         ]
 
 
-async def test_changes_on_disk_are_seen_without_being_told(root: Path) -> None:
+async def test_changes_on_disk_are_seen_without_notification(root: Path) -> None:
     write(root, SOURCES)
     async with indexed(root, watching=True) as index:
         written = itertools.count()
@@ -55,9 +55,7 @@ async def test_changes_on_disk_are_seen_without_being_told(root: Path) -> None:
         await until(is_gone)
 
 
-async def test_what_is_kept_is_not_parsed_again_and_what_changed_meanwhile_is(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_only_files_changed_since_the_cache_are_parsed_again(root: Path, tmp_path: Path) -> None:
     write(root, SOURCES)
     cache = tmp_path / "cache"
     async with indexed(root, cache):
@@ -77,9 +75,7 @@ async def test_what_is_kept_is_not_parsed_again_and_what_changed_meanwhile_is(
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "other"])
-async def test_a_broken_cache_costs_its_warmth_and_nothing_else(
-    root: Path, tmp_path: Path, harm: str
-) -> None:
+async def test_a_broken_cache_only_slows_the_start(root: Path, tmp_path: Path, harm: str) -> None:
     write(root, SOURCES)
     cache = tmp_path / "cache"
     async with indexed(root, cache):
@@ -98,7 +94,7 @@ async def test_a_broken_cache_costs_its_warmth_and_nothing_else(
     assert kept.read_bytes()[:20] == raw[:20]
 
 
-async def test_a_cache_folder_that_cannot_be_written_is_done_without(root: Path, tmp_path: Path) -> None:
+async def test_an_unwritable_cache_folder_is_ignored(root: Path, tmp_path: Path) -> None:
     write(root, SOURCES)
     (tmp_path / "file").write_text("")
     async with indexed(root, tmp_path / "file" / "cache") as index:
@@ -140,7 +136,7 @@ async def test_a_file_is_outlined_before_the_index_has_reached_it(root: Path) ->
         await index.close()
 
 
-async def test_text_that_is_no_utf_8_and_text_that_is_no_program_are_read_as_far_as_they_go(
+async def test_invalid_utf_8_and_broken_code_are_parsed_as_far_as_possible(
     root: Path,
 ) -> None:
     (root / "latin.py").write_bytes("# é\ndef caf\xe9(): ...\nx = 'é' ; y = 1\ny\n".encode("latin-1"))
@@ -156,7 +152,7 @@ async def test_text_that_is_no_utf_8_and_text_that_is_no_program_are_read_as_far
         assert len(await index.outline("latin.py")) >= 2 and not index.failure
 
 
-async def test_questions_about_what_is_not_there_have_no_answer(root: Path) -> None:
+async def test_questions_about_missing_files_have_no_answer(root: Path) -> None:
     from cockpit.plugin.navigation import Position
 
     write(root, SOURCES)
@@ -176,7 +172,7 @@ async def test_what_it_answers_can_be_sent(root: Path) -> None:
     assert (row.first, row.last, row.text, row.kind) == (1, 1, "def alpha(): ...", "function")
 
 
-async def test_an_answer_that_stops_before_its_end_says_so(root: Path) -> None:
+async def test_an_incomplete_answer_says_so(root: Path) -> None:
     write(
         root, "=== few.py\ndef rare(): ...\nrare()\n=== many.py\ndef common(): ...\n" + "common()\n" * 2_100
     )

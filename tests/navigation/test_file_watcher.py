@@ -1,4 +1,4 @@
-"""One watcher tells everybody; folders nobody means to watch stay unwatched."""
+"""One watcher notifies all listeners; very large folders are not watched."""
 
 import itertools
 from pathlib import Path
@@ -10,7 +10,7 @@ from cockpit.navigation import file_watcher
 from cockpit.navigation.file_watcher import is_home_or_above, watch_root
 
 
-async def test_everybody_hears_of_a_change_until_they_have_enough(root: Path) -> None:
+async def test_listeners_hear_of_changes_until_they_unsubscribe(root: Path) -> None:
     one: set[str] = set()
     other: set[str] = set()
     end_one = watch_root(str(root), one.update)
@@ -40,7 +40,7 @@ async def test_everybody_hears_of_a_change_until_they_have_enough(root: Path) ->
     assert not file_watcher._watchers
 
 
-async def test_of_a_wide_tree_only_what_no_rule_names_is_watched(
+async def test_in_a_wide_tree_ignored_folders_are_not_watched(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_watcher, "MAX_FOLDERS", 5)
@@ -69,9 +69,7 @@ async def test_of_a_wide_tree_only_what_no_rule_names_is_watched(
     end()
 
 
-def test_the_home_folder_and_what_holds_it_are_too_wide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_home_folder_and_its_parents_are_not_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert is_home_or_above(str(tmp_path.resolve())) and is_home_or_above("/")

@@ -1,4 +1,4 @@
-"""What names mean in languages other than Python: one small project in each."""
+"""Name resolution in languages other than Python, with one small project each."""
 
 from pathlib import Path
 
@@ -351,14 +351,14 @@ async def test_a_name_means_the_same_as_to_its_compiler(project: Path) -> None:
     assert found == {(path, marked): expected for path, marked, expected in MEANS}
 
 
-async def test_callers_heirs_and_references_cross_files(project: Path) -> None:
+async def test_callers_subclasses_and_references_cross_files(project: Path) -> None:
     async with indexed(project) as index:
         for relation, path, marked, expected in RELATED:
             rows = await index.related(relation, at(project, path, marked))
             assert (relation, path, marked, names(rows)) == (relation, path, marked, expected)
 
 
-async def test_outlines_say_what_stands_in_what(project: Path) -> None:
+async def test_outlines_name_containers(project: Path) -> None:
     async with indexed(project) as index:
         for path, expected in OUTLINES.items():
             rows = await index.outline(path)
@@ -375,7 +375,7 @@ async def test_hover_shows_signature_and_comment(project: Path) -> None:
     assert java.startswith("```java\npublic class Cart extends Base implements Priced") and "A cart." in java
 
 
-async def test_a_header_that_is_no_c_is_read_as_cpp(root: Path) -> None:
+async def test_a_header_that_is_not_c_is_parsed_as_cpp(root: Path) -> None:
     write(root, "=== a.h\nclass Shape { public: int area(); };\n=== b.h\nint f(int restrict_);\n")
     async with indexed(root) as index:
         assert dict(index.languages()) == {"cpp": 1, "c": 1}

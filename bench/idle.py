@@ -1,20 +1,20 @@
-"""What it costs when nothing happens: focus out and in, a resize, idling."""
+"""What it costs when nothing happens: focus changes, a resize, idling."""
 
-from bench import scripts
+from bench import model_scripts
+from bench.environment import BenchEnvironment
 from bench.figures import Figure, median
-from bench.ground import Ground
 from bench.stream import ready, scripted
 from bench.terminal import COLUMNS, ROWS, Terminal
 
-# Less than the cursor takes from one blink to the next.
+# Shorter than the interval between two blinks of the cursor.
 QUIET = 0.15
 
 
-def after_a_stream(ground: Ground, rounds: int) -> list[Figure]:
-    """After 20,000 chunks: processor time, and until the screen is still."""
-    script = str(scripts.write(ground.home, "stream", scripts.prose()))
-    ours = _measured(Terminal(*scripted(ground, script), ground.project), rounds)
-    log = _measured(Terminal(ground.peer("rich_log", script), ground.environment(), ground.project), rounds)
+def after_a_stream(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """After 20,000 chunks: processor time, and the time until the screen stops changing."""
+    script = str(model_scripts.write(env.home, "stream", model_scripts.prose()))
+    ours = _measured(Terminal(*scripted(env, script), env.project), rounds)
+    log = _measured(Terminal(env.peer("rich_log", script), env.environment(), env.project), rounds)
     figures = []
     for what in ("focus out and in", "resize"):
         cpu, still = f"{what}, after 20,000 chunks: CPU", f"{what}: until the screen is still"
@@ -30,7 +30,7 @@ def _measured(terminal: Terminal, rounds: int) -> dict[tuple[str, str], float]:
     with terminal:
         ready(terminal)
         terminal.write("\r")
-        terminal.wait_for(scripts.END)
+        terminal.wait_for(model_scripts.END)
         terminal.follow(2.0)
         for number in range(max(2, rounds)):
             for what in ("focus out and in", "resize"):
@@ -49,11 +49,11 @@ def _measured(terminal: Terminal, rounds: int) -> dict[tuple[str, str], float]:
     return {key: median(values) for key, values in taken.items()}
 
 
-def idle(ground: Ground, rounds: int) -> list[Figure]:
-    """Nothing runs: the processor between the 5th and the 10th second, and the memory then."""
+def idle(env: BenchEnvironment, rounds: int) -> list[Figure]:
+    """Nothing runs: processor time between the 5th and the 10th second, and the memory then."""
     found: dict[str, tuple[float, float]] = {}
-    for name, command in (("cockpit", [ground.cockpit, "--trust"]), ("bare", ground.peer("bare_app"))):
-        with Terminal(command, ground.environment(), ground.project) as terminal:
+    for name, command in (("cockpit", [env.cockpit, "--trust"]), ("bare", env.peer("bare_app"))):
+        with Terminal(command, env.environment(), env.project) as terminal:
             terminal.follow(5.0)
             before = terminal.processor_seconds()
             terminal.follow(5.0)

@@ -1,5 +1,4 @@
-"""An ordinary hour of work on a small Python project: 120 calls as a coding model makes them, and the person
-who answers `for this session` wherever that is offered. Data and its ground; drives nothing."""
+"""A typical hour of work on a small Python project: 120 calls as a coding model makes them. Data only."""
 
 import subprocess
 from pathlib import Path
@@ -28,7 +27,7 @@ FILES = {
 
 
 def lay(root: Path) -> None:
-    """The project, committed once."""
+    """Write the project and commit it."""
     for name, text in FILES.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The line of every key, in all the ways TOML can write one."""
+"""The line of every key, in every form TOML allows."""
 
 import tomllib
 from datetime import date
@@ -8,7 +8,7 @@ import tomlkit
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cockpit.settings.config_text import TomlStep, find_toml_error_line, find_toml_lines
+from cockpit.settings.config_text import PathStep, find_toml_error_line, find_toml_lines
 
 TEXT = """\
 # a comment with [brackets] and = signs
@@ -78,7 +78,7 @@ tables = [{ p = 1 }, { p = 2 }]
     ],
 )
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_each_way_to_write_a_key(path: tuple[TomlStep, ...], line: int, ends: str) -> None:
+def test_each_way_to_write_a_key(path: tuple[PathStep, ...], line: int, ends: str) -> None:
     found = find_toml_lines(TEXT.replace("\n", ends))
     assert found[path] == line
     assert ("not",) not in found and ("neither",) not in found
@@ -100,8 +100,8 @@ def test_every_path_of_any_file_has_a_line_and_no_other_path_has(table: dict[str
     assert set(find_toml_lines(text)) == set(paths(table))
 
 
-def paths(value: object, above: tuple[TomlStep, ...] = ()) -> list[tuple[TomlStep, ...]]:
-    inner: list[tuple[TomlStep, object]] = []
+def paths(value: object, above: tuple[PathStep, ...] = ()) -> list[tuple[PathStep, ...]]:
+    inner: list[tuple[PathStep, object]] = []
     if isinstance(value, dict):
         inner = list(value.items())
     elif isinstance(value, list):
@@ -110,7 +110,7 @@ def paths(value: object, above: tuple[TomlStep, ...] = ()) -> list[tuple[TomlSte
 
 
 @pytest.mark.parametrize(("text", "line"), [("a = 1\nb = [\n\n", 2), ("a = 1\nb = ]\nc = 1\n", 2)])
-def test_the_line_of_what_is_no_toml(text: str, line: int) -> None:
+def test_invalid_toml_names_its_line(text: str, line: int) -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as refused:
         tomllib.loads(text)
     assert find_toml_error_line(refused.value, text) == line

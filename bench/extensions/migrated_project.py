@@ -1,4 +1,4 @@
-"""A folder of somebody who has moved in from another agent: many skills, roles, commands and servers."""
+"""A project migrated from another agent: many skills, roles, commands and servers."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ BODY = "Read what the task touches, then do it in small steps and check each of 
 
 
 def furnish(project: Path) -> None:
-    """Write them into `project`, in Claude's places."""
+    """Write them into `project`, in Claude's folders."""
     claude = project / ".claude"
     for number in range(SKILLS):
         folder = claude / "skills" / f"skill-{number:03}"

@@ -1,5 +1,5 @@
-"""What a navigator answers, compared: places of the server's with its bare client's, the index's with the
-server's, both with what a person read."""
+"""Compares the answers of the navigator: the server's with those of a bare client, the index's with the
+server's, and both with definitions checked by hand."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.navigation.bare import BareClient
+from bench.navigation.bare_client import BareClient
 from bench.navigation.uses import Use
 from cockpit.plugin.navigation import Navigator, Position
 from cockpit.protocol.code import SourceChoice
@@ -19,8 +19,8 @@ At = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """`recall`: of the server's answers inside the root, how many the index found; `precision`: of the
-    index's answers to the same uses, how many the server agrees with."""
+    """`recall`: the share of the server's answers inside the root that the index found. `precision`: the
+    share of the index's answers to these uses with which the server agrees."""
 
     recall: float
     precision: float
@@ -34,7 +34,7 @@ async def places(navigator: Navigator, use: Use, source: SourceChoice) -> list[A
 
 
 def bare_places(client: BareClient, use: Use) -> tuple[list[At], float]:
-    """The bare client's answer in our counting, and the milliseconds it took."""
+    """The bare client's answer in our line and column numbers, and the milliseconds it took."""
     began = time.perf_counter()
     found = client.definition(client.root / use.path, use.line - 1, use.column - 1)
     taken = 1000 * (time.perf_counter() - began)
@@ -42,7 +42,7 @@ def bare_places(client: BareClient, use: Use) -> tuple[list[At], float]:
 
 
 async def differences(navigator: Navigator, client: BareClient, uses: Sequence[Use]) -> list[Use]:
-    """The uses that the navigator, asking the server, answers in another way than the bare client."""
+    """The uses that the navigator's server answers differently from the bare client."""
     return [
         use
         for use in uses
@@ -55,7 +55,7 @@ def _bare(client: BareClient, use: Use) -> list[At]:
 
 
 async def compared(navigator: Navigator, client: BareClient, uses: Sequence[Use]) -> Compared:
-    """The index's answers beside the server's, on uses that the server finds inside the root."""
+    """The index's answers compared with the server's, on uses that the server resolves inside the root."""
     hit = wanted = right = said = 0
     for use in uses:
         theirs = {place[:2] for place in _bare(client, use)}
@@ -68,7 +68,7 @@ async def compared(navigator: Navigator, client: BareClient, uses: Sequence[Use]
 
 
 async def checked_by_hand(navigator: Navigator, source: SourceChoice) -> list[str]:
-    """The places of `definitions.toml` that are answered wrongly."""
+    """The places of `definitions.toml` with a wrong answer."""
     table = tomllib.loads((HERE / "definitions.toml").read_text(encoding="utf-8"))["definitions"]
     wrong = []
     for place, answer in table.items():

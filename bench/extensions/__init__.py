@@ -1,0 +1,1 @@
+"""What many extensions cost: skills, roles, commands, servers, hooks."""

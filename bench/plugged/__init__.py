@@ -1,1 +1,0 @@
-"""What it costs that much is plugged in: skills, roles, commands, servers, hooks."""
