@@ -56,7 +56,7 @@ async def test_a_huge_tree_is_mapped_in_part_and_that_is_said(
     monkeypatch.setattr(surveying, "MAX_FILES", 3)
     text = (await call(TOOL, context_on(project))).text
     assert "3 files" in text
-    assert "at least (stopped at a bound" in text
+    assert "at least (stopped at a limit" in text
 
 
 async def test_a_missing_folder_is_named(project: Path) -> None:

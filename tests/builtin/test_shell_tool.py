@@ -73,8 +73,8 @@ async def test_a_job_is_started_read_written_to_and_cancelled(context: Context) 
     started = await approved(
         SHELL, context, command="echo ready; read line; echo got $line; sleep 1008", background=True
     )
-    assert started.data == {"job": "job-1"} and started.text.startswith("job-1 runs")
-    assert "job-1 runs  $ echo ready" in (await call(JOB, context, action="list")).text
+    assert started.data == {"job": "job-1"} and started.text.startswith("job-1 is running")
+    assert "job-1 is running  $ echo ready" in (await call(JOB, context, action="list")).text
     await call(JOB, context, action="write", id="job-1", text="word\n")
     done = await until(context, "got word")
     assert "go on with cursor=" in done.text

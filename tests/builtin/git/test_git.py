@@ -73,7 +73,7 @@ async def test_log_show_and_blame(run: Git, tmp_path: Path) -> None:
     run("commit", "-q", "-am", "Make it three")
     log = await read(tmp_path, what="log", path="a.py")
     assert [line.split(": ")[1] for line in log.splitlines()] == ["Make it three", "Start with a"]
-    assert "older ones are left out" in await read(tmp_path, what="log", limit=1)
+    assert "older commits are left out" in await read(tmp_path, what="log", limit=1)
     assert "+three" in await read(tmp_path, what="show", ref="HEAD")
     blamed = await read(tmp_path, what="blame", path="a.py", start=2, end=2)
     assert blamed.startswith("2: ")

@@ -208,14 +208,14 @@ async def test_a_file_is_formatted_once(context: Context, project: Path) -> None
     await previewed_call(TOOLS["format"], context, path="app.py")
     assert (project / "app.py").read_text() == APP
     _, done = await previewed_call(TOOLS["format"], context, path="app.py")
-    assert done.text == "app.py is formatted already"
+    assert done.text == "app.py is already formatted"
 
 
 async def test_a_file_that_cannot_be_parsed_is_not_called_formatted(context: Context, project: Path) -> None:
     (project / "bad.py").write_text("x = 1\ndef f(:\n    pass\n")
     done = await call(TOOLS["format"], context, path="bad.py")
-    assert "bad.py has a syntax error at line 2; nothing formatted" in done.text and done.is_error
-    with pytest.raises(CockpitError, match=r"there is no file nope\.py"):
+    assert "bad.py was not formatted: syntax error at line 2" in done.text and done.is_error
+    with pytest.raises(CockpitError, match=r"nope\.py does not exist"):
         await call(TOOLS["format"], context, path="nope.py")
 
 
@@ -223,7 +223,7 @@ async def test_actions_of_lines_that_are_none_are_refused(context: Context) -> N
     for first, last, said in ((0, 0, "count from 1"), (3, 2, "not before"), (90, 0, "has no line 90")):
         with pytest.raises(CockpitError, match=said):
             await call(TOOLS["code_actions"], context, path="app.py", first=first, last=last)
-    with pytest.raises(CockpitError, match=r"there is no file nope\.py"):
+    with pytest.raises(CockpitError, match=r"nope\.py does not exist"):
         await call(TOOLS["code_actions"], context, path="nope.py", first=1)
 
 

@@ -1,4 +1,4 @@
-"""`apply_patch`: several edits in several files at once, all of them or none."""
+"""The `apply_patch` tool: edits in several files at once, all or nothing."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,13 +17,13 @@ class ApplyPatchArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    # The two dialects and the matching are loaded with the first patch.
+    # Patch parsing is imported with the first patch.
     from cockpit.workspace.patches.planner import match_workspace_patch
 
-    asked = await match_workspace_patch(context.workspace, parse(ApplyPatchArguments, arguments).patch)
-    files = asked.files
+    patch = await match_workspace_patch(context.workspace, parse(ApplyPatchArguments, arguments).patch)
+    files = patch.files
     title = f"patch {files[0].path}" if len(files) == 1 else f"patch {len(files)} files"
-    return await file_changes.preview_edits(context, title, asked.edits, "; ".join(asked.patch.notes))
+    return await file_changes.preview_edits(context, title, patch.edits, "; ".join(patch.patch.notes))
 
 
 async def run(arguments: Arguments, context: Context) -> Done:

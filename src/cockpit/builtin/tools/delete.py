@@ -1,4 +1,4 @@
-"""`delete`: remove one file."""
+"""The `delete` tool: removes one file."""
 
 from dataclasses import dataclass
 
@@ -31,9 +31,7 @@ async def _refuse_folder(path: str, context: Context) -> None:
     if entry.kind != "folder":
         return
     if await context.workspace.files.entries(path, hidden=True):
-        raise ToolFailed(
-            f"{path} is a folder with files in it; delete them one by one, or use shell: rm -r {path}"
-        )
+        raise ToolFailed(f"{path} is a folder with files in it; delete each file, or use shell: rm -r {path}")
     raise ToolFailed(f"{path} is an empty folder; remove it with shell: rmdir {path}")
 
 

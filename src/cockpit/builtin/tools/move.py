@@ -1,4 +1,4 @@
-"""`move`: rename one file."""
+"""The `move` tool: moves or renames one file."""
 
 import posixpath
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class MoveArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(MoveArguments, arguments)
-    if await _is_folder(wanted.path, context):
-        raise ToolFailed(f"{wanted.path} is a folder; use shell: git mv {wanted.path} {wanted.to}")
-    to = wanted.to
+    parsed = parse(MoveArguments, arguments)
+    if await _is_folder(parsed.path, context):
+        raise ToolFailed(f"{parsed.path} is a folder; use shell: git mv {parsed.path} {parsed.to}")
+    to = parsed.to
     if await _is_folder(to, context):
-        to = posixpath.join(to, posixpath.basename(wanted.path))
+        to = posixpath.join(to, posixpath.basename(parsed.path))
     return await file_changes.preview_edits(
-        context, f"move {wanted.path} to {to}", (MoveFile(wanted.path, to),)
+        context, f"move {parsed.path} to {to}", (MoveFile(parsed.path, to),)
     )
 
 

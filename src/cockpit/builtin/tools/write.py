@@ -1,4 +1,4 @@
-"""`write`: create a file, or replace all of one."""
+"""The `write` tool: creates a file or replaces its whole content."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class WriteArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(WriteArguments, arguments)
-    real = context.workspace.resolve(wanted.path, "write")
-    content = wanted.content.encode("utf-8", "surrogatepass")
-    title = f"write {wanted.path}"
+    parsed = parse(WriteArguments, arguments)
+    real = context.workspace.resolve(parsed.path, "write")
+    content = parsed.content.encode("utf-8", "surrogatepass")
+    title = f"write {parsed.path}"
     with suppress(OSError, CockpitError):
-        # Who means to create a file must see that there is one.
+        # A user who expects a new file must see that one exists.
         if (await context.workspace.files.stat(real)).size:
             title += ", which exists: all of it is replaced"
     return await file_changes.preview_edits(context, title, (WriteFile(real, content),))

@@ -1,4 +1,4 @@
-"""`hierarchy`: who calls a function and what it calls; what a type is made of and what is made of it."""
+"""The `hierarchy` tool: callers and callees of a function, supertypes and subtypes of a type."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -30,10 +30,10 @@ class HierarchyArguments:
 async def find_hierarchy(arguments: HierarchyArguments, context: Context) -> Done:
     relation, what = RELATIONS[arguments.of, arguments.direction]
     at = await context.navigator.locate(arguments.symbol)
-    found = await context.navigator.related(relation, at)
-    listed = f"\n{shared.format_rows(found.rows)}" if found.rows else ""
+    answer = await context.navigator.related(relation, at)
+    listed = f"\n{shared.format_rows(answer.rows)}" if answer.rows else ""
     return Done(
-        f"{arguments.symbol}: {shared.format_head(found, what)}{listed}", data=shared.answer_as_json(found)
+        f"{arguments.symbol}: {shared.format_head(answer, what)}{listed}", data=shared.answer_as_json(answer)
     )
 
 

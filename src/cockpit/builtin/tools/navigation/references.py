@@ -1,4 +1,4 @@
-"""`references`: every use of a symbol."""
+"""The `references` tool: every use of a symbol."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,10 @@ class ReferencesArguments:
 
 async def find_references(arguments: ReferencesArguments, context: Context) -> Done:
     at = await context.navigator.locate(arguments.symbol)
-    found = await context.navigator.related("references", at)
-    if not found.rows:
-        return Done(
-            f"{arguments.symbol}: {shared.format_head(found, 'reference')}", data=shared.answer_as_json(found)
-        )
-    return Done(
-        f"{shared.format_head(found, 'reference')}\n{shared.format_rows(found.rows)}",
-        data=shared.answer_as_json(found),
-    )
+    answer = await context.navigator.related("references", at)
+    head = shared.format_head(answer, "reference")
+    text = f"{head}\n{shared.format_rows(answer.rows)}" if answer.rows else f"{arguments.symbol}: {head}"
+    return Done(text, data=shared.answer_as_json(answer))
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

@@ -1,7 +1,8 @@
-"""What the navigation tools do before they ask: which paths a call touches, and LilBot's arguments.
+"""What the navigation tools share: the symbol argument and its aliases, previews, and how rows of code are
+formatted.
 
-How rows of code are told: grouped by file, with the line's text, so that an answer costs a fraction of
-reading the files. Pure.
+Rows are grouped by file and show the text of their line, so that a result costs a fraction of reading the
+files.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ PLACE_ARGUMENTS = ("path", "file_path", "line", "character")
 
 
 def preview_read(title: str, place: str, context: Context) -> Preview:
-    """A preview of a call that reads: the file the place names, if it names one."""
+    """The preview of a call that only reads: it touches the file that `place` names, if any."""
     match parse_place(place):
         case LinePlace(path=path) | SymbolPlace(file=path) if path:
             return Preview(title, paths=(context.workspace.resolve(path, "read"),))
@@ -27,15 +28,21 @@ def preview_read(title: str, place: str, context: Context) -> Preview:
 
 
 def lsp_alias(name: str, always: Mapping[str, Json] | None = None, **renamed: str) -> Alias:
-    """LilBot's `lsp_*`: a place in three arguments, where ours is one word. `always` are arguments of
-    ours that the name says."""
+    """An alias for other agents' LSP tools, which name a place by path, line and character instead of one
+    symbol.
+
+    `always` are arguments that the name implies.
+    """
     dropped = (("file_path", ""), ("line", ""), ("character", ""))
     return Alias(name, (*renamed.items(), *dropped), reshape=partial(_place_to_symbol, always or {}))
 
 
 def _place_to_symbol(always: Mapping[str, Json], arguments: Arguments) -> Mapping[str, Json]:
-    """`path` (or `file_path`), `line`, `character` as `symbol`. Its characters count from 0; where they
-    count from 1 after all, the place is still in the name, save for names of one letter."""
+    """Turn `path` (or `file_path`), `line` and `character` into `symbol`.
+
+    `character` counts from 0. If a caller counts from 1, the place is still inside the name unless it has one
+    letter.
+    """
     arguments = {**arguments, **always}
     path, line = arguments.get("path") or arguments.get("file_path"), arguments.get("line")
     if not isinstance(path, str) or line is None or "symbol" in arguments:
@@ -46,7 +53,7 @@ def _place_to_symbol(always: Mapping[str, Json], arguments: Arguments) -> Mappin
     return {**rest, "symbol": f"{path}:{int(str(line))}{column}"}
 
 
-# How a symbol is named, in every tool's schema.
+# The schema of every tool describes the symbol argument so.
 SymbolArgument = Annotated[str, "Class.method, path:Class.method, path:line or path:line:column"]
 MAX_ROWS = 100
 MAX_ROWS_PER_FILE = 25
@@ -54,28 +61,28 @@ MAX_TEXT_WIDTH = 160
 
 
 def format_head(answer: SymbolRows, what: str) -> str:
-    """`3 references (lsp)`, and why there may be more."""
+    """`3 references (lsp)`, with a note if the answer may be incomplete."""
     count = len(answer.rows)
     sources = "+".join(dict.fromkeys(row.source for row in answer.rows))
-    said = f"{count} {what}{'' if count == 1 else 's'}{f' ({sources})' if sources else ''}"
+    head = f"{count} {what}{'' if count == 1 else 's'}{f' ({sources})' if sources else ''}"
     if not answer.complete:
-        return f"{said}, maybe not all: {answer.note or 'a better answer is on its way'}"
-    return f"{said}; {answer.note}" if answer.note else said
+        return f"{head}, maybe not all: {answer.note or 'a more complete answer is being computed'}"
+    return f"{head}; {answer.note}" if answer.note else head
 
 
 def format_rows(rows: Sequence[SymbolRow], outline: bool = False) -> str:
-    """Rows by file: `12: def total(self):`; in an outline with the last line and nested."""
+    """Rows by file, like `12: def total(self):`; an outline is nested and shows line ranges."""
     lines: list[str] = []
     shown = 0
-    for path, own in _group_by_file(rows):
-        told = list(dict.fromkeys(_format_row(row, outline) for row in own))
-        kept = told if outline else told[:MAX_ROWS_PER_FILE]
-        kept = kept[: max(0, (5 * MAX_ROWS if outline else MAX_ROWS) - shown)]
-        shown += len(kept)
-        if kept:
-            lines += [path, *kept]
-        if kept and len(told) > len(kept):
-            lines.append(f"  [{len(told) - len(kept)} more in this file]")
+    for path, rows_of_file in _group_by_file(rows):
+        lines_of_file = list(dict.fromkeys(_format_row(row, outline) for row in rows_of_file))
+        selected = lines_of_file if outline else lines_of_file[:MAX_ROWS_PER_FILE]
+        selected = selected[: max(0, (5 * MAX_ROWS if outline else MAX_ROWS) - shown)]
+        shown += len(selected)
+        if selected:
+            lines += [path, *selected]
+        if selected and len(lines_of_file) > len(selected):
+            lines.append(f"  [{len(lines_of_file) - len(selected)} more in this file]")
     left = len({row.path for row in rows}) - sum(not line.startswith(" ") for line in lines)
     return "\n".join([*lines, f"[{left} more files; narrow it with a path]"] if left else lines)
 
@@ -113,7 +120,7 @@ def rows_as_json(rows: Iterable[SymbolRow]) -> list[Json]:
 
 
 def answer_as_json(answer: SymbolRows) -> dict[str, Json]:
-    """An answer for scripts."""
+    """The answer as the data of a tool result."""
     return {"results": rows_as_json(answer.rows), "complete": answer.complete, "note": answer.note}
 
 
@@ -121,12 +128,12 @@ def format_problems(rows: Sequence[ProblemRow]) -> str:
     """Problems by file: `12:5 error: undefined name foo [ty unresolved-reference]`."""
     files: dict[str, list[str]] = {}
     for row in rows[:MAX_ROWS]:
-        whose = f"{row.server} {row.code}".strip()
+        origin = f"{row.server} {row.code}".strip()
         message = " ".join(row.message.split())[:300]
         files.setdefault(row.path, []).append(
-            f"  {row.line}:{row.column} {row.severity}: {message} [{whose}]"
+            f"  {row.line}:{row.column} {row.severity}: {message} [{origin}]"
         )
-    lines = [line for path, own in files.items() for line in (path, *own)]
+    lines = [line for path, problems in files.items() for line in (path, *problems)]
     return "\n".join([*lines, f"[{len(rows) - MAX_ROWS} more]"] if len(rows) > MAX_ROWS else lines)
 
 
