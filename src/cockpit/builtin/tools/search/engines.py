@@ -43,7 +43,7 @@ class FileHits:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search over `files`, relative to `root`, in order; at limit `limit` matches are returned per file."""
+    """One search over `files`, relative to `root`, in order, with at most `limit` matches per file."""
 
     pattern: TranslatedPattern
     ignore_case: bool
