@@ -15,7 +15,7 @@ PAGE = QuestionAsked("q3", "Sign in", url="https://login.example/x")
 def test_the_fields_are_shown_with_what_they_take() -> None:
     assert format_form(ASKED) == [
         "MCP server github asks:",
-        "  title: Title [text], needed",
+        "  title: Title [text], required",
         "  draft: Draft? [yes/no]",
         "  (answer: title=... for each, or one JSON object; `decline`, or `cancel`)",
     ]

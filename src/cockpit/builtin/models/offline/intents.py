@@ -217,7 +217,7 @@ class StepContext:
     rows: tuple[tuple[str, str], ...] = ()
 
     def by_text(self) -> "StepContext":
-        """The context without the first call, for searching by text after a search by symbol found nothing."""
+        """The context without the first call: the search by symbol found nothing, so text is searched."""
         return replace(self, results=self.results[1:])
 
     @property

@@ -187,7 +187,7 @@ def resolve_endpoint(preset: Preset, environment: Mapping[str, str]) -> Endpoint
 
 
 def _may_omit_key(preset: Preset, url: str) -> bool:
-    """Whether requests to `url` may go without a key: only a provider's own address is known to require one."""
+    """Whether `url` may need no key: only a provider's own address is known to require one."""
     return not preset.needs_key or url not in (preset.base_url, preset.other_region)
 
 

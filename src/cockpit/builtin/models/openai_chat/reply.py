@@ -133,7 +133,7 @@ class CallAssembler:
 
 
 def repair_surrogates(text: str) -> str:
-    r"""Join the surrogates (`\ud83d`) in `text` to characters, or replace them: a lone one cannot be stored."""
+    r"""Join the surrogates (`\ud83d`) in `text` to characters, or replace lone ones."""
     if text.isascii() or not SURROGATE_PATTERN.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
