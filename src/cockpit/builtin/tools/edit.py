@@ -109,12 +109,12 @@ def _has_bare_newline(text: str) -> bool:
 
 
 def _line_numbers(text: str, old: str) -> str:
-    found: list[str] = []
+    numbers: list[str] = []
     at = text.find(old)
-    while at >= 0 and len(found) < MAX_SHOWN:
-        found.append(str(text.count("\n", 0, at) + 1))
+    while at >= 0 and len(numbers) < MAX_SHOWN:
+        numbers.append(str(text.count("\n", 0, at) + 1))
         at = text.find(old, at + len(old))
-    return ", ".join(found) + (" ..." if at >= 0 else "")
+    return ", ".join(numbers) + (" ..." if at >= 0 else "")
 
 
 def _describe_mismatch(text: str, old: str, path: str) -> str:

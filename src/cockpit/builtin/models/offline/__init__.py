@@ -46,9 +46,9 @@ async def stream(request: ModelRequest) -> AsyncIterator[Delta]:
 
 def _call_id(request: ModelRequest, arguments: str) -> str:
     """An id that is unique in the conversation and equal for an equal request."""
-    made = sum(len(message.calls) for message in request.messages if isinstance(message, AssistantMessage))
+    calls = sum(len(message.calls) for message in request.messages if isinstance(message, AssistantMessage))
     digest = hashlib.sha256(arguments.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"offline-{made}-{len(request.messages)}-{digest}"
+    return f"offline-{calls}-{len(request.messages)}-{digest}"
 
 
 async def models() -> tuple[str, ...]:

@@ -15,8 +15,8 @@ AnswerLanguage = Literal["en", "zh"]
 SENTENCES: dict[str, tuple[str, str]] = {
     "hello": (
         "Hello. I am cockpit's offline model: fixed rules, not a language model. I can map this project, "
-        "find definitions, search, run tests, show changes and edit files. `help` lists it; `/connect` attaches "
-        "a model.",
+        "find definitions, search, run tests, show changes and edit files. `help` lists the requests; "
+        "`/connect` attaches a model.",
         "你好。我是 cockpit 的离线模型：只有固定规则，不是语言模型。"
         "我可以介绍项目、查找定义、搜索、运行测试、查看改动、修改文件。"
         "输入“帮助”查看全部；`/connect` 可接入模型。",
@@ -79,8 +79,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "outline": ("Outline of `{path}` ({count}):", "`{path}` 的大纲（{count}）："),
     "many": (
-        "`{old}` occurs in {count} places, so nothing was changed. Write `replace all {old} by {new} in FILE` "
-        "or quote more of the line you mean:",
+        "`{old}` occurs in {count} places, so nothing was changed. Write "
+        "`replace all {old} by {new} in FILE` or quote more of the line you mean:",
         "`{old}` 出现在 {count} 处，因此没有修改。请说“把 FILE 中的所有 {old} 替换为 {new}”，"
         "或引用更多上下文：",
     ),

@@ -176,7 +176,7 @@ Intent: TypeAlias = (
     | ChatIntent
     | UnknownIntent
 )
-# Those that change files or run a program of the person's choice.
+# The intents that change files or run a command.
 CHANGE_INTENTS = (
     ShellIntent,
     ReplaceIntent,

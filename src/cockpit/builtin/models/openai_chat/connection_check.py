@@ -173,12 +173,12 @@ async def _request_one_token(endpoint: Endpoint, model: str) -> None:
 
 def _choose_default(preset: Preset, requested: str, names: tuple[str, ...]) -> str:
     """The model to start with: the requested one, the preset's, a similar name, or the first."""
-    wanted = requested or preset.default
-    if not names or wanted in names:
-        return wanted
+    preferred = requested or preset.default
+    if not names or preferred in names:
+        return preferred
     if requested:
         return requested
-    near = closest_names(wanted, names) if wanted else ()
+    near = closest_names(preferred, names) if preferred else ()
     with_facts = [name for name in names if model_facts.lookup_facts(preset.name, name).window]
     return (*near, *with_facts, *names)[0]
 

@@ -47,7 +47,7 @@ RETRY_DELAY = r"(?i)(?:try again|retry)[^.\d]{0,20}(\d+(?:\.\d+)?)\s*(ms|s|m)"
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """What a server answered instead of a reply; `status` 0 when it came within a stream."""
+    """An error from a server; `status` is 0 if it came within a stream."""
 
     status: int
     text: str

@@ -27,10 +27,10 @@ def facts_date() -> str:
 
 def known_models(provider: str) -> tuple[str, ...]:
     """The known model ids of `provider`, those of the user first."""
-    found = dict.fromkeys(
+    names = dict.fromkeys(
         (*_provider_section(_user_facts(), provider), *_provider_section(_packaged_facts(), provider))
     )
-    return tuple(name for name in found if not _is_pattern(name))
+    return tuple(name for name in names if not _is_pattern(name))
 
 
 def lookup_facts(provider: str, model: str) -> ModelFacts:
@@ -58,9 +58,9 @@ def _find_entry(section: FactTable, model: str) -> FactTable:
         return exact
     patterns = sorted((name for name in section if _is_pattern(name)), key=len, reverse=True)
     for pattern in patterns:
-        found = section[pattern]
-        if isinstance(found, Mapping) and fnmatch.fnmatchcase(model.lower(), pattern.lower()):
-            return found
+        entry = section[pattern]
+        if isinstance(entry, Mapping) and fnmatch.fnmatchcase(model.lower(), pattern.lower()):
+            return entry
     return {}
 
 

@@ -308,10 +308,10 @@ class TextRecovery:
             return 0
         framed = self._last_character + text
         at = 1
-        while found := CALL_OPENER.search(framed, at):
-            if _may_be_calls(framed[found.start() :], found[0]):
-                return found.start() - 1
-            at = found.end()
+        while opener := CALL_OPENER.search(framed, at):
+            if _may_be_calls(framed[opener.start() :], opener[0]):
+                return opener.start() - 1
+            at = opener.end()
         return len(text) - _overlap(framed, CALL_TAGS)
 
 

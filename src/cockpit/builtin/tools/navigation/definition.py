@@ -42,7 +42,7 @@ async def find_definition(arguments: DefinitionArguments, context: Context) -> D
 
 
 async def _find_implementations(rows: tuple[SymbolRow, ...], context: Context) -> tuple[SymbolRow, ...]:
-    """The implementations and overrides that are answer within a second."""
+    """The implementations and overrides that are found within a second."""
     row = rows[0]
     if row.kind not in IMPLEMENTABLE_KINDS or not context.workspace.is_inside(row.path):
         return ()

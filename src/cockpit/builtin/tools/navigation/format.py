@@ -46,14 +46,14 @@ async def _explain_unchanged(path: str, context: Context) -> Done:
     """Explain why nothing changed: a formatter gives the same answer for a formatted file and one it cannot
     parse.
     """
-    found = await context.navigator.problems(
+    problems = await context.navigator.problems(
         ((await context.workspace.files.stat(path)).path,), PROBLEMS_SECONDS
     )
-    broken = next((row for row in found.rows if _is_syntax_error(row)), None)
+    broken = next((row for row in problems.rows if _is_syntax_error(row)), None)
     if broken is not None:
         line = f"{path} was not formatted: syntax error at line {broken.line}: {broken.message}"
         return Done(line, is_error=True)
-    if not found.complete:
+    if not problems.complete:
         return Done(f"the language server found nothing to change in {path}, or cannot parse it")
     return Done(f"{path} is already formatted")
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.builtin.openai_chat.asking import Models, Turn, ask
+from tests.builtin.models.openai_chat.model_calls import Models, Turn, ask
 from tests.support.provider import until
 
 from cockpit.builtin.models import scripted_model

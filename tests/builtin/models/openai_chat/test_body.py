@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.builtin.openai_chat.asking import request
+from tests.builtin.models.openai_chat.model_calls import request
 
 from cockpit.builtin.models.openai_chat.presets import packaged_presets
 from cockpit.builtin.models.openai_chat.request_body import NO_RESULT, adapt_body, build_body

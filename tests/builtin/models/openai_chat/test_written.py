@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.builtin.openai_chat.asking import request
+from tests.builtin.models.openai_chat.model_calls import request
 
 from cockpit.builtin.models.openai_chat import request_body
 from cockpit.builtin.models.openai_chat.presets import packaged_presets

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.builtin.openai_chat.asking import provider
+from tests.builtin.models.openai_chat.model_calls import provider
 
 from cockpit.builtin.models.openai_chat import model_facts
 from cockpit.builtin.models.openai_chat.presets import (

@@ -5,7 +5,7 @@ import time
 from email.utils import formatdate
 
 import pytest
-from tests.builtin.openai_chat.asking import KEY, Turn, ask, openai, provider, request
+from tests.builtin.models.openai_chat.model_calls import KEY, Turn, ask, openai, provider, request
 from tests.support.provider import (
     CUT,
     HANG,

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from tests.builtin.openai_chat.asking import READ, Turn, ask, openai, provider, request
+from tests.builtin.models.openai_chat.model_calls import READ, Turn, ask, openai, provider, request
 from tests.support.provider import (
     CUT,
     DONE,

@@ -7,7 +7,7 @@ import pytest
 from cockpit.builtin.tools.run_tests import outcomes, reports
 from cockpit.builtin.tools.run_tests.outcomes import FailedCase, RunOutcome
 
-RECORDED = Path(__file__).parents[2] / "recordings" / "run_tests"
+RECORDED = Path(__file__).parents[3] / "recordings" / "run_tests"
 
 
 def recorded(name: str) -> str:

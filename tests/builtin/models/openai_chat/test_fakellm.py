@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.builtin.openai_chat.asking import ask, openai, request
+from tests.builtin.models.openai_chat.model_calls import ask, openai, request
 
 from cockpit.protocol.content import Text
 from cockpit.protocol.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builtin.openai_chat.asking import ask, openai, request
+from tests.builtin.models.openai_chat.model_calls import ask, openai, request
 from tests.support.provider import Provider, call, finish, open_stream, stream, text
 
 from cockpit.builtin.models.openai_chat.text_calls import TextRecovery
