@@ -59,7 +59,7 @@ def test_all_of_what_is_asked_is_printed_and_only_the_offered_answers(project: P
     script(project.parent, {"calls": [call("shell", command=command)]}, {"text": "done"})
     ended = plain(project, "go", "a")
     assert "echo 89 > c.txt" in ended.out and "? rm -f b.txt: it deletes" in ended.out
-    assert "a this session" not in ended.out and "was offered here" in ended.out
+    assert "a this session" not in ended.out and "was not offered" in ended.out
     assert not (project / "c.txt").exists()
 
 

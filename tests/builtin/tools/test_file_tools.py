@@ -41,7 +41,7 @@ async def test_read_pages_and_says_how_to_go_on(context: Context, tmp_path: Path
     done = await call(READ, context, path="long.txt", start=4999, lines=10)
     assert done.text == "4999\tline 4999\n5000\tline 5000\n[lines 4999 to 5000 of 5000]"
     assert (await call(READ, context, path="long.txt", start=-1)).text.startswith("5000\tline 5000")
-    assert "has 5000 lines; start at 5000" in await refused_at(context, "long.txt", 5001)
+    assert "has only 5000 lines; start at 5000" in await refused_at(context, "long.txt", 5001)
 
 
 async def refused_at(context: Context, path: str, start: int) -> str:
@@ -90,7 +90,7 @@ async def test_read_says_what_to_do_instead(context: Context, tmp_path: Path) ->
     assert "did you mean src/parser.py?" in await refused(context, "src/prser.py")
     assert "use `list`" in await refused(context, "src")
     assert "a name for secrets" in await refused(context, ".env")
-    assert "a folder in it is a file" in await refused(context, "empty/x")
+    assert "a part of the path is a file" in await refused(context, "empty/x")
     assert (await call(READ, context, path="src/config.py")).text == "1\tx"
 
 

@@ -118,7 +118,7 @@ async def test_secrets_are_shown_by_no_diff(run: Git, tmp_path: Path) -> None:
 
 
 async def test_a_folder_without_repository_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ToolFailed, match="no git repository"):
+    with pytest.raises(ToolFailed, match="not a git repository"):
         await read(tmp_path, what="status")
 
 

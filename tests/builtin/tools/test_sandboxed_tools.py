@@ -68,7 +68,7 @@ async def test_what_was_not_shown_does_not_run(project: Path) -> None:
     preview = await tool.preview({"what": "add"}, context)
     assert preview.launch is not None
     running = replace(context.running(), preview=preview, seal=preview.launch.seal())
-    with pytest.raises(ToolFailed, match="call it again"):
+    with pytest.raises(ToolFailed, match="call the tool again"):
         await tool.run({"what": "commit", "message": "m"}, replace(context, call=running))
-    with pytest.raises(ToolFailed, match="call it again"):
+    with pytest.raises(ToolFailed, match="call the tool again"):
         await tool.run({"what": "add"}, context)

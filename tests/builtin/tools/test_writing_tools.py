@@ -77,7 +77,7 @@ async def test_write_creates_and_replaces(context: Context, tmp_path: Path) -> N
 
 async def test_edit_needs_one_place_or_a_word_for_all(context: Context, tmp_path: Path) -> None:
     grow(tmp_path, {"c.py": "x = 1\ny = 1\n"})
-    assert "found 2 times in c.py, at lines 1, 2" in await refused(
+    assert "occurs 2 times in c.py, at lines 1, 2" in await refused(
         context, "edit", path="c.py", old="1", new="2"
     )
     await call(TOOLS["edit"], context, path="c.py", old="1", new="2", replace_all=True)
@@ -93,7 +93,7 @@ async def test_edit_shows_what_is_there_when_nothing_fits(context: Context) -> N
     assert "the nearest lines are:\n3\tthree" in await refused(
         context, "edit", path="src/a.py", old="threee", new="x"
     )
-    assert "holds the line numbers" in await refused(
+    assert "contains the line numbers" in await refused(
         context, "edit", path="src/a.py", old="1\tone\n2\ttwo", new="x"
     )
 

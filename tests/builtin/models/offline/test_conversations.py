@@ -234,7 +234,7 @@ async def test_without_tools_it_says_what_it_has_and_stops(project: Path) -> Non
 async def test_it_never_pretends_to_be_a_language_model(prompt: str, project: Path) -> None:
     text, calls = await converse(prompt, running_on(project))
     assert not calls
-    assert "no language model" in text or "不是语言模型" in text
+    assert "not a language model" in text or "不是语言模型" in text
     assert "/connect" in text
 
 

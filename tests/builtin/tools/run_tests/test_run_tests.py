@@ -84,7 +84,7 @@ async def test_nothing_to_collect_is_no_success(project: Path) -> None:
 
 
 async def test_a_project_without_a_known_runner_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ToolFailed, match="say `runner`"):
+    with pytest.raises(ToolFailed, match="set `runner`"):
         await call(TOOL, context_on(tmp_path))
 
 
