@@ -1,4 +1,4 @@
-"""`cockpit --plain`: the same session line by line, here through pipes."""
+"""`cockpit --plain`: a session line by line, here through pipes."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`cockpit -p`: one prompt in a real process, its results on stdout and its outcome as exit code."""
+"""`cockpit -p`: one prompt in a real process, with results on stdout and the outcome as exit code."""
 
 import json
 import os

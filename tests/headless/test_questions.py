@@ -1,4 +1,4 @@
-"""A form on a screen of lines: every field is shown, and one line answers it."""
+"""A form as lines: every field is shown, and one line answers it."""
 
 import pytest
 

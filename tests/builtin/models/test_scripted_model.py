@@ -1,4 +1,4 @@
-"""The scripted model plays what its script says, whatever was played before."""
+"""The scripted model plays its script, whatever was played before."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""read, list and glob: what a model is shown of a tree."""
+"""read, list and glob: what a model is shown of a folder."""
 
 import json
 import os

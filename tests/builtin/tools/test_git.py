@@ -1,4 +1,4 @@
-"""Git on real repositories, also on ones whose settings would run a program."""
+"""Git on real repositories, including some whose settings would run a program."""
 
 import subprocess
 from collections.abc import Callable

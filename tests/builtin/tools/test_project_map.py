@@ -1,4 +1,4 @@
-"""What the map says of projects, and what bounds it."""
+"""What the map reports about projects, and its limits."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tests and changes by git run held in, as a verdict asks for: what they need is there."""
+"""Test runs and git changes in the sandbox: what they need is available there."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The search tool: the same answer with ripgrep and without."""
+"""The search tool: equal results with ripgrep and without."""
 
 import asyncio
 import os

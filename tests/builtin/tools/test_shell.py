@@ -1,4 +1,4 @@
-"""shell and job: commands run, are ended, and tell how it went."""
+"""shell and job: commands run, are stopped, and report their result."""
 
 import asyncio
 from collections.abc import AsyncIterator

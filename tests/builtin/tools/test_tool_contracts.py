@@ -1,4 +1,4 @@
-"""What every built-in tool keeps: a valid schema, arguments that are checked, facts that judge it."""
+"""Every built-in tool has a valid schema, validates its arguments and gives the facts to judge a call."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""write, edit, apply_patch, delete, move: shown first, then exactly that is done."""
+"""write, edit, apply_patch, delete, move: a preview first, then exactly that change."""
 
 from dataclasses import replace
 from pathlib import Path

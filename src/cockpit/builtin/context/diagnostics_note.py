@@ -1,6 +1,6 @@
 """New problems of the files that were edited, told to the model once, with the step after the edit."""
 
-from cockpit.builtin.tools.navigation.shared import format_problems
+from cockpit.builtin.tools.navigation.symbol_rows import format_problems
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import ContextSource, Register, Scope

@@ -1,4 +1,4 @@
-"""The offline model with real tools on real files: from a prompt to its last answer."""
+"""The offline model with real tools on real files, from a prompt to the final answer."""
 
 import json
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What the grammar never does: raise, change something unasked, or read inside of quotes."""
+"""The grammar never raises, never guesses a change and never reads inside quotes."""
 
 import re
 

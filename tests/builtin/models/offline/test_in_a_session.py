@@ -1,4 +1,4 @@
-"""The offline model in a real session, beside what else a person does there."""
+"""The offline model in a real session, together with other actions of the user."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What people say, and what it means: one row each."""
+"""Phrases of users and the intents they mean, one row each."""
 
 import pytest
 

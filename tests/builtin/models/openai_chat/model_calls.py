@@ -1,4 +1,4 @@
-"""Asking one model of `openai_chat` and putting its deltas together as the core does."""
+"""Calls a model of `openai_chat` and joins its deltas as the core does."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Requests as the wire has them."""
+"""The JSON bodies of requests."""
 
 import json
 

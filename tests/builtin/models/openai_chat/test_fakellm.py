@@ -1,4 +1,4 @@
-"""A server that nobody here wrote: `fakellm` from the package index, with streamed tool calls."""
+"""An independent server: `fakellm` from the package index, with streamed tool calls."""
 
 import asyncio
 import json

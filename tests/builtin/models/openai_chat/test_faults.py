@@ -1,4 +1,4 @@
-"""Every way a request fails, against a real HTTP server: the fault, and words that help a person."""
+"""Every way a request fails, against a real HTTP server: the fault and a helpful message."""
 
 import asyncio
 import time
@@ -213,7 +213,7 @@ async def test_silence_ends_a_request_before_and_within_its_answer(monkeypatch: 
     assert "stopped sending" in within.message
 
 
-async def test_g21_the_session_goes_on_after_a_fault() -> None:
+async def test_session_continues_after_a_fault() -> None:
     async with Provider(error(500, "oops"), stream(text("x"), finish("stop"))) as server:
         model = openai(server.base_url)
         with pytest.raises(ModelFailed):

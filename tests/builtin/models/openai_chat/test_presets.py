@@ -1,4 +1,4 @@
-"""Which address and key a provider's requests go with, and what is known of its models."""
+"""The address and key for a provider's requests, and the facts about its models."""
 
 from pathlib import Path
 

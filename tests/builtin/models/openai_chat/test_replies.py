@@ -1,4 +1,4 @@
-"""Replies of a real HTTP server, in the shapes that vendors send."""
+"""Replies of a real HTTP server, in the forms that vendors send."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Editing whole definitions by name: what belongs to one moves with it, what does not stays as it is."""
+"""Editing whole definitions by name: what belongs to a definition changes with it, the rest does not."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

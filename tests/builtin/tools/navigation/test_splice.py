@@ -1,4 +1,4 @@
-"""Definitions cut out of bytes and put back: indentation, line ends, blank lines."""
+"""Definitions are cut out of bytes and replaced: indentation, line ends, blank lines."""
 
 import pytest
 

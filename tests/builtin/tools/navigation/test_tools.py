@@ -1,4 +1,4 @@
-"""The tools that go by symbol, with a real server on a small shop."""
+"""The navigation tools, with a real language server on a small project."""
 
 import os
 from collections.abc import AsyncIterator

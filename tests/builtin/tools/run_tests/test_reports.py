@@ -1,4 +1,4 @@
-"""What runners really printed, read."""
+"""Recorded output of real test runners is parsed."""
 
 from pathlib import Path
 

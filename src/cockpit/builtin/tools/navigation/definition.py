@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
-from cockpit.builtin.tools.navigation import shared
-from cockpit.builtin.tools.navigation.shared import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation import symbol_rows
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -20,7 +20,7 @@ IMPLEMENTATION_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class DefinitionArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
 
 
 async def find_definition(arguments: DefinitionArguments, context: Context) -> Done:
@@ -29,15 +29,19 @@ async def find_definition(arguments: DefinitionArguments, context: Context) -> D
     answer, hover = await asyncio.gather(navigator.related("definition", at), navigator.hover(at))
     if not answer.rows:
         return Done(
-            f"no definition of {arguments.symbol} is known; {shared.format_head(answer, 'definition')}"
+            f"no definition of {arguments.symbol} is known; {symbol_rows.format_head(answer, 'definition')}"
         )
-    lines = [shared.format_head(answer, "definition"), shared.format_rows(answer.rows)]
+    lines = [symbol_rows.format_head(answer, "definition"), symbol_rows.format_rows(answer.rows)]
     if hover:
         lines.append(hover if len(hover) <= MAX_HOVER else f"{hover[:MAX_HOVER]}…")
     others = await _find_implementations(answer.rows, context)
     if others:
-        lines += ["implementations:", shared.format_rows(others)]
-    data = {**shared.answer_as_json(answer), "hover": hover, "implementations": shared.rows_as_json(others)}
+        lines += ["implementations:", symbol_rows.format_rows(others)]
+    data = {
+        **symbol_rows.answer_as_json(answer),
+        "hover": hover,
+        "implementations": symbol_rows.rows_as_json(others),
+    }
     return Done("\n".join(lines), data=data)
 
 

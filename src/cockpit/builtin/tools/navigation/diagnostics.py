@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from cockpit.builtin.tools.navigation import shared
+from cockpit.builtin.tools.navigation import symbol_rows
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -26,8 +26,8 @@ async def list_diagnostics(arguments: DiagnosticsArguments, context: Context) ->
     head = f"{count} problem{'' if count == 1 else 's'}{f' ({servers})' if servers else ''}"
     if answer.note:
         head += f"; {'' if answer.complete else 'maybe not all: '}{answer.note}"
-    text = f"{head}\n{shared.format_problems(answer.rows)}" if answer.rows else head
-    return Done(text, data=shared.problems_as_json(answer))
+    text = f"{head}\n{symbol_rows.format_problems(answer.rows)}" if answer.rows else head
+    return Done(text, data=symbol_rows.problems_as_json(answer))
 
 
 async def _fetch_problems(path: str, context: Context) -> ProblemRows:

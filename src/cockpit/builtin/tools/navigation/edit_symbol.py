@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cockpit.builtin.tools import file_changes
-from cockpit.builtin.tools.navigation import shared, splice
+from cockpit.builtin.tools.navigation import splice, symbol_rows
 from cockpit.navigation.place_resolver import SymbolPlace, parse_place
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
@@ -22,7 +22,7 @@ from cockpit.workspace.files.changes import digest
 
 @dataclass(frozen=True, slots=True)
 class EditSymbolArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
     action: Annotated[Literal["replace", "before", "after", "delete"], "of the whole definition"]
     text: Annotated[str, "the new definition"] = ""
     force: Annotated[bool, "delete although it is used"] = False
@@ -93,7 +93,7 @@ async def _refuse_used(symbol: str, at: Position, piece: splice.DefinitionSlice,
         places = "place" if len(users) == 1 else "places"
         raise ToolFailed(
             f"{symbol} is used in {len(users)} {places}; change these first, or set force to delete it\n"
-            + shared.format_rows(users)
+            + symbol_rows.format_rows(users)
         )
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
-from cockpit.builtin.tools.navigation import shared
-from cockpit.builtin.tools.navigation.shared import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation import symbol_rows
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
@@ -17,7 +17,7 @@ MAX_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class RenameArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
     to: Annotated[str, "the new name"]
     apply: Annotated[bool, "false: only show"] = True
 

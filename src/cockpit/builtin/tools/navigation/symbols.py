@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from cockpit.builtin.tools.navigation import shared
+from cockpit.builtin.tools.navigation import symbol_rows
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -26,7 +26,7 @@ async def list_symbols(arguments: SymbolsArguments, context: Context) -> Done:
         answer = await navigator.symbols(arguments.query, arguments.kind)
         rows, nothing = (
             answer.rows,
-            f"no symbol like {arguments.query}; {shared.format_head(answer, 'symbol')}",
+            f"no symbol like {arguments.query}; {symbol_rows.format_head(answer, 'symbol')}",
         )
     else:
         answer = await navigator.outline(arguments.path)
@@ -39,8 +39,10 @@ async def list_symbols(arguments: SymbolsArguments, context: Context) -> Done:
         nothing = f"no known definitions in {arguments.path}; read it"
     if not rows:
         return Done(nothing, data={"results": []})
-    text = shared.format_rows(rows, outline=bool(arguments.path))
-    return Done(f"{shared.format_head(answer, 'symbol')}\n{text}", data=shared.answer_as_json(answer))
+    text = symbol_rows.format_rows(rows, outline=bool(arguments.path))
+    return Done(
+        f"{symbol_rows.format_head(answer, 'symbol')}\n{text}", data=symbol_rows.answer_as_json(answer)
+    )
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

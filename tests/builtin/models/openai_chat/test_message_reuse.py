@@ -1,4 +1,4 @@
-"""A conversation that grows is written as it would be at once."""
+"""A conversation written message by message equals one written at once."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What an edit broke reaches the model with its next request, once: a real process, real servers."""
+"""New problems after an edit are sent with the next request, once. Real processes and servers."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Calls and thoughts that models write into their text: recovered where they are meant, kept where not."""
+"""Calls and thoughts that models write into their text are recovered only where they are meant."""
 
 import pytest
 from hypothesis import given
