@@ -113,7 +113,7 @@ async def test_the_preview_shows_the_command_and_the_process_that_will_run(
 
 
 @pytest.mark.parametrize("field", ["argv", "cwd", "environment", "profile", "hosts"])
-async def test_g5_what_was_approved_is_what_runs(context: Context, tmp_path: Path, field: str) -> None:
+async def test_only_the_approved_command_runs(context: Context, tmp_path: Path, field: str) -> None:
     assert SHELL.preview is not None
     preview = await SHELL.preview({"command": "touch made"}, context)
     launch = preview.launch

@@ -1,13 +1,14 @@
 """The `delete` tool: removes one file."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from cockpit.builtin.tools import file_changes
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import DeleteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 
 
@@ -35,10 +36,6 @@ async def _refuse_folder(path: str, context: Context) -> None:
     raise ToolFailed(f"{path} is an empty folder; remove it with shell: rmdir {path}")
 
 
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
-
-
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     renamed = (("file_path", "path"), ("target_file", "path"))
@@ -49,7 +46,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Delete one file.",
             parameters=schema(DeleteArguments),
             capabilities=frozenset({"fs.delete"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=lambda arguments: f"delete {arguments.get('path', '')}",
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Delete", "delete_file", "remove_file")),

@@ -4,6 +4,7 @@ nothing.
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
@@ -11,7 +12,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.messages import Json
 from cockpit.workspace.files.changes import digest
@@ -150,14 +151,6 @@ def _strip_line_numbers(old: str) -> str:
     return "\n".join(out)
 
 
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
-
-
-async def run_multi(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview_multi)
-
-
 # The names other agents use for this tool and its arguments.
 EDIT_ALIASES = ("Edit", "edit_file", "str_replace", "StrReplace", "search_replace", "replace")
 RENAMED_ARGUMENTS = (
@@ -202,7 +195,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Replace one text in a file by another.",
             parameters=schema(EditArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=_title,
             preview=preview,
             aliases=tuple(Alias(name, RENAMED_ARGUMENTS) for name in EDIT_ALIASES),
@@ -216,7 +209,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Replace several texts in one file, all or nothing.",
             parameters=schema(MultiEditArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run_multi,
+            run=partial(file_changes.apply_previewed, preview=preview_multi),
             title=_title,
             preview=preview_multi,
             deferred=True,

@@ -2,6 +2,7 @@
 
 import posixpath
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
@@ -9,7 +10,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import MoveFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 
 
@@ -39,10 +40,6 @@ async def _is_folder(path: str, context: Context) -> bool:
         return False
 
 
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
-
-
 def _title(arguments: Arguments) -> str:
     return f"move {arguments.get('path', '')} to {arguments.get('to', '')}"
 
@@ -57,7 +54,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Move or rename one file; nothing is overwritten.",
             parameters=schema(MoveArguments),
             capabilities=frozenset({"fs.write", "fs.delete"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=_title,
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Move", "move_file", "rename_file")),

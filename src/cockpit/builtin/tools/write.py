@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
@@ -10,7 +11,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool
 from cockpit.plugin.values import Register, Scope
 
 
@@ -32,10 +33,6 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     return await file_changes.preview_edits(context, title, (WriteFile(real, content),))
 
 
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
-
-
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     renamed = (("file_path", "path"), ("filename", "path"), ("contents", "content"), ("file_text", "content"))
@@ -46,7 +43,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Create a file or replace all of it; to change a part use `edit`.",
             parameters=schema(WriteArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=lambda arguments: f"write {arguments.get('path', '')}",
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Write", "write_file", "create_file")),

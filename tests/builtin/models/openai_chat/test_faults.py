@@ -155,7 +155,7 @@ async def test_a_line_that_breaks_in_the_middle_is_an_interruption(end: object) 
     assert (failed.fault, turn.text, turn.finish) == ("interrupted", "half", None)
 
 
-async def test_g21_a_stream_without_a_finish_is_an_interruption_and_its_call_stays_open() -> None:
+async def test_stream_without_finish_is_interrupted_and_its_call_stays_open() -> None:
     turn = Turn()
     failed = await failure_of(open_stream(call(0, '{"path":"x"}', id="a", name="read")), turn)
     assert (failed.fault, turn.finish) == ("interrupted", None)

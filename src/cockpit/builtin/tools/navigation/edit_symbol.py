@@ -4,6 +4,7 @@ The definition is found by name, so the caller need not repeat its text.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 from cockpit.builtin.tools import file_changes
@@ -14,7 +15,7 @@ from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
 from cockpit.plugin.navigation import Position
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.code import SymbolRow
 from cockpit.workspace.files.changes import digest
@@ -97,10 +98,6 @@ async def _refuse_used(symbol: str, at: Position, piece: splice.DefinitionSlice,
         )
 
 
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
-
-
 def _title(arguments: Arguments) -> str:
     return f"{arguments.get('action', 'edit')} {arguments.get('symbol', '')}"
 
@@ -115,7 +112,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Replace or delete a whole definition, or add text before or after it.",
             parameters=schema(EditSymbolArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=_title,
             preview=preview,
             aliases=(
