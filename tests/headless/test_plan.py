@@ -1,4 +1,4 @@
-"""Plan mode without a screen: line by line a person decides, and with nobody there it is a no."""
+"""Plan mode without a screen: the user decides line by line, and without a user the plan is rejected."""
 
 from pathlib import Path
 

@@ -1,12 +1,8 @@
-"""A typed `/command` as the op it means. `/do` and `/plan` are a person's ops; the rest the core runs.
+"""The line-by-line frontend (`--plain`) for pipes, simple terminals and screen readers.
 
-Lines from a stream, one when it is asked for, read so that nothing ever waits for the reader.
-
-The same Channel line by line: for pipes, dumb terminals and screen readers.
-
-Prompts and answers to questions come from stdin, a line each; everything is printed as it happens.
-A person may speak into a running turn (it is steered); a pipe's lines wait until they can be taken.
-Ctrl+C interrupts what runs, and ends the session when nothing does.
+Each line of stdin is a prompt, a command or an answer; events are printed as they arrive. A line that a user
+types during a turn steers it, while the lines of a pipe wait for the turn to end. Ctrl+C interrupts what is
+running, and ends the session if nothing is.
 """
 
 import asyncio
@@ -18,8 +14,13 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from cockpit.headless import questions
-from cockpit.headless.questions import format_approval, parse_decision
+from cockpit.headless.questions import (
+    FormValueInvalid,
+    format_approval,
+    format_question,
+    parse_answer,
+    parse_decision,
+)
 from cockpit.headless.signals import INTERRUPTED_EXIT_CODE, watch_signals
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text, plain_text
@@ -44,8 +45,12 @@ from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Decide, DecidePlan, Interrupt, Invoke, Op, Prompt, SelectMode, Steer, Trust
 from cockpit.protocol.safe_text import clean
 
+ORIGIN = "tui"
+MAX_SHOWN = 60
+
 
 def parse_command(id: str, origin: str, line: str) -> Op:
+    """The op of a typed `/command`. `/do` and `/plan` have ops of their own."""
     name, _, rest = line[1:].partition(" ")
     match name:
         case "do":
@@ -57,48 +62,47 @@ def parse_command(id: str, origin: str, line: str) -> Op:
 
 
 async def read_lines(source: TextIO) -> AsyncIterator[str]:
-    """The lines of `source`, with their newlines, to its end.
+    """The lines of `source` with their newlines, each read when it is requested.
 
-    A thread that sits in `readline` cannot be stopped. In an executor the loop would wait for it until
-    somebody presses Enter; a daemon is left behind.
+    A thread that waits in `readline` cannot be stopped. It is a daemon thread, because the loop would wait
+    for an executor's thread until the user presses Enter.
     """
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[str] = asyncio.Queue()
-    wanted = threading.Semaphore(0)
+    requested = threading.Semaphore(0)
 
     def read() -> None:
         line = "begin"
         while line:
-            wanted.acquire()
+            requested.acquire()
             try:
                 line = source.readline()
             except (OSError, ValueError):
-                # The terminal is gone, or the stream was closed: the input is over.
+                # The terminal or the stream was closed: the input has ended.
                 line = ""
             try:
                 loop.call_soon_threadsafe(lines.put_nowait, line)
             except RuntimeError:
-                # The loop ended meanwhile: nobody wants the line.
+                # The loop has ended: the line is not needed any more.
                 return
 
     threading.Thread(target=read, name="cockpit-lines", daemon=True).start()
     while True:
-        wanted.release()
+        requested.release()
         line = await lines.get()
         if not line:
             return
         yield line
 
 
-ORIGIN = "tui"
-MAX_SHOWN = 60
-
-
 @dataclass(slots=True)
 class LineScreen:
-    """What is on the last line, and what the next line of input answers. `command` is the op of a
-    slash command that has not answered yet; `echoes` prints prompts that nobody typed here.
-    `interrupted`: a signal came, and nothing was typed since; `stopping`: what runs is being stopped."""
+    """What is on the last line, and what the next line of input answers.
+
+    `command` is the op of a slash command that is not answered yet. `echoes`: print prompts, because stdin is
+    not a terminal. `interrupted`: a signal came and nothing was typed since. `stopping`: an interrupt is
+    being submitted.
+    """
 
     out: TextIO
     echoes: bool = True
@@ -112,49 +116,48 @@ class LineScreen:
     stopping: bool = False
     mid_line: bool = False
     streamed: str = ""
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def can_take(self) -> bool:
-        """Whether a line would be a prompt or an answer now, rather than a word into a turn."""
-        waits = self.approval is not None or self.question is not None
-        return waits or self.ended or not self.runs()
+    def accepts_line(self) -> bool:
+        """Whether a line would now be a prompt or an answer, instead of steering a turn."""
+        awaits_answer = self.approval is not None or self.question is not None
+        return awaits_answer or self.ended or not self.is_running()
 
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return self.busy or self.stopping or bool(self.command)
 
 
 async def run_lines(
     deck: Deck, root: str, resume: str | None, source: TextIO = sys.stdin, out: TextIO = sys.stdout
 ) -> int:
-    """Serve a session until the input or a signal ends it. Returns the exit code: 0, or 130 when a
-    signal came last."""
+    """Run a session until the input or a signal ends it. Returns the exit code: 0, or 130 after a signal."""
     channel = await deck.open(root, resume)
     screen = LineScreen(out, echoes=not source.isatty())
-    showing = asyncio.create_task(_show_events(screen, channel))
-    serving = asyncio.create_task(_serve_input(screen, channel, source))
+    printing = asyncio.create_task(_show_events(screen, channel))
+    reading = asyncio.create_task(_read_input(screen, channel, source))
     interrupting: set[asyncio.Task[None]] = set()
 
-    def come(signed: signal.Signals) -> bool:
+    def on_signal(received: signal.Signals) -> bool:
         is_first = not screen.interrupted
         screen.interrupted = True
-        # What the terminal printed for the key is on the line.
+        # The terminal has printed ^C on the line.
         screen.mid_line = screen.mid_line or not screen.echoes
-        if signed == signal.SIGINT and screen.runs() and is_first:
+        if received == signal.SIGINT and screen.is_running() and is_first:
             interrupting.add(asyncio.create_task(_interrupt(screen, channel)))
             return False
-        serving.cancel()
+        reading.cancel()
         return True
 
-    stop = watch_signals(come)
+    stop = watch_signals(on_signal)
     try:
-        await asyncio.wait((serving, showing), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((reading, printing), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        serving.cancel()
+        reading.cancel()
         await deck.close()
-        ends = await asyncio.gather(serving, showing, *interrupting, return_exceptions=True)
+        ends = await asyncio.gather(reading, printing, *interrupting, return_exceptions=True)
         stop()
     if screen.interrupted:
-        # That nothing can be printed any more is part of a terminal's end.
+        # Errors of printing to a closed terminal are expected here.
         return INTERRUPTED_EXIT_CODE
     for end in ends:
         if isinstance(end, Exception):
@@ -162,12 +165,12 @@ async def run_lines(
     return 0
 
 
-async def _serve_input(screen: LineScreen, channel: Channel, source: TextIO) -> None:
+async def _read_input(screen: LineScreen, channel: Channel, source: TextIO) -> None:
     is_person = source.isatty()
     async for line in read_lines(source):
         if not is_person:
-            await _wait_until(screen, screen.can_take)
-        # What is said while a turn is being stopped would be stopped with it.
+            await _wait_until(screen, screen.accepts_line)
+        # A line submitted while a turn is being stopped would be stopped with it.
         await _wait_until(screen, lambda: not screen.stopping)
         if line.strip() in ("/exit", "/quit"):
             screen.interrupted = False
@@ -176,7 +179,7 @@ async def _serve_input(screen: LineScreen, channel: Channel, source: TextIO) -> 
             screen.interrupted = False
             try:
                 await channel.submit(_build_op(screen, line.rstrip("\n")))
-            except questions.FormValueInvalid as error:
+            except FormValueInvalid as error:
                 _print_line(screen, f"! {error}")
     await _finish(screen, channel)
 
@@ -186,21 +189,21 @@ async def _interrupt(screen: LineScreen, channel: Channel) -> None:
     try:
         await channel.submit(Interrupt(uuid.uuid4().hex[:12], ORIGIN))
     finally:
-        # A turn ends with an event that says so; a command that is cancelled says nothing.
+        # A turn ends with an event; a cancelled command emits none.
         screen.stopping, screen.command = False, ""
-        screen.news.set()
+        screen.changed.set()
 
 
 async def _finish(screen: LineScreen, channel: Channel) -> None:
-    """Wait for what runs. The input is over: nobody will answer what is asked now."""
+    """Wait for what is running. The input has ended, so open questions are rejected or cancelled."""
     while True:
-        await _wait_until(screen, screen.can_take)
+        await _wait_until(screen, screen.accepts_line)
         if screen.approval is not None:
             await channel.submit(_decide_approval(screen, "n"))
         elif screen.question is not None:
-            nobody = "nobody is there to answer; go on with what is most likely"
+            no_user = "no user is present to answer; continue with the most likely choice"
             await channel.submit(
-                _answer_question(screen, nobody if screen.question.takes_words else "cancel")
+                _answer_question(screen, no_user if screen.question.takes_words else "cancel")
             )
         else:
             return
@@ -208,8 +211,8 @@ async def _finish(screen: LineScreen, channel: Channel) -> None:
 
 async def _wait_until(screen: LineScreen, is_so: Callable[[], bool]) -> None:
     while not is_so():
-        screen.news.clear()
-        await screen.news.wait()
+        screen.changed.clear()
+        await screen.changed.wait()
 
 
 def _build_op(screen: LineScreen, line: str) -> Op:
@@ -235,8 +238,8 @@ def _build_op(screen: LineScreen, line: str) -> Op:
 def _answer_question(screen: LineScreen, line: str) -> Op:
     question, id = screen.question, uuid.uuid4().hex[:12]
     if question is None:
-        raise RuntimeError("no question waits")
-    op = questions.parse_answer(question, line, id, ORIGIN)
+        raise RuntimeError("no question is open")
+    op = parse_answer(question, line, id, ORIGIN)
     screen.question = None
     return op
 
@@ -244,7 +247,7 @@ def _answer_question(screen: LineScreen, line: str) -> Op:
 def _decide_approval(screen: LineScreen, line: str) -> Op:
     request, screen.approval = screen.approval, None
     if request is None:
-        raise RuntimeError("no approval waits")
+        raise RuntimeError("no approval is open")
     decision, note = parse_decision(request, line)
     return Decide(uuid.uuid4().hex[:12], ORIGIN, request.id, decision, note)
 
@@ -253,14 +256,14 @@ async def _show_events(screen: LineScreen, channel: Channel) -> None:
     async for envelope in channel.events():
         draw_event(screen, envelope)
         screen.out.flush()
-        screen.news.set()
+        screen.changed.set()
     _print_line(screen, "")
     screen.ended = True
-    screen.news.set()
+    screen.changed.set()
 
 
 def draw_event(screen: LineScreen, envelope: Envelope) -> None:
-    """Print what an envelope says, in lines."""
+    """Print an event as lines and update the screen."""
     match envelope.event:
         case SessionStarted() as started:
             _print_line(screen, f"cockpit in {started.root}, model {started.model}, mode {started.mode}")
@@ -290,7 +293,7 @@ def draw_event(screen: LineScreen, envelope: Envelope) -> None:
                 screen.approval = None
         case QuestionAsked() as question:
             screen.question = question
-            for line in questions.format_question(question):
+            for line in format_question(question):
                 _print_line(screen, line)
         case PlanChanged(state=state):
             _print_line(screen, f"* plan mode: {state}")
@@ -328,7 +331,7 @@ def _show_notice(screen: LineScreen, noticed: Noticed) -> None:
 
 def _show_warning(screen: LineScreen, warning: Warned) -> None:
     if not screen.busy:
-        # A command that fails says so with a warning, and with nothing else.
+        # A command that fails emits only a warning.
         screen.command = ""
     _print_line(screen, f"! {warning.text}" + (f" ({warning.hint})" if warning.hint else ""))
 

@@ -1,4 +1,6 @@
-"""One prompt to its end: results on stdout, everything else on stderr, the outcome as exit code."""
+"""The one-shot frontend (`-p`): runs one prompt, with the result on stdout, messages on stderr and an exit
+code.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,7 @@ from cockpit.protocol.safe_text import clean, escape_json
 
 OutputFormat = Literal["text", "json", "stream-json"]
 ORIGIN = "headless"
-# `/release-notes`, `/git:commit`; `/etc/hosts` is the beginning of a prompt.
+# `/release-notes` and `/git:commit` are commands; `/etc/hosts` begins a prompt.
 COMMAND_NAME = re.compile(r"[\w?][\w:.-]*")
 
 OK, ERROR, USAGE, LIMIT, DENIED = 0, 1, 2, 3, 4
@@ -38,8 +40,10 @@ OK, ERROR, USAGE, LIMIT, DENIED = 0, 1, 2, 3, 4
 
 @dataclass(slots=True)
 class PromptOutcome:
-    """What one prompt came to. `failed`: a command said what is wrong instead of an answer; `began` is
-    when, in seconds since the epoch."""
+    """The outcome of one prompt.
+
+    `failed`: a command answered with an error. `started` is in seconds since the epoch.
+    """
 
     text: str = ""
     session: str = ""
@@ -48,8 +52,8 @@ class PromptOutcome:
     closed: bool = False
     failed: bool = False
     interrupted: bool = False
-    goes_on: bool = False
-    began: float = 0.0
+    continues: bool = False
+    started: float = 0.0
 
 
 async def run_prompt(
@@ -61,33 +65,33 @@ async def run_prompt(
     out: TextIO = sys.stdout,
     err: TextIO = sys.stderr,
 ) -> int:
-    """Run `prompt` in a session and print what it brings. Returns the exit code.
+    """Run `prompt` in a session and print the result. A prompt that begins with `/` runs that command.
 
-    0 end of turn, 1 error, 3 a limit, 4 the turn ended and a call was denied, 130 interrupted.
-    A prompt that begins with `/` runs that command.
+    Returns the exit code: 0 end of turn, 1 error, 3 a limit, 4 end of turn with a denied call, 130
+    interrupted.
     """
-    began = time.time()
+    started = time.time()
     channel = await deck.open(root, resume)
     op = _build_op(prompt)
-    outcome = PromptOutcome(session=channel.session, began=began)
-    # The reader begins first, so that it misses nothing.
+    outcome = PromptOutcome(session=channel.session, started=started)
+    # The reader starts first, so that it misses no event.
     reading = asyncio.create_task(_read_events(channel, op, output, outcome, out, err))
 
     async def interrupt() -> None:
         await channel.submit(Interrupt(uuid.uuid4().hex[:12], ORIGIN))
-        # A turn ends with an event that says so; a command that is cancelled says nothing.
+        # A turn ends with an event; a cancelled command emits none.
         if isinstance(op, Invoke):
             outcome.interrupted = True
             reading.cancel()
 
     interrupting: set[asyncio.Task[None]] = set()
 
-    def come(signed: signal.Signals) -> bool:
+    def on_signal(received: signal.Signals) -> bool:
         if not reading.done():
             interrupting.add(asyncio.create_task(interrupt()))
         return True
 
-    stop = watch_signals(come)
+    stop = watch_signals(on_signal)
     try:
         await asyncio.sleep(0)
         await channel.submit(op)
@@ -117,8 +121,8 @@ async def _read_events(
     channel: Channel, op: Op, output: OutputFormat, outcome: PromptOutcome, out: TextIO, err: TextIO
 ) -> None:
     async for envelope in channel.events():
-        # What a resumed session holds from before was said then.
-        if envelope.time < outcome.began:
+        # Events of a resumed session from before this run were printed then.
+        if envelope.time < outcome.started:
             continue
         if output == "stream-json":
             out.write(escape_json(wire.dumps(envelope)) + "\n")
@@ -128,7 +132,7 @@ async def _read_events(
 
 
 def _take_event(envelope: Envelope, op: Op, outcome: PromptOutcome, err: TextIO) -> bool:
-    """Note what an envelope says; True when nothing more is awaited."""
+    """Update the outcome from an event. True if it is the last one."""
     is_ours = envelope.turn == op.id and envelope.agent == "main"
     match envelope.event:
         case SessionStarted(trusted=False):
@@ -138,9 +142,9 @@ def _take_event(envelope: Envelope, op: Op, outcome: PromptOutcome, err: TextIO)
             outcome.failed = isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
             return outcome.failed
         case MessageFinished(message=AssistantMessage(text=text, finish=finish)) if is_ours and text:
-            # An answer that was longer than one reply goes on in the next.
-            outcome.text = outcome.text + text if outcome.goes_on else text
-            outcome.goes_on = finish == "length"
+            # An answer that was too long for one reply continues in the next.
+            outcome.text = outcome.text + text if outcome.continues else text
+            outcome.continues = finish == "length"
         case ToolCallFinished(result=result) if result.outcome == "denied":
             outcome.denied.append(result.name)
             _print_error(err, f"cockpit: {result.name} was not run: {result.text}\n")

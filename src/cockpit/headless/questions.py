@@ -1,7 +1,6 @@
-"""An approval in lines: what is asked, and the answer that a typed line is. Only a whole word allows: a
-sentence that begins with `y` is a word to the model, and so a no.
+"""Approvals, questions and forms as lines of text, and the answers typed to them.
 
-A form on a screen of lines: shown as lines, answered by one.
+Only a whole word allows: a sentence that begins with `y` is a message to the model, and so a rejection.
 """
 
 import json
@@ -28,20 +27,23 @@ _VERDICT_SIGNS = {"allow": "+", "ask": "?", "deny": "!"}
 
 
 def parse_decision(request: ApprovalRequested, line: str) -> tuple[Decision, str]:
-    """The decision, and the word that goes to the model with a no. What was not offered is a no."""
-    said = line.strip()
-    decision = _ALLOW_WORDS.get(said.lower())
+    """The decision, and the message to the model with a rejection.
+
+    An option that was not offered is a rejection.
+    """
+    answer = line.strip()
+    decision = _ALLOW_WORDS.get(answer.lower())
     if decision in request.options:
         return decision, ""
     if decision is not None:
-        return "reject_once", f"'{said}' is no answer that was offered here"
-    sign, _, rest = said.partition(" ")
+        return "reject_once", f"'{answer}' was not offered as an answer"
+    sign, _, rest = answer.partition(" ")
     is_no = sign.lower().rstrip(",.:;") in _REJECT_WORDS
-    return "reject_once", rest.strip() if is_no else said
+    return "reject_once", rest.strip() if is_no else answer
 
 
 def format_approval(request: ApprovalRequested) -> Iterator[str]:
-    """All of it, uncut: nobody agrees to what they were not shown."""
+    """The whole request, never shortened: users must see all they approve."""
     yield f"? {request.title}: {request.reason} (risk {request.risk})"
     if request.destination:
         yield f"  goes to {request.destination}"
@@ -52,7 +54,7 @@ def format_approval(request: ApprovalRequested) -> Iterator[str]:
     commands = [part for part in request.parts if part.level]
     for part in request.parts:
         if part.level and len(commands) == 1:
-            continue  # the line itself says it
+            continue  # the title already says it
         yield from (f"  {line}" for line in _format_part(part).rstrip("\n").split("\n"))
     yield _format_keys(request)
 
@@ -71,18 +73,18 @@ def _format_keys(request: ApprovalRequested) -> str:
     if "allow_session" in request.options:
         words.append(f"a this session {request.shape}".rstrip())
     if "allow_always" in request.options:
-        words.append("p for ever")
-    late = f"; no answer within {request.expires:g} s is a no" if request.expires else ""
+        words.append("p always")
+    late = f"; rejected after {request.expires:g} s without an answer" if request.expires else ""
     return f"{', '.join((*words, 'n no'))}{late}"
 
 
 def is_form(question: QuestionAsked) -> bool:
-    """Whether it is answered by values, or by opening a page, in place of words."""
+    """Whether the question is answered by values, or by opening a page, instead of words."""
     return bool(question.fields or question.url)
 
 
 def format_question(question: QuestionAsked) -> list[str]:
-    """The lines of any question."""
+    """The lines of a question or form."""
     first = f"? {question.question} {' | '.join(question.options)}"
     if question.options and not question.takes_words:
         options = (f"  {number} {option}" for number, option in enumerate(question.options, 1))
@@ -91,7 +93,7 @@ def format_question(question: QuestionAsked) -> list[str]:
 
 
 def format_form(question: QuestionAsked) -> list[str]:
-    """The lines of a form: what it asks for, and how to answer."""
+    """The lines of a form: its fields, and how to answer."""
     lines = [f"{question.source or 'the model'} asks:"]
     if question.url:
         lines += [f"  open {question.url}", "  (`yes` once it is done, `decline`, or `cancel`)"]
@@ -99,15 +101,15 @@ def format_form(question: QuestionAsked) -> list[str]:
     for field in question.fields:
         words = field.label or field.name
         kind = f" [{', '.join(field.options)}]" if field.options else f" [{field.kind.replace('_', '/')}]"
-        needed = ", needed" if field.required else ""
-        lines.append(f"  {field.name}: {words}{kind}{needed}")
+        required = ", required" if field.required else ""
+        lines.append(f"  {field.name}: {words}{kind}{required}")
     first = question.fields[0].name
     lines.append(f"  (answer: {first}=... for each, or one JSON object; `decline`, or `cancel`)")
     return lines
 
 
 def parse_answer(question: QuestionAsked, line: str, id: str, origin: str) -> Answer:
-    """The answer that a line gives. Raises `FormValueInvalid` with what to write instead."""
+    """The answer in a typed line. Raises `FormValueInvalid` with what to write instead."""
     if question.takes_words:
         return Answer(id, origin, question.id, line)
     word = line.strip().lower()
@@ -139,10 +141,10 @@ def _field_texts(question: QuestionAsked, line: str) -> dict[str, str]:
     names = [field.name for field in question.fields]
     if line.lstrip().startswith("{"):
         try:
-            given = json.loads(line)
+            values = json.loads(line)
         except ValueError as error:
-            raise FormValueInvalid(f"this is no JSON ({error})") from None
-        return {name: _value_text(given[name]) for name in names if name in given}
+            raise FormValueInvalid(f"invalid JSON ({error})") from None
+        return {name: _value_text(values[name]) for name in names if name in values}
     if not re.match(rf"\s*({'|'.join(map(re.escape, names))})=", line):
         if len(names) == 1:
             return {names[0]: line}
@@ -156,5 +158,5 @@ def _field_texts(question: QuestionAsked, line: str) -> dict[str, str]:
 
 def _value_text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(str(item) for item in value)
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

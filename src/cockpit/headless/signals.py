@@ -1,4 +1,4 @@
-"""The signals that interrupt or end a headless run. Says when they come; what they do is the run's part."""
+"""Watches the signals that interrupt or end a headless run: Ctrl+C, SIGTERM and the end of the terminal."""
 
 import asyncio
 import signal
@@ -8,33 +8,35 @@ from collections.abc import Callable
 INTERRUPTED_EXIT_CODE = 130
 
 
-def watch_signals(come: Callable[[signal.Signals], bool]) -> Callable[[], None]:
-    """Call `come` in the loop at Ctrl+C, SIGTERM and the end of the terminal, until it says with True
-    that the run is ending: a further Ctrl+C or SIGTERM ends the process as usual. What is returned
-    takes the signals back."""
+def watch_signals(on_signal: Callable[[signal.Signals], bool]) -> Callable[[], None]:
+    """Call `on_signal` in the loop for each signal, until it returns True because the run is ending.
+
+    After that, another Ctrl+C or SIGTERM ends the process as usual. Returns a function that removes the
+    handlers.
+    """
     loop = asyncio.get_running_loop()
-    awaited = [signal.SIGINT, signal.SIGTERM]
-    # Under `nohup` the end of the terminal is to be survived.
+    watched = [signal.SIGINT, signal.SIGTERM]
+    # `nohup` ignores SIGHUP, so that a run survives the end of the terminal.
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        awaited.append(signal.SIGHUP)
+        watched.append(signal.SIGHUP)
     ending = False
 
-    def forget(*signals: signal.Signals) -> None:
-        for one in signals:
-            loop.remove_signal_handler(one)
+    def remove_handlers(*signals: signal.Signals) -> None:
+        for watched_signal in signals:
+            loop.remove_signal_handler(watched_signal)
 
-    def came(one: signal.Signals) -> None:
+    def receive(received: signal.Signals) -> None:
         nonlocal ending
-        # A terminal that closes sends SIGHUP twice, from the kernel and from the shell: the second must
-        # not cut short how the first one ends the run.
-        if not ending and come(one):
+        # A closing terminal sends SIGHUP twice, from the kernel and from the shell. The second must not
+        # interrupt the shutdown that the first one started.
+        if not ending and on_signal(received):
             ending = True
-            forget(signal.SIGINT, signal.SIGTERM)
+            remove_handlers(signal.SIGINT, signal.SIGTERM)
 
     try:
-        for one in awaited:
-            loop.add_signal_handler(one, came, one)
+        for watched_signal in watched:
+            loop.add_signal_handler(watched_signal, receive, watched_signal)
     except (NotImplementedError, RuntimeError):
-        # Windows, or not the main thread: Ctrl+C ends the process by itself there.
+        # On Windows and outside the main thread, Ctrl+C ends the process by itself.
         return lambda: None
-    return lambda: forget(*awaited)
+    return lambda: remove_handlers(*watched)

@@ -1,4 +1,4 @@
-"""The languages that come with cockpit: their queries fit their grammars, their servers can be had."""
+"""The built-in languages: their queries fit their grammars, and their servers can be installed."""
 
 import pytest
 from tests.support.sources import languages

@@ -1,6 +1,6 @@
 """Tells the model, once and with the step after an edit, about new problems in the edited files."""
 
-from cockpit.builtin.tools.navigation.shared import format_problems
+from cockpit.builtin.tools.navigation.symbol_rows import format_problems
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import ContextSource, Register, Scope

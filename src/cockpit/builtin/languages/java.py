@@ -1,4 +1,4 @@
-"""Java, where a file is a class of its package."""
+"""Java. A file is a class of its package."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope

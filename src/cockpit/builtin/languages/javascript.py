@@ -149,10 +149,10 @@ TS_SCOPES = """
 SERVER = LanguageServer(
     "typescript-language-server",
     ("typescript-language-server", "--stdio"),
-    # npm's current typescript 7 has no tsserver, which this server needs.
+    # This server needs tsserver, which npm's current typescript 7 does not have.
     install="npm install -g typescript-language-server typescript@5",
     runs_project=True,
-    # Its second process, for syntax alone, answers at once while the project loads, and wrongly.
+    # The separate syntax process would answer at once, but wrongly, while the project loads.
     initialization={"tsserver": {"useSyntaxServer": "never"}},
     startup_seconds=20.0,
 )

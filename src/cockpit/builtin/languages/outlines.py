@@ -1,4 +1,4 @@
-"""JSON, YAML, TOML and Markdown: outlines of their keys and headings, no servers of our own choice."""
+"""JSON, YAML, TOML and Markdown: only outlines of keys and headings, no language servers."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, Register, Scope

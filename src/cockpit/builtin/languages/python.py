@@ -1,4 +1,4 @@
-"""Python: ty answers and ruff beside it; basedpyright, pyright, jedi and pylsp where ty is not."""
+"""Python: ty with ruff; if ty is not installed, basedpyright, pyright, jedi or pylsp."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope

@@ -1,4 +1,4 @@
-"""Rust: items, impl blocks, use trees."""
+"""Rust: items, impl blocks and use trees."""
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope

@@ -1,20 +1,19 @@
-"""`scripted`: a model that plays a JSON script. For tests, demos and snapshots; it thinks nothing.
+"""The `scripted` model, which plays a JSON script. For tests, demos and snapshots.
 
-    {"steps": [{"text": "I look.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}]},
-               {"fault": {"fault": "rate_limited", "retry_after": 0.1}},
-               {"text": "Done.", "chunks": 3, "delay_ms": 20}],
-     "others": {"regular expression": [{"text": "The reviewer's answer."}]}}
+{"steps": [{"text": "I look.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}]},
+           {"fault": {"fault": "rate_limited", "retry_after": 0.1}},
+           {"text": "Done.", "chunks": 3, "delay_ms": 20}],
+ "others": {"regular expression": [{"text": "The reviewer's answer."}]}}
 
-A step: text, thoughts, calls, chunks (how many pieces, or the pieces themselves), delay_ms (between
-pieces), finish, usage {input, output, cached, cost}, repeat, gate (a file that must exist before it
-begins), cut (the stream ends without a finish), fault {fault, message, hint, retry_after} (after the
-step's text, where it has one). `others` gives conversations whose system or first message matches a
-script of their own: subagents, summaries.
+A step has: text, thoughts, calls, chunks (a number of pieces, or the pieces themselves), delay_ms (between
+pieces), finish, usage {input, output, cached, cost}, repeat, gate (a file that must exist before the step
+begins), cut (the stream ends without a finish), fault {fault, message, hint, retry_after} (after the text).
+`others` has scripts for other conversations, such as subagents and summaries: the key is a regular expression
+for the system message or the first prompt.
 
-Where it stands is read from the request, so that a repeated request (a retry) and a session resumed
-in another process get the same answer: step n follows n answers of the model. The calls it makes
-carry their step's number, which still holds when compaction has dropped the answers before. What is
-no answer (`fault`, `cut`) is played once per process and then passed over.
+The position in the script is computed from the request: step n follows n answers of the model. A retry and a
+session resumed in another process therefore get the same answer. Call ids contain the step's number, so that
+the position survives compaction. Steps that are not answers (`fault`, `cut`) are played once per process.
 """
 
 import asyncio
@@ -53,14 +52,17 @@ ScriptStep = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class ScriptAnswer:
-    """A step that gives an answer, and the steps without one that are played before it."""
+    """A step that is an answer, and the faults that are played before it."""
 
     step: ScriptStep
     before: tuple[tuple[int, ScriptStep], ...]
 
 
 def read_script(path: Path) -> Mapping[str, tuple[ScriptAnswer, ...]]:
-    """The conversations of a script by their pattern, the main one under "". Raises `ModelFailed`."""
+    """The answers of each conversation by pattern; the main one has an empty pattern.
+
+    Raises `ModelFailed`.
+    """
     try:
         loaded = json.loads(path.read_bytes())
         steps = loaded["steps"] if "steps" in loaded else loaded["turns"]
@@ -70,29 +72,29 @@ def read_script(path: Path) -> Mapping[str, tuple[ScriptAnswer, ...]]:
             re.compile(pattern)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, re.error) as error:
         reason = f"the script {path} cannot be played: {type(error).__name__}: {error}"
-        raise ModelFailed("bad_request", reason, 'it is {"steps": [{"text": "..."}]}') from error
+        raise ModelFailed("bad_request", reason, 'write it as {"steps": [{"text": "..."}]}') from error
     return tracks
 
 
 def _parse_track(steps: list[ScriptStep]) -> tuple[ScriptAnswer, ...]:
-    """The steps, repeated ones written out; faults stand before the answer they delay."""
-    track: list[ScriptAnswer] = []
+    """The steps as answers, with `repeat` expanded and faults attached to the answer that follows."""
+    answers: list[ScriptAnswer] = []
     before: list[tuple[int, ScriptStep]] = []
-    numbered = [one for one in steps for _ in range(int(cast("int", one.get("repeat", 1))))]
-    for number, step in enumerate(numbered):
+    steps_with_repeats = [step for step in steps for _ in range(int(cast("int", step.get("repeat", 1))))]
+    for number, step in enumerate(steps_with_repeats):
         if step.get("fault") or step.get("cut"):
             before.append((number, step))
             continue
-        track.append(ScriptAnswer(step, tuple(before)))
+        answers.append(ScriptAnswer(step, tuple(before)))
         before = []
     if before:
-        track.append(ScriptAnswer({"text": END_OF_SCRIPT}, tuple(before)))
-    return tuple(track)
+        answers.append(ScriptAnswer({"text": END_OF_SCRIPT}, tuple(before)))
+    return tuple(answers)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptPlayer:
-    """Plays one script. `played` holds the faults that were already met, by conversation and step."""
+    """Plays one script. `played` are the faults played so far, as (pattern, conversation, step)."""
 
     path: str
     root: str
@@ -103,33 +105,37 @@ class ScriptPlayer:
         tracks = await asyncio.to_thread(read_script, path)
         first = _first_prompt(request.messages)
         opening = f"{request.system}\n{first}"
-        pattern = next((one for one in tracks if one and re.search(one, opening)), "")
+        pattern = next((known for known in tracks if known and re.search(known, opening)), "")
         track, position = tracks[pattern], _count_answers(request.messages)
-        answering = track[position] if position < len(track) else ScriptAnswer({"text": END_OF_SCRIPT}, ())
-        talk = hashlib.sha256(f"{path}{first}".encode("utf-8", "replace")).hexdigest()[:6]
-        step = self._next(answering, pattern, talk)
+        answer = track[position] if position < len(track) else ScriptAnswer({"text": END_OF_SCRIPT}, ())
+        conversation = hashlib.sha256(f"{path}{first}".encode("utf-8", "replace")).hexdigest()[:6]
+        step = self._next(answer, pattern, conversation)
         await _wait_for_gate(step, path.parent)
-        async for delta in _play_step(step, f"scripted-{position}-{talk}"):
+        async for delta in _play_step(step, f"scripted-{position}-{conversation}"):
             yield delta
 
-    def _next(self, answering: ScriptAnswer, pattern: str, talk: str) -> ScriptStep:
-        """The first step that was not played yet, remembered when it is one that is played once."""
-        for number, step in answering.before:
-            if (pattern, talk, number) not in self.played:
-                self.played.add((pattern, talk, number))
+    def _next(self, answer: ScriptAnswer, pattern: str, conversation: str) -> ScriptStep:
+        """The next fault that was not played yet, or else the answer."""
+        for number, step in answer.before:
+            if (pattern, conversation, number) not in self.played:
+                self.played.add((pattern, conversation, number))
                 return step
-        return answering.step
+        return answer.step
 
 
 def _first_prompt(messages: tuple[Message, ...]) -> str:
-    """The first message of a person: it tells one conversation from another."""
-    first = next((one for one in messages if isinstance(one, UserMessage)), None)
+    """The first prompt of the user, which identifies the conversation."""
+    first = next((message for message in messages if isinstance(message, UserMessage)), None)
     return plain_text(first.content) if first else ""
 
 
 def _count_answers(messages: tuple[Message, ...]) -> int:
-    """How many answers came before."""
-    answers = [one for one in messages if isinstance(one, AssistantMessage) and one.finish != "interrupted"]
+    """The number of earlier answers."""
+    answers = [
+        message
+        for message in messages
+        if isinstance(message, AssistantMessage) and message.finish != "interrupted"
+    ]
     for at in range(len(answers) - 1, -1, -1):
         for call in answers[at].calls:
             if numbered := CALL_ID_PATTERN.match(call.id):
@@ -170,7 +176,7 @@ async def _play_step(step: ScriptStep, call_id: str) -> AsyncIterator[Delta]:
 def _split_text(step: ScriptStep, key: str) -> list[str]:
     text, chunks = step.get(key), step.get("chunks")
     if isinstance(chunks, list) and key == "text":
-        return [str(one) for one in chunks]
+        return [str(chunk) for chunk in chunks]
     if not isinstance(text, str) or not text:
         return []
     count = max(1, min(chunks, len(text))) if isinstance(chunks, int) else 1
@@ -179,7 +185,7 @@ def _split_text(step: ScriptStep, key: str) -> list[str]:
 
 
 def _build_call_parts(call: ScriptStep, index: int, call_id: str) -> list[CallPart]:
-    """A call in two fragments, as servers send it. `arguments` as text are sent as they are."""
+    """A call in two fragments, as servers send it. Arguments given as text are sent unchanged."""
     arguments = call.get("arguments", {})
     written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     half = len(written) // 2
@@ -225,7 +231,7 @@ def register_models(register: Register, scope: Scope) -> None:
             name="scripted",
             stream=player.stream,
             models=models,
-            ready=lambda: "" if path else "no script is named; set COCKPIT_SCRIPT to a script's path",
+            ready=lambda: "" if path else "no script is configured; set COCKPIT_SCRIPT to the path of one",
             facts=lambda model: ModelFacts(128_000, input_price=0.0, output_price=0.0),
             default="script",
             label="A script",

@@ -1,13 +1,14 @@
-"""`apply_patch`: several edits in several files at once, all of them or none."""
+"""The `apply_patch` tool: edits in several files at once, all or nothing."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool
 from cockpit.plugin.values import Register, Scope
 
 
@@ -17,17 +18,13 @@ class ApplyPatchArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    # The two dialects and the matching are loaded with the first patch.
+    # Patch parsing is imported with the first patch.
     from cockpit.workspace.patches.planner import match_workspace_patch
 
-    asked = await match_workspace_patch(context.workspace, parse(ApplyPatchArguments, arguments).patch)
-    files = asked.files
+    patch = await match_workspace_patch(context.workspace, parse(ApplyPatchArguments, arguments).patch)
+    files = patch.files
     title = f"patch {files[0].path}" if len(files) == 1 else f"patch {len(files)} files"
-    return await file_changes.preview_edits(context, title, asked.edits, "; ".join(asked.patch.notes))
-
-
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
+    return await file_changes.preview_edits(context, title, patch.edits, "; ".join(patch.patch.notes))
 
 
 @hookimpl
@@ -40,7 +37,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Change, add, delete or rename several files at once, all or nothing.",
             parameters=schema(ApplyPatchArguments),
             capabilities=frozenset({"fs.write", "fs.delete"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=lambda arguments: "apply_patch",
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("ApplyPatch", "applyPatch", "patch")),

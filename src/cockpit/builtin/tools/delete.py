@@ -1,13 +1,14 @@
-"""`delete`: remove one file."""
+"""The `delete` tool: removes one file."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from cockpit.builtin.tools import file_changes
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import DeleteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 
 
@@ -31,14 +32,8 @@ async def _refuse_folder(path: str, context: Context) -> None:
     if entry.kind != "folder":
         return
     if await context.workspace.files.entries(path, hidden=True):
-        raise ToolFailed(
-            f"{path} is a folder with files in it; delete them one by one, or use shell: rm -r {path}"
-        )
+        raise ToolFailed(f"{path} is a folder with files in it; delete each file, or use shell: rm -r {path}")
     raise ToolFailed(f"{path} is an empty folder; remove it with shell: rmdir {path}")
-
-
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
 
 
 @hookimpl
@@ -51,7 +46,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Delete one file.",
             parameters=schema(DeleteArguments),
             capabilities=frozenset({"fs.delete"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=lambda arguments: f"delete {arguments.get('path', '')}",
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Delete", "delete_file", "remove_file")),

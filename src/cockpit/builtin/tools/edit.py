@@ -1,8 +1,10 @@
-"""`edit`: replace a text that stands once in a file (or everywhere, when asked); `multi_edit`: several, all
-or none."""
+"""The tools `edit`, which replaces one text in a file, and `multi_edit`, which replaces several, all or
+nothing.
+"""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
@@ -10,7 +12,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.messages import Json
 from cockpit.workspace.files.changes import digest
@@ -40,16 +42,16 @@ class MultiEditArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(EditArguments, arguments)
-    only = Replacement(wanted.old, wanted.new, wanted.replace_all)
-    return await _preview_replacements(wanted.path, [only], context)
+    parsed = parse(EditArguments, arguments)
+    only = Replacement(parsed.old, parsed.new, parsed.replace_all)
+    return await _preview_replacements(parsed.path, [only], context)
 
 
 async def preview_multi(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(MultiEditArguments, arguments)
-    if not wanted.edits:
+    parsed = parse(MultiEditArguments, arguments)
+    if not parsed.edits:
         raise ToolFailed("`edits` is empty; nothing would change")
-    return await _preview_replacements(wanted.path, wanted.edits, context)
+    return await _preview_replacements(parsed.path, parsed.edits, context)
 
 
 async def _preview_replacements(path: str, edits: list[Replacement], context: Context) -> Preview:
@@ -78,9 +80,9 @@ def _edit_label(edit: Replacement, edits: list[Replacement]) -> str:
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool, path: str) -> str:
-    """`text` with `old` replaced. Raises `ToolFailed` when it is not there, or there more than once.
+    """Replace `old` in `text`. Raises `ToolFailed` if it does not occur, or occurs more than once.
 
-    A text with CRLF line ends is matched and written with them, however `old` and `new` were sent.
+    A text with CRLF line ends is matched and written with them, whichever ends `old` and `new` have.
     """
     if not old:
         raise ToolFailed(f"`old` is empty and {path} is not; use `write` to replace all of it")
@@ -93,7 +95,7 @@ def replace_text(text: str, old: str, new: str, everywhere: bool, path: str) -> 
         raise ToolFailed(_describe_mismatch(text, old, path))
     if count > 1 and not everywhere:
         raise ToolFailed(
-            f"`old` is found {count} times in {path}, at lines {_line_numbers(text, old)}; "
+            f"`old` occurs {count} times in {path}, at lines {_line_numbers(text, old)}; "
             "add lines around it to make it unique, or set replace_all"
         )
     return text.replace(old, new)
@@ -108,17 +110,17 @@ def _has_bare_newline(text: str) -> bool:
 
 
 def _line_numbers(text: str, old: str) -> str:
-    found: list[str] = []
+    numbers: list[str] = []
     at = text.find(old)
-    while at >= 0 and len(found) < MAX_SHOWN:
-        found.append(str(text.count("\n", 0, at) + 1))
+    while at >= 0 and len(numbers) < MAX_SHOWN:
+        numbers.append(str(text.count("\n", 0, at) + 1))
         at = text.find(old, at + len(old))
-    return ", ".join(found) + (" ..." if at >= 0 else "")
+    return ", ".join(numbers) + (" ..." if at >= 0 else "")
 
 
 def _describe_mismatch(text: str, old: str, path: str) -> str:
     if (bare := _strip_line_numbers(old)) and bare in text.replace("\r\n", "\n"):
-        return f"`old` holds the line numbers that `read` prints; send the text of {path} without them"
+        return f"`old` contains the line numbers that `read` prints; send the text of {path} without them"
     lines = text.split("\n")
     first = next((line.strip() for line in old.split("\n") if line.strip()), "")
     equal = [at for at, line in enumerate(lines, 1) if first and line.strip() == first]
@@ -131,7 +133,7 @@ def _describe_mismatch(text: str, old: str, path: str) -> str:
     near = [f"{at}\t{line}" for at, line in enumerate(lines, 1) if line.strip() in close][:MAX_SHOWN]
     if near:
         return f"`old` is not in {path}; the nearest lines are:\n" + "\n".join(near)
-    return f"`old` is not in {path}, nor anything like it; read the file again"
+    return f"`old` is not in {path}, nor anything similar; read the file again"
 
 
 def _numbered_lines(lines: list[str], start: int, size: int) -> list[str]:
@@ -139,7 +141,7 @@ def _numbered_lines(lines: list[str], start: int, size: int) -> list[str]:
 
 
 def _strip_line_numbers(old: str) -> str:
-    """`old` without `12<tab>` before each line, or "" when not every line has it."""
+    """`old` without the `12<tab>` before each line, or an empty string unless every line has one."""
     out: list[str] = []
     for line in old.split("\n"):
         number, tab, rest = line.partition("\t")
@@ -149,15 +151,7 @@ def _strip_line_numbers(old: str) -> str:
     return "\n".join(out)
 
 
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
-
-
-async def run_multi(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview_multi)
-
-
-# What other agents call it, and its arguments.
+# The names other agents use for this tool and its arguments.
 EDIT_ALIASES = ("Edit", "edit_file", "str_replace", "StrReplace", "search_replace", "replace")
 RENAMED_ARGUMENTS = (
     ("file_path", "path"),
@@ -171,7 +165,7 @@ EDIT_FIELDS = {"oldString": "old", "newString": "new", **dict(RENAMED_ARGUMENTS)
 
 
 def reshape_edits(arguments: Arguments) -> Arguments:
-    """`edits` with our names in each: Claude Code's have `old_string` and `new_string`."""
+    """Rename the fields in each of `edits`: Claude Code sends `old_string` and `new_string`."""
     edits = arguments.get("edits")
     return (
         {**arguments, "edits": [_rename_fields(edit) for edit in edits]}
@@ -201,7 +195,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Replace one text in a file by another.",
             parameters=schema(EditArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=_title,
             preview=preview,
             aliases=tuple(Alias(name, RENAMED_ARGUMENTS) for name in EDIT_ALIASES),
@@ -215,7 +209,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Replace several texts in one file, all or nothing.",
             parameters=schema(MultiEditArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run_multi,
+            run=partial(file_changes.apply_previewed, preview=preview_multi),
             title=_title,
             preview=preview_multi,
             deferred=True,

@@ -1,5 +1,7 @@
-"""What every tool that writes shares: a preview made of a plan, and the plan put on disk. A built-in
-tool says only which edits it wants."""
+"""The steps that all writing tools share: preview a plan, apply it, and announce the changed files.
+
+A tool itself only says which edits it wants.
+"""
 
 import posixpath
 from collections.abc import Awaitable, Callable
@@ -21,7 +23,7 @@ PreviewFunction = Callable[[Arguments, Context], Awaitable[Preview]]
 
 
 async def preview_edits(context: Context, title: str, edits: tuple[Edit, ...], note: str = "") -> Preview:
-    """What `edits` would do. Raises `ToolFailed` when they would change nothing, and what planning raises."""
+    """Plan `edits`. Raises `ToolFailed` when they would change nothing, and whatever planning raises."""
     running = context.call
     try:
         changes = await context.workspace.plan(
@@ -30,7 +32,7 @@ async def preview_edits(context: Context, title: str, edits: tuple[Edit, ...], n
     except OSError as error:
         raise ToolFailed(f"{title}: {error.strerror or error}") from error
     if not changes.files:
-        raise ToolFailed(f"{title} changes nothing: the file already holds exactly this")
+        raise ToolFailed(f"{title} changes nothing: the file already has exactly this content")
     parts = tuple(Part(change.path, _summarize_change(change), note) for change in changes.files)
     root = context.workspace.root
     touched = [path for change in changes.files for path in (change.moved_from, change.path) if path]
@@ -41,7 +43,7 @@ async def preview_edits(context: Context, title: str, edits: tuple[Edit, ...], n
 
 
 def _rule_pattern(paths: list[str]) -> str:
-    """The folder all paths share, as a rule's pattern; a single file at the top is its own."""
+    """The pattern of a rule for `paths`: their common folder, or the file itself at the top level."""
     if any(path.startswith("/") or ":" in path[:2] for path in paths):
         return ""
     folders = {posixpath.dirname(path) for path in paths}
@@ -59,7 +61,7 @@ def _summarize_change(change: FileChange) -> str:
 
 
 async def apply_previewed(arguments: Arguments, context: Context, preview: PreviewFunction) -> Done:
-    """Write what was previewed and approved, or plan it here when nobody did."""
+    """Write the approved preview; a call without one is previewed here."""
     running = context.call
     shown = running.preview if running and running.preview else await preview(arguments, context)
     changes = shown.changes
@@ -78,7 +80,7 @@ async def apply_previewed(arguments: Arguments, context: Context, preview: Previ
 
 
 def describe_preview(preview: Preview) -> Done:
-    """What a preview would change, written nowhere."""
+    """The result of a call that only shows what it would change."""
     if preview.changes is None:
         return Done(f"{preview.title} changes nothing")
     lines = [f"{preview.title} would change (nothing is written):"]
@@ -96,7 +98,10 @@ def _changed_lines(hunk: Hunk) -> list[str]:
 
 
 def _describe_problems(checked: ProblemCheck | None) -> list[str]:
-    """The new problems, said once; what could not be checked is told with a later step."""
+    """The problems the change causes.
+
+    Those that could not be checked in time are reported with a later step.
+    """
     if checked is None or not checked.new:
         return []
     rows = [f"  {row.path}:{row.line}: {row.severity}: {row.message}" for row in checked.new[:MAX_SHOWN]]
@@ -105,14 +110,14 @@ def _describe_problems(checked: ProblemCheck | None) -> list[str]:
 
 
 def announce_changes(changes: ChangeSet, context: Context, checked: ProblemCheck | None = None) -> None:
-    """Tell the session which files are different now, and the navigator what it need not tell again."""
+    """Emit `FileChanged` for each file, and tell the navigator which problems were reported already."""
     for change in changes.files:
-        told = None
+        problems = None
         if checked is not None and checked.state == "checked":
-            told = tuple(row for row in checked.new if row.path == change.path)
+            problems = tuple(row for row in checked.new if row.path == change.path)
         if change.moved_from:
             context.navigator.changed(change.moved_from, change.before, ())
-        context.navigator.changed(change.path, change.before, told)
+        context.navigator.changed(change.path, change.before, problems)
         diff = make_diff(change)
         context.session.emit(
             FileChanged(change.path, change.change, diff.added, diff.removed, change.moved_from)
@@ -120,7 +125,7 @@ def announce_changes(changes: ChangeSet, context: Context, checked: ProblemCheck
 
 
 async def read_current(context: Context, path: str) -> bytes | None:
-    """The bytes of a file that is to be changed, None where there is none. Raises `ToolFailed`."""
+    """The bytes of the file to be changed, or None if it does not exist. Raises `ToolFailed`."""
     try:
         return await context.workspace.files.read(path)
     except (FileNotFoundError, NotADirectoryError):

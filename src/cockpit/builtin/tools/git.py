@@ -1,17 +1,11 @@
-"""Git as these tools start it: by argument list, as `workspace.git` makes harmless, with git's own
-words as the fault. Plain `git status` or `git diff` would run what a repository's settings name.
+"""The tools `git`, which reads the repository, and `git_change`, which changes it locally. Neither reaches a
+remote.
 
-A diff without the files that are not to be read.
-
-What git says: status, diff, log, show, blame. Changes nothing in the repository.
-
-Changes to the local repository: add, commit, restore, branch, switch, stash. Never a remote.
-
-`git` reads the repository, `git_change` changes it locally. Nothing here reaches a remote.
+Git runs through `workspace.safe_git`, because a plain `git status` or `git diff` would run programs that the
+repository's settings name. Files that no tool may read are left out of every output.
 """
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -27,24 +21,72 @@ from cockpit.workspace.path_names import SECRET_FILES, SECRET_PATTERNS
 from cockpit.workspace.safe_git import GIT_ENVIRONMENT, filter_options, safe_git_argv
 
 GIT_SECONDS = 60.0
+MAX_STATUS_PATHS = 200
+MAX_COMMITS = 500
+MAX_FAILURE_LINES = 8
+QUERY_COMMANDS = ("status", "diff", "log", "show", "blame")
+CHANGE_COMMANDS = ("add", "commit", "restore", "branch", "switch", "stash")
+
+DIFF_SECTION = re.compile(r"^(?=diff --(?:git|cc|combined) )", re.MULTILINE)
+DIFF_PATHS = re.compile(r"^(?:--- a/|\+\+\+ b/|rename (?:from|to) |copy (?:from|to) )(.+?)\t?$", re.MULTILINE)
+DIFF_HEAD = re.compile(r"diff --(?:git a/(.+) b/\1|cc (.+)|combined (.+))$", re.MULTILINE)
+BLAME_LINE = re.compile(
+    r"^(?P<commit>\^?[0-9a-f]+) .*?\((?P<author>.*?) +(?P<day>\d{4}-\d\d-\d\d) +(?P<line>\d+)\) ?"
+)
+STATUS_WORDS = {
+    "M": "modified",
+    "A": "added",
+    "D": "deleted",
+    "T": "type changed",
+    "R": "renamed",
+    "C": "copied",
+}
 
 
-def check_ref(name: str) -> str:
-    """`name` as an argument. Raises `ToolFailed` for what git would read as an option."""
+@dataclass(frozen=True, slots=True)
+class GitArguments:
+    what: Literal["status", "diff", "log", "show", "blame"]
+    path: Annotated[str, "only this file or folder"] = ""
+    ref: Annotated[str, "a commit, branch or range"] = ""
+    staged: Annotated[bool, "diff: what is staged"] = False
+    start: Annotated[int, "blame: first line"] = 0
+    end: Annotated[int, "blame: last line"] = 0
+    limit: Annotated[int, "log: how many"] = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GitChangeArguments:
+    what: Literal["add", "commit", "restore", "branch", "switch", "stash", "unstash"]
+    paths: Annotated[list[str], "add, restore, commit, stash: the files; empty: all of them"] = field(
+        default_factory=list
+    )
+    message: Annotated[str, "commit, stash: the message"] = ""
+    name: Annotated[str, "branch, switch: the branch"] = ""
+    ref: Annotated[str, "branch, restore, switch: from this commit"] = ""
+    create: Annotated[bool, "switch: create the branch"] = False
+    staged: Annotated[bool, "restore: only unstage"] = False
+
+
+def _check_ref(name: str) -> str:
+    """`name` as an argument. Raises `ToolFailed` if git would read it as an option."""
     if name.startswith("-"):
         raise ToolFailed(f"{name!r} starts with a dash and would be an option; name a commit or branch")
     if any(ord(character) < 32 for character in name):
-        raise ToolFailed(f"{name!r} holds a control character; name a commit or branch")
+        raise ToolFailed(f"{name!r} contains a control character; name a commit or branch")
     return name
 
 
-def literal_pathspec(path: str) -> str:
-    """`path` taken literally: `*` and `:(...)` mean nothing in it."""
-    return f":(literal){path}"
+def _optional_ref(name: str) -> tuple[str, ...]:
+    return (_check_ref(name),) if name else ()
 
 
-async def run_git(context: Context, *arguments: str) -> str:
-    """What git wrote, run in the root. Raises `ToolFailed` with git's own words when it fails."""
+def _pathspecs(*paths: str) -> tuple[str, ...]:
+    """`paths` as arguments that git takes literally: `*` and `:(...)` have no meaning in them."""
+    return ("--", *(f":(literal){path}" for path in paths))
+
+
+async def _run_git(context: Context, *arguments: str) -> str:
+    """The output of git in the root. Raises `ToolFailed` with git's own message when it fails."""
     root, pieces, processes = context.workspace.root, list[str](), context.workspace.processes
 
     async def run(argv: tuple[str, ...]) -> ProcessResult:
@@ -59,162 +101,101 @@ async def run_git(context: Context, *arguments: str) -> str:
             ) from error
 
     ended = await run(safe_git_argv(root, *arguments, off=await filter_options(run, root, arguments[0])))
-    return check_output(ended, "".join(pieces))
+    return _check_output(ended, "".join(pieces))
 
 
-def check_output(ended: ProcessResult, heard: str) -> str:
-    """What git wrote (`heard` is all of it, streamed). Raises `ToolFailed` where it failed."""
+def _check_output(ended: ProcessResult, streamed: str) -> str:
+    """The output (`streamed` is all of it). Raises `ToolFailed` if git failed."""
     if ended.timed_out:
-        raise ToolFailed(
-            f"git took longer than {GIT_SECONDS:.0f} s and was stopped; name a `path` to ask for less"
-        )
-    output = heard or ended.output
+        raise ToolFailed(f"git was stopped after {GIT_SECONDS:.0f} s; name a `path` to ask for less")
+    output = streamed or ended.output
     if ended.code != 0:
         raise ToolFailed(_describe_failure(output, ended.code))
     return output
 
 
 def _describe_failure(output: str, code: int) -> str:
-    said = "\n".join(output.strip().splitlines()[:8]) or f"git ended with code {code}"
-    if "not a git repository" in said:
-        return "this folder is no git repository; `git init` makes one"
-    if "dubious ownership" in said:
-        return f"{said}\nthe folder belongs to another user: git refuses it until its owner is trusted"
-    if "does not have any commits yet" in said or "ambiguous argument 'HEAD'" in said:
+    message = "\n".join(output.strip().splitlines()[:MAX_FAILURE_LINES]) or f"git ended with code {code}"
+    if "not a git repository" in message:
+        return "this folder is not a git repository; `git init` creates one"
+    if "dubious ownership" in message:
+        return f"{message}\nthe folder belongs to another user: git refuses it until its owner is trusted"
+    if "does not have any commits yet" in message or "ambiguous argument 'HEAD'" in message:
         return "there is no commit yet"
-    return said
-
-
-DIFF_SECTION = re.compile(r"^(?=diff --(?:git|cc|combined) )", re.MULTILINE)
-DIFF_PATHS = re.compile(r"^(?:--- a/|\+\+\+ b/|rename (?:from|to) |copy (?:from|to) )(.+?)\t?$", re.MULTILINE)
-DIFF_HEAD = re.compile(r"diff --(?:git a/(.+) b/\1|cc (.+)|combined (.+))$", re.MULTILINE)
-
-
-def hide_unreadable(output: str, context: Context) -> str:
-    """`output` of `git diff` or `git show`, in which a file that may not be read is only named."""
-    pieces = DIFF_SECTION.split(output)
-    return "".join(_hide_section(piece, context) for piece in pieces)
-
-
-def _hide_section(piece: str, context: Context) -> str:
-    if not piece.startswith("diff --"):
-        return piece
-    head = DIFF_HEAD.match(piece)
-    names = {*DIFF_PATHS.findall(piece.partition("\n@@")[0]), *(head.groups() if head else ())}
-    if all(_is_readable(name, context) for name in names if name):
-        return piece
-    return piece.partition("\n")[0] + "\n(its lines are not to be read)\n"
-
-
-def _is_readable(name: str, context: Context) -> bool:
-    try:
-        context.workspace.resolve(name, "read")
-    except PathRefused:
-        return False
-    return True
-
-
-BLAME_LINE = re.compile(
-    r"^(?P<commit>\^?[0-9a-f]+) .*?\((?P<author>.*?) +(?P<day>\d{4}-\d\d-\d\d) +(?P<line>\d+)\) ?"
-)
-STATUS_WORDS = {
-    "M": "modified",
-    "A": "added",
-    "D": "deleted",
-    "T": "type changed",
-    "R": "renamed",
-    "C": "copied",
-}
-MAX_STATUS_PATHS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class GitArguments:
-    what: Literal["status", "diff", "log", "show", "blame"]
-    path: Annotated[str, "only this file or folder"] = ""
-    ref: Annotated[str, "a commit, branch or range"] = ""
-    staged: Annotated[bool, "query_diff: what is staged"] = False
-    start: Annotated[int, "blame: first line"] = 0
-    end: Annotated[int, "blame: last line"] = 0
-    limit: Annotated[int, "log: how many"] = 20
+    return message
 
 
 async def run_query(arguments: GitArguments, context: Context) -> Done:
     match arguments.what:
         case "status":
-            return await query_status(arguments, context)
+            return await _query_status(arguments, context)
         case "diff":
-            return await query_diff(arguments, context)
+            return await _query_diff(arguments, context)
         case "log":
-            return await query_log(arguments, context)
+            return await _query_log(arguments, context)
         case "show":
-            return await query_show(arguments, context)
+            return await _query_show(arguments, context)
         case "blame":
-            return await query_blame(arguments, context)
+            return await _query_blame(arguments, context)
 
 
 async def preview_query(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(GitArguments, arguments)
-    named = [wanted.path] if wanted.path else []
-    if wanted.what == "show" and ":" in wanted.ref:
-        named.append(wanted.ref.split(":", 1)[1])
-    # Resolving refuses a file that holds secrets, in whatever commit it is asked for.
+    parsed = parse(GitArguments, arguments)
+    named = [parsed.path] if parsed.path else []
+    if parsed.what == "show" and ":" in parsed.ref:
+        named.append(parsed.ref.split(":", 1)[1])
+    # Resolving refuses a file with secrets, whichever commit it is read from.
     paths = tuple(context.workspace.resolve(path, "read") for path in named)
-    return Preview(title=f"git {wanted.what}", paths=paths)
+    return Preview(title=f"git {parsed.what}", paths=paths)
 
 
-def _path_arguments(arguments: GitArguments) -> tuple[str, ...]:
-    return ("--", literal_pathspec(arguments.path)) if arguments.path else ("--",)
-
-
-def _paths_without_secrets(arguments: GitArguments) -> tuple[str, ...]:
-    """The path asked for, or everything but the files that no tool reads."""
-    if arguments.path:
-        return _path_arguments(arguments)
+def _readable_pathspecs(path: str) -> tuple[str, ...]:
+    """The requested path, or everything except the files that no tool reads."""
+    if path:
+        return _pathspecs(path)
     return ("--", *(f":(exclude,icase,glob)**/{name}" for name in (*SECRET_FILES, *SECRET_PATTERNS)))
 
 
-async def query_status(arguments: GitArguments, context: Context) -> Done:
-    output = await run_git(
-        context,
-        "status",
+async def _query_status(arguments: GitArguments, context: Context) -> Done:
+    options = (
         "--porcelain=v2",
         "--branch",
         "-z",
         "--untracked-files=all",
         "--ignore-submodules=all",
-        *_path_arguments(arguments),
     )
-    return Done(format_status(output))
+    only = _pathspecs(arguments.path) if arguments.path else ("--",)
+    return Done(format_status(await _run_git(context, "status", *options, *only)))
 
 
 def format_status(porcelain: str) -> str:
-    """`git status --porcelain=v2 --branch -z` as lines: the branch, then paths by what they are."""
+    """`git status --porcelain=v2 --branch -z` as lines: the branch, then the paths by state."""
     headers: dict[str, str] = {}
     groups: dict[str, list[str]] = {"conflicted": [], "staged": [], "not staged": [], "untracked": []}
-    fields = iter(porcelain.split("\0"))
-    for record in fields:
-        if record.startswith("# "):
-            key, _, value = record[2:].partition(" ")
-            headers[key] = value
-        elif record.startswith("? "):
-            groups["untracked"].append(record[2:])
-        elif record.startswith("u "):
-            groups["conflicted"].append(record.split(" ", 10)[10])
-        elif record.startswith("1 "):
-            parts = record.split(" ", 8)
-            _add_status(groups, parts[1], parts[8])
-        elif record.startswith("2 "):
-            parts = record.split(" ", 9)
-            _add_status(groups, parts[1], f"{next(fields, '')} -> {parts[9]}")
+    records = iter(porcelain.split("\0"))
+    for record in records:
+        kind, _, rest = record.partition(" ")
+        match kind:
+            case "#":
+                key, _, value = rest.partition(" ")
+                headers[key] = value
+            case "?":
+                groups["untracked"].append(rest)
+            case "u":
+                groups["conflicted"].append(record.split(" ", 10)[10])
+            case "1":
+                parts = record.split(" ", 8)
+                _add_status(groups, parts[1], parts[8])
+            case "2":
+                parts = record.split(" ", 9)
+                _add_status(groups, parts[1], f"{next(records, '')} -> {parts[9]}")
     lines = [_format_branch(headers)]
     for name, paths in groups.items():
         if paths:
             lines.append(f"{name} ({len(paths)}):")
             lines += [f"  {path}" for path in paths[:MAX_STATUS_PATHS]]
-            lines += (
-                [f"  ... and {len(paths) - MAX_STATUS_PATHS} more"] if len(paths) > MAX_STATUS_PATHS else []
-            )
+        if len(paths) > MAX_STATUS_PATHS:
+            lines.append(f"  ... and {len(paths) - MAX_STATUS_PATHS} more")
     return "\n".join(lines if len(lines) > 1 else [*lines, "nothing to commit, working tree clean"])
 
 
@@ -235,176 +216,125 @@ def _format_branch(headers: dict[str, str]) -> str:
     return line
 
 
-async def query_diff(arguments: GitArguments, context: Context) -> Done:
+async def _query_diff(arguments: GitArguments, context: Context) -> Done:
     staged = ("--cached",) if arguments.staged else ()
-    against = (check_ref(arguments.ref),) if arguments.ref else ()
-    output = await run_git(
-        context,
-        "diff",
-        "--stat=120",
-        "--patch",
-        "--ignore-submodules=all",
-        *staged,
-        *against,
-        *_paths_without_secrets(arguments),
-    )
+    options = ("--stat=120", "--patch", "--ignore-submodules=all", *staged, *_optional_ref(arguments.ref))
+    output = await _run_git(context, "diff", *options, *_readable_pathspecs(arguments.path))
     output = hide_unreadable(output, context)
-    if not output.strip():
-        if against:
-            return Done(f"no difference from {arguments.ref}")
-        return Done("no staged changes" if arguments.staged else "no unstaged changes")
-    return Done(output, (Code(output, "diff"),))
+    if output.strip():
+        return Done(output, (Code(output, "diff"),))
+    if arguments.ref:
+        return Done(f"no difference from {arguments.ref}")
+    return Done("no staged changes" if arguments.staged else "no unstaged changes")
 
 
-async def query_log(arguments: GitArguments, context: Context) -> Done:
-    count = max(1, min(arguments.limit, 500))
-    against = (check_ref(arguments.ref),) if arguments.ref else ()
-    follow = ("--follow",) if arguments.path and not arguments.path.endswith("/") else ()
-    form = "--format=%h %ad %an: %s"
-    only = ("--", arguments.path) if follow else _path_arguments(arguments)
-    output = await run_git(
-        context,
-        "log",
-        f"-{count + 1}",
-        "--date=short",
-        form,
-        *follow,
-        *against,
-        *only,
-    )
-    lines = output.strip().splitlines()
+async def _query_log(arguments: GitArguments, context: Context) -> Done:
+    count = max(1, min(arguments.limit, MAX_COMMITS))
+    options = [f"-{count + 1}", "--date=short", "--format=%h %ad %an: %s"]
+    if arguments.path and not arguments.path.endswith("/"):
+        # `--follow` takes one plain path, not a pathspec.
+        options += ["--follow", *_optional_ref(arguments.ref), "--", arguments.path]
+    else:
+        only = _pathspecs(arguments.path) if arguments.path else ("--",)
+        options += [*_optional_ref(arguments.ref), *only]
+    lines = (await _run_git(context, "log", *options)).strip().splitlines()
     if not lines:
         return Done(f"no commit touches {arguments.path}" if arguments.path else "there is no commit yet")
-    more = [f"... older ones are left out (limit {count})"] if len(lines) > count else []
+    more = [f"... older commits are left out (limit {count})"] if len(lines) > count else []
     return Done("\n".join([*lines[:count], *more]))
 
 
-async def query_show(arguments: GitArguments, context: Context) -> Done:
-    output = await run_git(
-        context,
-        "show",
-        "--stat=120",
-        "--patch",
-        "--date=iso",
-        check_ref(arguments.ref or "HEAD"),
-        *(() if ":" in arguments.ref else _paths_without_secrets(arguments)),
-    )
-    output = hide_unreadable(output, context)
+async def _query_show(arguments: GitArguments, context: Context) -> Done:
+    only = () if ":" in arguments.ref else _readable_pathspecs(arguments.path)
+    options = ("--stat=120", "--patch", "--date=iso", _check_ref(arguments.ref or "HEAD"))
+    output = hide_unreadable(await _run_git(context, "show", *options, *only), context)
     return Done(output, (Code(output, "diff"),))
 
 
-async def query_blame(arguments: GitArguments, context: Context) -> Done:
+async def _query_blame(arguments: GitArguments, context: Context) -> Done:
     if not arguments.path:
         raise ToolFailed("blame needs a `path`")
-    span: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     if arguments.start > 0:
-        end = max(arguments.end, arguments.start)
-        span = ("-L", f"{arguments.start},{end}")
-    against = (check_ref(arguments.ref),) if arguments.ref else ()
-    output = await run_git(
-        context, "blame", "--date=short", "--abbrev=8", *span, *against, "--", arguments.path
-    )
+        lines = ("-L", f"{arguments.start},{max(arguments.end, arguments.start)}")
+    options = ("--date=short", "--abbrev=8", *lines, *_optional_ref(arguments.ref))
+    output = await _run_git(context, "blame", *options, "--", arguments.path)
     return Done("\n".join(_format_blame_line(line) for line in output.rstrip("\n").splitlines()))
 
 
 def _format_blame_line(line: str) -> str:
-    found = BLAME_LINE.match(line)
-    if not found:
+    match = BLAME_LINE.match(line)
+    if not match:
         return line
-    who = f"{found['commit'].lstrip('^')} {found['day']} {found['author'].strip()}"
-    return f"{found['line']}: {who} | {line[found.end() :]}"
+    origin = f"{match['commit'].lstrip('^')} {match['day']} {match['author'].strip()}"
+    return f"{match['line']}: {origin} | {line[match.end() :]}"
 
 
-ChangeKind = Literal["add", "commit", "restore", "branch", "switch", "stash", "unstash"]
+def hide_unreadable(output: str, context: Context) -> str:
+    """`output` of `git diff` or `git show` with the lines of unreadable files replaced by a note."""
+    return "".join(_hide_section(section, context) for section in DIFF_SECTION.split(output))
 
 
-@dataclass(frozen=True, slots=True)
-class GitChangeArguments:
-    what: ChangeKind
-    paths: Annotated[list[str], "add, restore, commit, stash: the files; empty: all of them"] = field(
-        default_factory=list
-    )
-    message: Annotated[str, "commit, stash: the message"] = ""
-    name: Annotated[str, "branch, switch: the branch"] = ""
-    ref: Annotated[str, "branch, restore, switch: from this commit"] = ""
-    create: Annotated[bool, "switch: make the branch"] = False
-    staged: Annotated[bool, "restore: only take it out of the index"] = False
+def _hide_section(section: str, context: Context) -> str:
+    if not section.startswith("diff --"):
+        return section
+    head = DIFF_HEAD.match(section)
+    names = {*DIFF_PATHS.findall(section.partition("\n@@")[0]), *(head.groups() if head else ())}
+    if all(_is_readable(name, context) for name in names if name):
+        return section
+    return section.partition("\n")[0] + "\n(this file may not be read)\n"
+
+
+def _is_readable(name: str, context: Context) -> bool:
+    try:
+        context.workspace.resolve(name, "read")
+    except PathRefused:
+        return False
+    return True
 
 
 def build_change_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
     """The arguments after `git`. Raises `ToolFailed` for what is missing or unsafe."""
-    build: Mapping[ChangeKind, Callable[[GitChangeArguments], tuple[str, ...]]] = {
-        "add": _add_argv,
-        "commit": _commit_argv,
-        "restore": _restore_argv,
-        "branch": _branch_argv,
-        "switch": _switch_argv,
-        "stash": _stash_argv,
-        "unstash": lambda one: ("stash", "pop"),
-    }
-    return build[arguments.what](arguments)
-
-
-def _pathspecs(arguments: GitChangeArguments) -> tuple[str, ...]:
-    return tuple(literal_pathspec(path) for path in arguments.paths)
-
-
-def _add_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
-    if not arguments.paths:
-        return ("add", "--all", "--", ":/")
-    return ("add", "--", *_pathspecs(arguments))
-
-
-def _commit_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
-    if not arguments.message.strip():
-        raise ToolFailed("a commit needs a `message`")
-    base = ("commit", "--no-verify", "--no-gpg-sign", f"--message={arguments.message}")
-    return (*base, "--only", "--", *_pathspecs(arguments)) if arguments.paths else base
-
-
-def _restore_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
-    if not arguments.paths:
-        raise ToolFailed("restore throws changes away: name the `paths`")
-    source = (f"--source={check_ref(arguments.ref)}",) if arguments.ref else ()
-    return ("restore", *(("--staged",) if arguments.staged else ()), *source, "--", *_pathspecs(arguments))
-
-
-def _branch_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
-    if not arguments.name:
-        raise ToolFailed("branch needs a `name`")
-    return ("branch", check_ref(arguments.name), *((check_ref(arguments.ref),) if arguments.ref else ()))
-
-
-def _switch_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
-    if not arguments.name:
-        raise ToolFailed("switch needs a `name`")
-    if not arguments.create:
-        return ("switch", "--no-guess", check_ref(arguments.name))
-    return (
-        "switch",
-        "-c",
-        check_ref(arguments.name),
-        *((check_ref(arguments.ref),) if arguments.ref else ()),
-    )
-
-
-def _stash_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
-    message = (f"--message={arguments.message}",) if arguments.message else ()
-    return ("stash", "push", *message, "--", *_pathspecs(arguments))
+    only = _pathspecs(*arguments.paths)
+    match arguments.what:
+        case "add":
+            return ("add", *only) if arguments.paths else ("add", "--all", "--", ":/")
+        case "commit":
+            if not arguments.message.strip():
+                raise ToolFailed("a commit needs a `message`")
+            commit = ("commit", "--no-verify", "--no-gpg-sign", f"--message={arguments.message}")
+            return (*commit, "--only", *only) if arguments.paths else commit
+        case "restore":
+            if not arguments.paths:
+                raise ToolFailed("restore discards changes: name the `paths`")
+            source = (f"--source={_check_ref(arguments.ref)}",) if arguments.ref else ()
+            return ("restore", *(("--staged",) if arguments.staged else ()), *source, *only)
+        case "branch" | "switch" if not arguments.name:
+            raise ToolFailed(f"{arguments.what} needs a `name`")
+        case "branch":
+            return ("branch", _check_ref(arguments.name), *_optional_ref(arguments.ref))
+        case "switch":
+            if not arguments.create:
+                return ("switch", "--no-guess", _check_ref(arguments.name))
+            return ("switch", "-c", _check_ref(arguments.name), *_optional_ref(arguments.ref))
+        case "stash":
+            message = (f"--message={arguments.message}",) if arguments.message else ()
+            return ("stash", "push", *message, *only)
+        case "unstash":
+            return ("stash", "pop")
 
 
 async def preview_change(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(GitChangeArguments, arguments)
-    command = ("git", *build_change_argv(wanted))
-    paths = tuple(context.workspace.resolve(path, "read") for path in wanted.paths)
+    parsed = parse(GitChangeArguments, arguments)
+    argv = build_change_argv(parsed)
     root = context.workspace.root
     return Preview(
-        title=f"git {wanted.what}",
-        parts=(Part("run", " ".join(command), wanted.message),),
-        argv=(command,),
-        paths=paths,
-        lift=f"git {wanted.what} *",
-        launch=Launch(safe_git_argv(root, *command[1:]), root, tuple(sorted(GIT_ENVIRONMENT.items()))),
+        title=f"git {parsed.what}",
+        parts=(Part("run", " ".join(("git", *argv)), parsed.message),),
+        argv=(("git", *argv),),
+        paths=tuple(context.workspace.resolve(path, "read") for path in parsed.paths),
+        lift=f"git {parsed.what} *",
+        launch=Launch(safe_git_argv(root, *argv), root, tuple(sorted(GIT_ENVIRONMENT.items()))),
     )
 
 
@@ -412,7 +342,7 @@ async def run_change(arguments: GitChangeArguments, context: Context) -> Done:
     running = context.running()
     launch = running.preview.launch if running.preview is not None else None
     if launch is None or launch.argv != safe_git_argv(context.workspace.root, *build_change_argv(arguments)):
-        raise ToolFailed("nothing like this was approved; call it again")
+        raise ToolFailed("this command was not approved; call the tool again")
     pieces: list[str] = []
     try:
         ended = await context.workspace.processes.run_sealed(
@@ -420,45 +350,43 @@ async def run_change(arguments: GitChangeArguments, context: Context) -> Done:
         )
     except CockpitError as error:
         raise ToolFailed(f"git could not be started: {error.message}") from error
-    said = check_output(ended, "".join(pieces)).strip()
-    return Done(said or _describe_change(arguments), isolation=ended.isolation)
+    output = _check_output(ended, "".join(pieces)).strip()
+    return Done(output or _describe_change(arguments), isolation=ended.isolation)
 
 
 def _describe_change(arguments: GitChangeArguments) -> str:
-    """What git does without a word, said."""
+    """The result of a command that printed nothing."""
     what = ", ".join(arguments.paths) or "all changes"
     match arguments.what:
         case "add":
             return f"staged {what}"
         case "restore":
-            return f"took {what} out of the index" if arguments.staged else f"restored {what}"
+            return f"unstaged {what}" if arguments.staged else f"restored {what}"
         case "branch":
-            return f"made branch {arguments.name}"
+            return f"created branch {arguments.name}"
         case "switch":
             return f"on branch {arguments.name}"
         case "commit" | "stash" | "unstash":
             return f"git {arguments.what}: done"
 
 
-LINE_ALIASES = (("start_line", "start"), ("end_line", "end"), ("file", "path"))
-QUERY_COMMANDS = ("status", "diff", "log", "show", "blame")
-CHANGE_COMMANDS = ("add", "commit", "restore", "branch", "switch", "stash")
-
-
-def _git_title(arguments: Arguments) -> str:
+def _title(arguments: Arguments) -> str:
     parts = ("git", *(str(arguments.get(name, "")) for name in ("what", "ref", "path", "name")))
     return " ".join(part for part in parts if part)
 
 
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
-    renamed = (
+    query_names = (
         ("commit", "ref"),
         ("revision", "ref"),
         ("cached", "staged"),
         ("max_count", "limit"),
-        *LINE_ALIASES,
+        ("start_line", "start"),
+        ("end_line", "end"),
+        ("file", "path"),
     )
+    change_names = (("files", "paths"), ("branch", "name"))
     register(
         Tool(
             name="git",
@@ -467,11 +395,11 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(GitArguments),
             capabilities=frozenset({"fs.read"}),
             run=typed(GitArguments, run_query),
-            title=_git_title,
+            title=_title,
             preview=preview_query,
             is_concurrent=lambda arguments: True,
             cap=Cap(shape="head"),
-            aliases=tuple(Alias(f"git_{what}", renamed, (("what", what),)) for what in QUERY_COMMANDS),
+            aliases=tuple(Alias(f"git_{what}", query_names, (("what", what),)) for what in QUERY_COMMANDS),
             keywords=("history", "changes", "author"),
         )
     )
@@ -483,13 +411,10 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(GitChangeArguments),
             capabilities=frozenset({"vcs.local", "fs.write"}),
             run=typed(GitChangeArguments, run_change),
-            title=_git_title,
+            title=_title,
             preview=preview_change,
             deferred=True,
-            aliases=tuple(
-                Alias(f"git_{what}", (("files", "paths"), ("branch", "name")), (("what", what),))
-                for what in CHANGE_COMMANDS
-            ),
+            aliases=tuple(Alias(f"git_{what}", change_names, (("what", what),)) for what in CHANGE_COMMANDS),
             keywords=("commit", "stage", "branch", "stash", "restore", "checkout", "git"),
         )
     )

@@ -1,4 +1,4 @@
-"""`glob`: files by the shape of their path."""
+"""The `glob` tool: finds files by a path pattern."""
 
 import re
 from dataclasses import dataclass
@@ -33,45 +33,45 @@ async def find_files(arguments: GlobArguments, context: Context) -> Done:
     hidden = any(part.startswith(".") for part in pattern.split("/"))
     try:
         walk = context.workspace.files.walk(path, hidden)
-        found = [one.path async for one in walk if matches.match(one.path.removeprefix(inside))]
+        paths = [entry.path async for entry in walk if matches.match(entry.path.removeprefix(inside))]
     except FileNotFoundError as error:
-        raise ToolFailed(f"{path} does not exist; `list` shows what does") from error
-    if not found:
+        raise ToolFailed(f"{path} does not exist; use `list` to see what does") from error
+    if not paths:
         return Done(
-            f"no file matches {arguments.pattern} in {path} (ignored files are not looked at)", data=[]
+            f"no file matches {arguments.pattern} in {path} (ignored files are not searched)", data=[]
         )
-    shown = [one.encode("utf-8", "replace").decode() for one in found[:MAX_FILES]]
-    lines = list(shown)
-    if len(found) > MAX_FILES:
-        lines.append(f"[{len(found) - MAX_FILES} more files; narrow the pattern or the path]")
-    return Done("\n".join(lines), data=[*shown])
+    shown = [path.encode("utf-8", "replace").decode() for path in paths[:MAX_FILES]]
+    more = len(paths) - MAX_FILES
+    note = [f"[{more} more files; narrow the pattern or the path]"] if more > 0 else []
+    return Done("\n".join([*shown, *note]), data=[*shown])
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """The pattern as a regular expression over paths with `/`.
+    """The pattern as a regular expression for paths with `/`.
 
-    `*` and `?` stay within a name, `**` crosses folders, `{a,b}` are choices, `[...]` one character.
-    A pattern without `/` is looked for at any depth.
+    `*` and `?` match within a name, `**` crosses folders, `{a,b}` are alternatives, `[...]` is one character.
+    A pattern without `/` matches at any depth.
     """
     if "/" not in pattern:
         pattern = f"**/{pattern}"
-    shapes = "|".join(_glob_regex(one.lstrip("/")) for one in _expand_braces(pattern))
+    shapes = "|".join(_glob_regex(choice.lstrip("/")) for choice in _expand_braces(pattern))
     try:
         return re.compile(rf"(?:{shapes})\Z", re.DOTALL)
     except re.error as error:
-        raise ToolFailed(f"`pattern` {pattern!r} cannot be read: {error}") from error
+        raise ToolFailed(f"invalid `pattern` {pattern!r}: {error}; write *.py, or src/**/*.ts") from error
 
 
 def _expand_braces(pattern: str) -> list[str]:
-    todo, done = [pattern], list[str]()
-    while todo and len(todo) + len(done) < MAX_ALTERNATIVES:
-        one = todo.pop(0)
-        braces = BRACES.search(one)
+    pending, expanded = [pattern], list[str]()
+    while pending and len(pending) + len(expanded) < MAX_ALTERNATIVES:
+        pattern = pending.pop(0)
+        braces = BRACES.search(pattern)
         if braces is None:
-            done.append(one)
+            expanded.append(pattern)
             continue
-        todo += [one[: braces.start()] + choice + one[braces.end() :] for choice in braces[1].split(",")]
-    return done + todo
+        head, tail = pattern[: braces.start()], pattern[braces.end() :]
+        pending += [head + choice + tail for choice in braces[1].split(",")]
+    return expanded + pending
 
 
 def _glob_regex(pattern: str) -> str:
@@ -95,9 +95,9 @@ def _glob_regex(pattern: str) -> str:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(GlobArguments, arguments)
-    path = wanted.path.strip() or "."
-    return Preview(title=f"glob {wanted.pattern}", paths=(context.workspace.resolve(path, "read"),))
+    parsed = parse(GlobArguments, arguments)
+    path = parsed.path.strip() or "."
+    return Preview(title=f"glob {parsed.pattern}", paths=(context.workspace.resolve(path, "read"),))
 
 
 @hookimpl

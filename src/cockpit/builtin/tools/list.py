@@ -1,4 +1,4 @@
-"""`list`: what is in a folder."""
+"""The `list` tool: lists a folder."""
 
 from dataclasses import dataclass
 
@@ -21,11 +21,10 @@ class ListArguments:
 
 @dataclass(slots=True)
 class FolderListing:
-    """Rows on their way: `left` is how many more may be shown, `more` how many were not."""
+    """Entries with their depth; `omitted` counts those over the limit."""
 
     rows: list[tuple[int, FileEntry]]
-    left: int = MAX_ENTRIES
-    more: int = 0
+    omitted: int = 0
 
 
 async def list_folder(arguments: ListArguments, context: Context) -> Done:
@@ -39,25 +38,24 @@ async def list_folder(arguments: ListArguments, context: Context) -> Done:
         raise ToolFailed(f"{path} cannot be listed: {error.strerror or error}") from error
     if not listing.rows:
         return Done(
-            f"{path} is empty" if arguments.hidden else f"{path} is empty (hidden and ignored files apart)"
+            f"{path} is empty" + ("" if arguments.hidden else " (not counting hidden and ignored files)")
         )
     lines = [f"{'  ' * level}{_display_name(entry)}" for level, entry in listing.rows]
-    if listing.more:
-        lines.append(f"[{listing.more} more entries; list a folder in it, or use glob]")
+    if listing.omitted:
+        lines.append(f"[{listing.omitted} more entries; list a folder in it, or use glob]")
     return Done("\n".join(lines), data={"paths": [_printable(entry.path) for _, entry in listing.rows]})
 
 
 async def _collect(
-    listing: FolderListing, path: str, level: int, wanted: ListArguments, context: Context
+    listing: FolderListing, path: str, level: int, parsed: ListArguments, context: Context
 ) -> None:
-    for entry in await context.workspace.files.entries(path, wanted.hidden):
-        if listing.left == 0:
-            listing.more += 1
+    for entry in await context.workspace.files.entries(path, parsed.hidden):
+        if len(listing.rows) >= MAX_ENTRIES:
+            listing.omitted += 1
             continue
-        listing.left -= 1
         listing.rows.append((level, entry))
-        if entry.kind == "folder" and level + 1 < min(wanted.depth, 20):
-            await _collect(listing, entry.path, level + 1, wanted, context)
+        if entry.kind == "folder" and level + 1 < min(parsed.depth, 20):
+            await _collect(listing, entry.path, level + 1, parsed, context)
 
 
 def _display_name(entry: FileEntry) -> str:
@@ -65,7 +63,7 @@ def _display_name(entry: FileEntry) -> str:
 
 
 def _printable(path: str) -> str:
-    """A name that is no UTF-8 holds half characters, which no wire carries."""
+    """Replace the lone surrogates of a name that is not UTF-8: they cannot be encoded."""
     return path.encode("utf-8", "replace").decode()
 
 

@@ -1,7 +1,8 @@
-"""`move`: rename one file."""
+"""The `move` tool: moves or renames one file."""
 
 import posixpath
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
@@ -9,7 +10,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import MoveFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 
 
@@ -20,14 +21,14 @@ class MoveArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(MoveArguments, arguments)
-    if await _is_folder(wanted.path, context):
-        raise ToolFailed(f"{wanted.path} is a folder; use shell: git mv {wanted.path} {wanted.to}")
-    to = wanted.to
+    parsed = parse(MoveArguments, arguments)
+    if await _is_folder(parsed.path, context):
+        raise ToolFailed(f"{parsed.path} is a folder; use shell: git mv {parsed.path} {parsed.to}")
+    to = parsed.to
     if await _is_folder(to, context):
-        to = posixpath.join(to, posixpath.basename(wanted.path))
+        to = posixpath.join(to, posixpath.basename(parsed.path))
     return await file_changes.preview_edits(
-        context, f"move {wanted.path} to {to}", (MoveFile(wanted.path, to),)
+        context, f"move {parsed.path} to {to}", (MoveFile(parsed.path, to),)
     )
 
 
@@ -37,10 +38,6 @@ async def _is_folder(path: str, context: Context) -> bool:
         return (await context.workspace.files.stat(path)).kind == "folder"
     except (FileNotFoundError, NotADirectoryError):
         return False
-
-
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
 
 
 def _title(arguments: Arguments) -> str:
@@ -57,7 +54,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Move or rename one file; nothing is overwritten.",
             parameters=schema(MoveArguments),
             capabilities=frozenset({"fs.write", "fs.delete"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=_title,
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Move", "move_file", "rename_file")),

@@ -1,4 +1,4 @@
-"""`read`: the lines of a file, numbered. What is no text is described instead."""
+"""The `read` tool: the numbered lines of a text file; any other file is described."""
 
 import posixpath
 from collections.abc import AsyncIterator
@@ -39,11 +39,7 @@ async def read_file(arguments: ReadArguments, context: Context) -> Done:
     if what := describe_binary(content):
         return Done(f"{arguments.path} is {what}; it has no lines to show")
     text = content.decode("utf-8", "replace")
-    notes = (
-        ["the file is not UTF-8: bytes that do not fit are shown as \ufffd"]
-        if _is_invalid_utf8(content)
-        else []
-    )
+    notes = ["the file is not UTF-8: invalid bytes are shown as \ufffd"] if _is_invalid_utf8(content) else []
     if text.startswith("\ufeff"):
         text = text[1:]
         notes.append("the file starts with a byte order mark")
@@ -54,7 +50,7 @@ def _format_page(arguments: ReadArguments, lines: list[str], notes: list[str]) -
     total = len(lines)
     start = max(1, total + 1 + arguments.start if arguments.start < 0 else arguments.start)
     if start > total:
-        raise ToolFailed(f"{arguments.path} has {total} lines; start at {total} or before")
+        raise ToolFailed(f"{arguments.path} has only {total} lines; start at {total} or before")
     out: list[str] = []
     size = 0
     for number in range(start, min(start + max(1, arguments.lines), total + 1)):
@@ -84,37 +80,36 @@ async def _read_content(path: str, context: Context) -> bytes:
     except FileNotFoundError as error:
         raise ToolFailed(await _suggest_paths(path, context)) from error
     except NotADirectoryError as error:
-        raise ToolFailed(f"{path} does not exist: a folder in it is a file") from error
+        raise ToolFailed(f"{path} does not exist: a part of the path is a file, not a folder") from error
     except IsADirectoryError as error:
-        raise ToolFailed(f"{path} is a folder; use `list` to see what is in it") from error
+        raise ToolFailed(f"{path} is a folder; use `list` to see its files") from error
     except OSError as error:
         raise ToolFailed(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 async def _suggest_paths(path: str, context: Context) -> str:
     name = posixpath.basename(path.replace("\\", "/"))
-    paths = [one async for one in _list_paths(context)]
-    same = [one for one in paths if posixpath.basename(one) == name]
+    paths = [known async for known in _list_paths(context)]
+    same_name = [known for known in paths if posixpath.basename(known) == name]
     close = get_close_matches(path, paths, 3, 0.6)
-    names = get_close_matches(name, {posixpath.basename(one) for one in paths}, 3, 0.7)
-    close += [one for one in paths if posixpath.basename(one) in names]
-    found = list(dict.fromkeys([*same, *close]))[:3]
-    return f"{path} does not exist; " + (
-        f"did you mean {', '.join(found)}?" if found else "use `glob` to find it"
-    )
+    close_names = get_close_matches(name, {posixpath.basename(known) for known in paths}, 3, 0.7)
+    close += [known for known in paths if posixpath.basename(known) in close_names]
+    suggestions = list(dict.fromkeys([*same_name, *close]))[:3]
+    hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "use `glob` to find it"
+    return f"{path} does not exist; {hint}"
 
 
 async def _list_paths(context: Context) -> AsyncIterator[str]:
-    seen = 0
+    scanned = 0
     async for entry in context.workspace.files.walk("."):
         yield entry.path
-        seen += 1
-        if seen >= MAX_PATHS_SCANNED:
+        scanned += 1
+        if scanned >= MAX_PATHS_SCANNED:
             return
 
 
 def describe_binary(content: bytes) -> str:
-    """What a file is that holds no text, with its size, or "" for text."""
+    """The kind and size of a file that is not text, or an empty string for text."""
     size = f"{len(content):,} bytes"
     for magic, name in IMAGE_SIGNATURES:
         if content.startswith(magic) and (name != "BMP" or b"\0" in content[:64]):
@@ -142,7 +137,7 @@ def _image_dimensions(content: bytes, name: str) -> tuple[int, int]:
 
 
 def _jpeg_dimensions(content: bytes) -> tuple[int, int]:
-    """Height and width stand in the first start-of-frame segment (ITU-T T.81, B.2.2)."""
+    """Width and height from the first start-of-frame segment (ITU-T T.81, B.2.2)."""
     at = 2
     while at + 9 < len(content) and content[at] == 0xFF:
         if 0xC0 <= content[at + 1] <= 0xCF and content[at + 1] not in (0xC4, 0xC8, 0xCC):

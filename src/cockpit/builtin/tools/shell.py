@@ -1,4 +1,4 @@
-"""`shell` and `job`: command lines in the foreground, and the jobs that go on in the background."""
+"""The tools `shell`, which runs a command line, and `job`, which controls background jobs."""
 
 import shlex
 import sys
@@ -17,7 +17,7 @@ from cockpit.protocol.messages import Json
 from cockpit.workspace.processes.shells import parse_plain_command
 
 MAX_SECONDS = 600.0
-# More seconds than anybody means are milliseconds: other agents' shells take those.
+# A larger time limit is read as milliseconds, which other agents' shell tools take.
 MILLISECONDS_THRESHOLD = 3600.0
 HEAD_START_SECONDS = 0.3
 
@@ -36,7 +36,7 @@ class JobArguments:
     id: str = ""
     text: Annotated[str, "for write, with its newline"] = ""
     seconds: Annotated[float, "for wait"] = 30.0
-    cursor: Annotated[int, "for output: where to go on"] = 0
+    cursor: Annotated[int, "for output: where to continue"] = 0
 
 
 async def run_shell(arguments: ShellArguments, context: Context) -> Done:
@@ -46,7 +46,7 @@ async def run_shell(arguments: ShellArguments, context: Context) -> Done:
     running = context.running()
     launch = running.preview.launch if running.preview is not None else None
     if launch is None:
-        raise ToolFailed("nothing was approved to run; call it again")
+        raise ToolFailed("this command was not approved; call the tool again")
     if arguments.background:
         job = await processes.start_sealed(launch, running.seal, label=arguments.command)
         view = await processes.wait(job, HEAD_START_SECONDS)
@@ -79,19 +79,19 @@ def _working_folder(cwd: str, context: Context) -> str:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(ShellArguments, arguments)
-    folder = _working_folder(wanted.cwd, context)
-    argv = parse_plain_command(wanted.command)
-    line = CommandLine(wanted.command, "powershell" if sys.platform == "win32" else "bash", folder)
-    form = await judge_command(line, context)
-    launch = Launch(context.workspace.processes.shell(form.script), folder, form.environment)
+    parsed = parse(ShellArguments, arguments)
+    folder = _working_folder(parsed.cwd, context)
+    argv = parse_plain_command(parsed.command)
+    line = CommandLine(parsed.command, "powershell" if sys.platform == "win32" else "bash", folder)
+    judged = await judge_command(line, context)
+    launch = Launch(context.workspace.processes.shell(judged.script), folder, judged.environment)
     where = "" if folder == context.workspace.root else f"in {folder}"
-    first = wanted.command.strip().split("\n", 1)[0]
+    first = parsed.command.strip().split("\n", 1)[0]
     return Preview(
         title=f"$ {first}",
-        parts=(Part("command", wanted.command, where),),
+        parts=(Part("command", parsed.command, where),),
         argv=(argv,) if argv else (),
-        paths=(folder,) if wanted.cwd.strip() else (),
+        paths=(folder,) if parsed.cwd.strip() else (),
         line=line,
         launch=launch,
     )
@@ -100,38 +100,29 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
 async def run_job(arguments: JobArguments, context: Context) -> Done:
     processes = context.workspace.processes
     if arguments.action != "list" and not arguments.id:
-        raise ToolFailed("`id` is missing; action=list shows the jobs")
+        raise ToolFailed("`id` is missing; list the jobs with action=list")
     match arguments.action:
         case "list":
             rows = [f"{_describe_job(view)}  $ {view.command}" for view in processes.jobs()]
             return Done("\n".join(rows) or "no job was started")
-        case "wait":
-            view = await processes.wait(arguments.id, _clamp_seconds(arguments.seconds))
-            return await _format_output(view, arguments.cursor, context)
-        case "output":
-            return await _format_output(await processes.wait(arguments.id, 0.0), arguments.cursor, context)
-        case "write":
-            await processes.write(arguments.id, arguments.text)
-            return await _format_output(
-                await processes.wait(arguments.id, HEAD_START_SECONDS), arguments.cursor, context
-            )
         case "cancel":
             return Done(_describe_job(await processes.cancel(arguments.id)))
-
-
-async def _format_output(view: JobView, cursor: int, context: Context) -> Done:
-    output, following = await context.workspace.processes.output(view.id, max(cursor, 0))
-    more = (
-        f"[{_describe_job(view)}; go on with cursor={following}]"
-        if view.running
-        else f"[{_describe_job(view)}]"
-    )
-    data: Json = {"job": view.id, "running": view.running, "exit_code": view.code, "cursor": following}
-    return Done(_end_with_newline(output) + more, data=data)
+        case "wait":
+            seconds = _clamp_seconds(arguments.seconds)
+        case "output":
+            seconds = 0.0
+        case "write":
+            await processes.write(arguments.id, arguments.text)
+            seconds = HEAD_START_SECONDS
+    view = await processes.wait(arguments.id, seconds)
+    output, cursor = await processes.output(view.id, max(arguments.cursor, 0))
+    note = f"{_describe_job(view)}; go on with cursor={cursor}" if view.running else _describe_job(view)
+    data: Json = {"job": view.id, "running": view.running, "exit_code": view.code, "cursor": cursor}
+    return Done(f"{_end_with_newline(output)}[{note}]", data=data)
 
 
 def _describe_job(view: JobView) -> str:
-    return f"{view.id} runs" if view.running else f"{view.id} ended with exit code {view.code}"
+    return f"{view.id} is running" if view.running else f"{view.id} ended with exit code {view.code}"
 
 
 def _job_title(arguments: Arguments) -> str:
@@ -142,7 +133,8 @@ def _shell_title(arguments: Arguments) -> str:
     return f"$ {arguments.get('command', '')}".split("\n", 1)[0]
 
 
-# What other agents call it, and its arguments. "shell" itself is Codex' name too.
+# The names other agents use for this tool and its arguments. Codex calls it "shell" too, with a list as
+# command.
 SHELL_ALIASES = (
     "shell",
     "Bash",
@@ -173,7 +165,9 @@ SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl"})
 
 
 def reshape_command(arguments: Arguments) -> Arguments:
-    """A command that is a list of words, as Codex writes it, as one line; `bash -lc SCRIPT` is its script."""
+    """Join a command that is a list of words, as Codex sends it, into a line; `bash -lc SCRIPT` becomes
+    SCRIPT.
+    """
     return {
         name: _join_words(value) if name in ("command", "cmd") else value for name, value in arguments.items()
     }

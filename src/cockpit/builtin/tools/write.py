@@ -1,7 +1,8 @@
-"""`write`: create a file, or replace all of one."""
+"""The `write` tool: creates a file or replaces its whole content."""
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
@@ -10,7 +11,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool
 from cockpit.plugin.values import Register, Scope
 
 
@@ -21,19 +22,15 @@ class WriteArguments:
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(WriteArguments, arguments)
-    real = context.workspace.resolve(wanted.path, "write")
-    content = wanted.content.encode("utf-8", "surrogatepass")
-    title = f"write {wanted.path}"
+    parsed = parse(WriteArguments, arguments)
+    real = context.workspace.resolve(parsed.path, "write")
+    content = parsed.content.encode("utf-8", "surrogatepass")
+    title = f"write {parsed.path}"
     with suppress(OSError, CockpitError):
-        # Who means to create a file must see that there is one.
+        # A user who expects a new file must see that one exists.
         if (await context.workspace.files.stat(real)).size:
             title += ", which exists: all of it is replaced"
     return await file_changes.preview_edits(context, title, (WriteFile(real, content),))
-
-
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
 
 
 @hookimpl
@@ -46,7 +43,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Create a file or replace all of it; to change a part use `edit`.",
             parameters=schema(WriteArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=lambda arguments: f"write {arguments.get('path', '')}",
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Write", "write_file", "create_file")),

@@ -1,8 +1,9 @@
-"""`offline`: the model when none is configured. Rules, no network, and no pretence of being a language
-model: plain requests in English and Chinese become the same tool calls under the same approvals.
+"""The model that is used when none is configured: rules for plain requests in English and Chinese, no
+network.
 
-`grammar` reads a prompt, `steps` says what comes next, `answers` and `words` say what came of it.
-All state is in the request's messages.
+`grammar` parses a prompt into `intents`, `conversation` chooses the next tool call or answer from the
+messages, `read_steps` and `change_steps` know the calls of each intent, `answers` words the results. There is
+no other state.
 """
 
 import asyncio
@@ -29,10 +30,10 @@ CHUNK = 400
 
 
 async def stream(request: ModelRequest) -> AsyncIterator[Delta]:
-    """The next answer. It never raises: what it does not understand it says."""
+    """The next reply. Never raises; a prompt that is not understood gets an answer that says so."""
     from cockpit.builtin.models.offline.conversation import next_reply
 
-    # In a thread: a long prompt takes some milliseconds to read, and the interface is on the loop.
+    # In a thread: parsing a long prompt takes some milliseconds, and the interface runs on this loop.
     turn = await asyncio.to_thread(next_reply, request.messages, bool(request.tools))
     for at in range(0, len(turn.text), CHUNK):
         yield TextPart(turn.text[at : at + CHUNK])
@@ -44,10 +45,10 @@ async def stream(request: ModelRequest) -> AsyncIterator[Delta]:
 
 
 def _call_id(request: ModelRequest, arguments: str) -> str:
-    """Unique in the conversation, and the same again for the same request."""
-    made = sum(len(one.calls) for one in request.messages if isinstance(one, AssistantMessage))
+    """An id that is unique in the conversation and equal for an equal request."""
+    calls = sum(len(message.calls) for message in request.messages if isinstance(message, AssistantMessage))
     digest = hashlib.sha256(arguments.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"offline-{made}-{len(request.messages)}-{digest}"
+    return f"offline-{calls}-{len(request.messages)}-{digest}"
 
 
 async def models() -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""The sentences of the offline model, in English and Chinese. No plan, no formatting of results.
+"""The texts of the offline model, in English and Chinese, and the parsing and formatting of tool results.
 
-From the results of tools to what is said of them. Pure; decides no step.
+Pure.
 """
 
 import re
@@ -14,9 +14,9 @@ AnswerLanguage = Literal["en", "zh"]
 
 SENTENCES: dict[str, tuple[str, str]] = {
     "hello": (
-        "Hello. I am cockpit's offline model: fixed rules, no language model. I can map this project, find "
-        "definitions, search, run tests, show changes and edit files. `help` lists it; `/connect` attaches "
-        "a model.",
+        "Hello. I am cockpit's offline model: fixed rules, not a language model. I can map this project, "
+        "find definitions, search, run tests, show changes and edit files. `help` lists the requests; "
+        "`/connect` attaches a model.",
         "你好。我是 cockpit 的离线模型：只有固定规则，不是语言模型。"
         "我可以介绍项目、查找定义、搜索、运行测试、查看改动、修改文件。"
         "输入“帮助”查看全部；`/connect` 可接入模型。",
@@ -25,7 +25,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "bye": ("Goodbye. Ctrl+D closes the cockpit; the session is kept.", "再见。Ctrl+D 关闭，会话会保留。"),
     "who": (
         "I am the offline model built into cockpit: fixed rules that turn plain requests into tool calls. "
-        "I am no language model; `/connect` attaches one.",
+        "I am not a language model; `/connect` attaches one.",
         "我是 cockpit 内置的离线模型：用固定规则把请求变成工具调用。"
         "我不是语言模型；`/connect` 可以接入一个。",
     ),
@@ -44,18 +44,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "failed": ("`{tool}` failed: {text}", "`{tool}` 失败：{text}"),
     "denied": (
-        "`{tool}` was not run: {text}\nNothing was changed. Ask again to be asked again, "
+        "`{tool}` was not run: {text}\nNothing was changed. Send the request again to be asked again, "
         "or change the mode (Shift+Tab).",
         "`{tool}` 没有执行：{text}\n没有任何改动。可以再次提出请求，或切换模式（Shift+Tab）。",
     ),
     "defined": ("`{name}` is defined in {count} place(s):", "`{name}` 定义在 {count} 处："),
     "undefined": (
-        "No definition of `{name}` found by its text. It is mentioned here:",
+        "No definition of `{name}` found by text. It occurs here:",
         "没有按文本找到 `{name}` 的定义。它出现在：",
     ),
-    "absent": ("`{name}` is nowhere in the files that are searched.", "在可搜索的文件中没有找到 `{name}`。"),
+    "absent": ("`{name}` does not occur in the searched files.", "在可搜索的文件中没有找到 `{name}`。"),
     "used": (
-        "`{name}` stands in {count} line(s) of {files} file(s):",
+        "`{name}` occurs in {count} line(s) of {files} file(s):",
         "`{name}` 出现在 {files} 个文件的 {count} 行：",
     ),
     "used_by": (
@@ -63,7 +63,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "`{name}` 在 {files} 个文件中有 {count} 处引用：",
     ),
     "renamed_symbol": (
-        "Renamed `{old}` to `{new}` in {count} file(s), everywhere the symbol is meant:",
+        "Renamed `{old}` to `{new}` and its uses in {count} file(s):",
         "已把符号 `{old}` 重命名为 `{new}`，共 {count} 个文件：",
     ),
     "found": (
@@ -79,8 +79,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "outline": ("Outline of `{path}` ({count}):", "`{path}` 的大纲（{count}）："),
     "many": (
-        "`{old}` stands in {count} places, so nothing was changed. Say `replace all {old} by {new} in FILE`, "
-        "or quote more of the line you mean:",
+        "`{old}` occurs in {count} places, so nothing was changed. Write "
+        "`replace all {old} by {new} in FILE` or quote more of the line you mean:",
         "`{old}` 出现在 {count} 处，因此没有修改。请说“把 FILE 中的所有 {old} 替换为 {new}”，"
         "或引用更多上下文：",
     ),
@@ -98,17 +98,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "已把 `{old}` 改为 `{new}`：{files} 个文件的 {count} 行（按文本、整词）：",
     ),
     "exists": (
-        "`{path}` exists already, so nothing was written. Say `overwrite {path} with ...` "
+        "`{path}` already exists, so nothing was written. Write `overwrite {path} with ...` "
         "to replace all of it.",
         "`{path}` 已经存在，没有写入。要全部替换请说“覆盖 {path}，内容是 ...”。",
     ),
     "created": ("Wrote `{path}`.", "已写入 `{path}`。"),
     "deleted": ("Deleted `{path}`.", "已删除 `{path}`。"),
     "moved": ("Moved `{path}` to `{to}`.", "已把 `{path}` 移动到 `{to}`。"),
-    "meant": ("Which one is meant? Nothing was changed.", "指的是哪一个？没有做任何修改。"),
+    "meant": ("Which file do you mean? Nothing was changed.", "指的是哪一个？没有做任何修改。"),
     "no_todo": ("The list is empty. `todo: first, second` fills it.", "列表为空。用“待办：甲，乙”添加。"),
     "todo": ("The list:", "列表："),
-    "no_done": ("Nothing on the list is called `{name}`.", "列表中没有 `{name}`。"),
+    "no_done": ("The list has no item `{name}`.", "列表中没有 `{name}`。"),
     "tests_next": ("Next: `show {place}`.", "下一步：`显示 {place}`。"),
     "map_next": (
         "Next: `outline of FILE`, `where is NAME defined`, `run the tests`.",
@@ -117,7 +117,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
 }
 
 HELP_TEXTS: dict[AnswerLanguage, str] = {
-    "en": """I am cockpit's offline model: fixed rules, no language model. What I understand:
+    "en": """I am cockpit's offline model: fixed rules, not a language model. What I understand:
 
 - **Look around**: `explain this project` · `outline of {file}` · `list src/` · `find file *.py`
 - **Read**: `show {file} lines 1-20` · `{file}:12-30` · `last 20 lines of {file}`
@@ -154,40 +154,48 @@ ENGLISH_START = re.compile(
 
 
 def detect_answer_language(prompt: str) -> AnswerLanguage:
-    """The language to answer in: Chinese for a prompt that has some outside of its quotes and does not
-    begin like an English one (which may name a Chinese path)."""
+    """The language of the answer: Chinese if the prompt has Chinese text outside quotes.
+
+    A prompt that begins with an English word is English; it may name a Chinese path.
+    """
     bare = re.sub(r"`[^`]*`|\"[^\"]*\"|“[^”]*”", "", prompt)
     return "zh" if re.search(r"[\u4e00-\u9fff]", bare) and not ENGLISH_START.match(bare) else "en"
 
 
-def format_sentence(tongue: AnswerLanguage, key: str, **values: object) -> str:
-    sentence = SENTENCES[key][tongue == "zh"]
-    if tongue == "en" and "count" in values:
+def format_sentence(language: AnswerLanguage, key: str, **values: object) -> str:
+    sentence = SENTENCES[key][language == "zh"]
+    if language == "en" and "count" in values:
         sentence = _apply_plurals(sentence, values)
-    # Not `format`: code in braces may stand in a value or in the sentence's own example.
-    return re.sub(r"\{(\w+)\}", lambda found: str(values.get(found[1], found[0])), sentence)
+    # Not `str.format`: values and the examples in sentences may contain code in braces.
+    return re.sub(r"\{(\w+)\}", lambda match: str(values.get(match[1], match[0])), sentence)
 
 
 def _apply_plurals(sentence: str, values: dict[str, object]) -> str:
-    """`1 place`, `2 places`: the (s) after each number becomes what the number asks for."""
+    """Resolve the `(s)` and `(es)` after each number: `1 place`, `2 places`."""
 
-    def one(found: re.Match[str]) -> str:
-        is_one = values.get(found[1]) == 1
-        return found[0].replace("(es)", "" if is_one else "es").replace("(s)", "" if is_one else "s")
+    def pluralize(match: re.Match[str]) -> str:
+        is_singular = values.get(match[1]) == 1
+        return (
+            match[0].replace("(es)", "" if is_singular else "es").replace("(s)", "" if is_singular else "s")
+        )
 
-    return re.sub(r"\{(\w+)\}[^{(]*\((?:s|es)\)", one, sentence)
+    return re.sub(r"\{(\w+)\}[^{(]*\((?:s|es)\)", pluralize, sentence)
 
 
 HIT_LINE = re.compile(r"^(?P<path>.+?):(?P<line>\d+): (?P<text>.*)$")
 TOTAL_LINE = re.compile(r"^(\d+) match(?:es)? in (\d+) files?")
-DENIED_RESULT = re.compile(r"^(?:denied\b|refused\b|the person rejected|the call was rejected)", re.I)
+SYMBOL_TOTAL = re.compile(r"^(\d+) (?:symbol|definition|reference|caller)s?\b")
+SYMBOL_ROW = re.compile(r"^ +(?P<line>\d+)(?:-\d+)?: (?P<text>.*)$")
+DENIED_RESULT = re.compile(
+    r"^(?:denied\b|refused\b|the (?:person|user) rejected|the call was rejected)", re.I
+)
 MAX_PLACES = 60
 MAX_FENCED_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A line that `search` found."""
+    """A line in a result of `search`."""
 
     path: str
     line: int
@@ -195,7 +203,7 @@ class SearchHit:
 
     @property
     def is_cut(self) -> bool:
-        # `search` cuts lines over its width around the match.
+        # `search` shortens long lines around the match.
         return len(self.text) >= 240 and (self.text.startswith("…") or self.text.endswith("…"))
 
     @property
@@ -204,30 +212,26 @@ class SearchHit:
 
 
 def parse_hits(text: str) -> tuple[tuple[SearchHit, ...], int, int]:
-    """The hits of a `search` result, and how many matches in how many files it counted."""
+    """The hits of a `search` result, and its counts of matches and files."""
     lines = text.split("\n")
     total = TOTAL_LINE.match(lines[0])
     hits = tuple(
-        SearchHit(found["path"], int(found["line"]), found["text"])
+        SearchHit(match["path"], int(match["line"]), match["text"])
         for line in lines[1:]
-        if (found := HIT_LINE.match(line.removesuffix("\r")))
+        if (match := HIT_LINE.match(line.removesuffix("\r")))
     )
     return (hits, int(total[1]), int(total[2])) if total else ((), 0, 0)
 
 
-SYMBOL_TOTAL = re.compile(r"^(\d+) (?:symbol|definition|reference|caller)s?\b")
-SYMBOL_ROW = re.compile(r"^ +(?P<line>\d+)(?:-\d+)?: (?P<text>.*)$")
-
-
 def parse_symbols(text: str) -> tuple[tuple[SearchHit, ...], int]:
-    """The rows of an answer by symbol, and how many there are; none for one that found nothing."""
+    """The rows of a result by symbol, and their total."""
     lines = text.split("\n")
     total = SYMBOL_TOTAL.match(lines[0])
     hits: list[SearchHit] = []
     path = ""
     for line in lines[1:] if total else ():
-        if (found := SYMBOL_ROW.match(line)) and path:
-            hits.append(SearchHit(path, int(found["line"]), found["text"]))
+        if (match := SYMBOL_ROW.match(line)) and path:
+            hits.append(SearchHit(path, int(match["line"]), match["text"]))
         elif line.startswith(("```", "implementations:")):
             break
         elif line and not line.startswith((" ", "[")):
@@ -236,7 +240,7 @@ def parse_symbols(text: str) -> tuple[tuple[SearchHit, ...], int]:
 
 
 def format_places(hits: Sequence[SearchHit], most: int = MAX_PLACES) -> str:
-    """`path:line` and text, a list."""
+    """A list of `path:line` and text."""
     lines = [f"- `{hit.place}` {_inline_code(hit.text.strip())}" for hit in hits[:most]]
     if len(hits) > most:
         lines.append(f"... +{len(hits) - most}")
@@ -249,25 +253,25 @@ def _inline_code(text: str) -> str:
 
 
 def fence(text: str, language: str = "") -> str:
-    """`text` in a fence that it does not close itself."""
+    """`text` in a code fence longer than any fence in it."""
     lines = text.rstrip("\n").split("\n")
     if len(lines) > MAX_FENCED_LINES:
         lines = [*lines[:MAX_FENCED_LINES], f"... +{len(lines) - MAX_FENCED_LINES}"]
     body = "\n".join(lines)
-    ticks = max((len(found) for found in re.findall(r"^\s*(`{3,})", body, re.M)), default=2) + 1
+    ticks = max((len(match) for match in re.findall(r"^\s*(`{3,})", body, re.M)), default=2) + 1
     return f"{'`' * ticks}{language}\n{body}\n{'`' * ticks}"
 
 
-def format_fault(result: ToolMessage, tongue: AnswerLanguage) -> str:
-    """What a person is told of a call that was denied or failed."""
+def format_fault(result: ToolMessage, language: AnswerLanguage) -> str:
+    """The answer for a call that was denied or failed."""
     is_denied = bool(DENIED_RESULT.match(result.text))
     lines = result.text.strip().splitlines()
-    said = "\n".join(lines[:12]) if lines else "?"
-    return format_sentence(tongue, "denied" if is_denied else "failed", tool=result.name, text=said)
+    reason = "\n".join(lines[:12]) if lines else "?"
+    return format_sentence(language, "denied" if is_denied else "failed", tool=result.name, text=reason)
 
 
-def format_tests(text: str, tongue: AnswerLanguage) -> str:
-    """A test run: the counts, then the failing tests by name."""
+def format_tests(text: str, language: AnswerLanguage) -> str:
+    """The result of a test run: the counts, then the failing tests."""
     lines = [line for line in text.splitlines() if not line.startswith("the whole output:")]
     head, rest = lines[0] if lines else "?", lines[1:]
     parts = [f"**{head}**"]
@@ -281,14 +285,14 @@ def format_tests(text: str, tongue: AnswerLanguage) -> str:
             parts.append(f"      {line.strip()}" if failing else line)
     if failing and (place := re.match(r"\w+ (\S+:\d+) ", failing[0])):
         parts.append("")
-        parts.append(format_sentence(tongue, "tests_next", place=place[1]))
+        parts.append(format_sentence(language, "tests_next", place=place[1]))
     return "\n".join(parts)
 
 
 def _format_failing(line: str) -> str:
     word, _, rest = line.partition(" ")
-    found = re.match(r"(\S+:\d+) (.+)", rest)
-    return f"{word} `{found[1]}` {found[2]}" if found else f"{word} {rest}"
+    match = re.match(r"(\S+:\d+) (.+)", rest)
+    return f"{word} `{match[1]}` {match[2]}" if match else f"{word} {rest}"
 
 
 def format_outline(hits: Sequence[SearchHit]) -> str:

@@ -1,15 +1,14 @@
-"""Builders of what is asked about code by name or file: definitions, uses, outlines, problems.
+"""Builds an intent from what a phrase captured, or None if the captures do not make one.
 
-From what a phrase captured to an intent, or None where the parts do not make one after all.
-
-A phrase that changes something is strict: a path must look like one, old and new must both be there.
+Changes are strict: a path must look like a path, and a replacement needs both texts. `BUILDERS` maps the
+`means` of a phrase in the TOML files to its builder.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
-from cockpit.builtin.models.offline.grammar import Captures, IntentBuilder
+from cockpit.builtin.models.offline.captures import Captures
 from cockpit.builtin.models.offline.intents import (
     ChatIntent,
     CreateIntent,
@@ -35,56 +34,15 @@ from cockpit.builtin.models.offline.intents import (
     UsesIntent,
 )
 
+IntentBuilder: TypeAlias = Callable[[Captures], Intent | None]
 PRONOUNS = frozenset(
     ("it", "this", "that", "everything", "here", "there", "them", "it's", "它", "这", "这个", "那个", "什么")
 )
+TAIL_WORDS = frozenset(("tail", "last", "end", "final", "bottom", "最后", "后", "末尾", "末"))
 SOURCE_FILE = re.compile(
     r"\.(py|js|mjs|ts|tsx|jsx|go|rs|md|toml|json|ya?ml|c|h|cc|cpp|java|txt|sh|cfg|ini|css|html)$", re.I
 )
 CODE_NAME = re.compile(r"[^\W\d][\w$]*(?:[.:#-]+[\w$]+)*", re.U)
-
-
-def build_define(parts: Captures) -> Intent | None:
-    word = parts.word("x")
-    # `os.path` is a name, `paths.py` a file.
-    if word and not parts.is_quoted("x") and ("/" in word or SOURCE_FILE.search(word)):
-        return FindFileIntent(word)
-    return DefineIntent(word) if (word := _captured_name(parts)) else None
-
-
-def build_uses(parts: Captures) -> Intent | None:
-    return UsesIntent(word) if (word := _captured_name(parts)) else None
-
-
-def build_explain(parts: Captures) -> Intent | None:
-    path = parts.path()
-    if path is None:
-        return None
-    is_folder = path.endswith("/") or "." not in path.rstrip("/").rsplit("/", 1)[-1]
-    return MapIntent(path.rstrip("/") or "/") if is_folder else OutlineIntent(path)
-
-
-def build_outline(parts: Captures) -> Intent | None:
-    return OutlineIntent(path) if (path := parts.path()) else None
-
-
-def build_problems(parts: Captures) -> Intent | None:
-    if not parts.has("path"):
-        return ProblemsIntent()
-    return ProblemsIntent(path.rstrip("?/")) if (path := parts.path()) else None
-
-
-def build_format(parts: Captures) -> Intent | None:
-    return FormatIntent(path) if (path := parts.path()) and not re.search(r"[*?]", path) else None
-
-
-def _captured_name(parts: Captures) -> str | None:
-    word = parts.word("x")
-    if word is None or word.lower() in PRONOUNS:
-        return None
-    return word if parts.is_quoted("x") or CODE_NAME.fullmatch(word) else None
-
-
 FILE_PLACE = re.compile(r"(.+?)(?::|#L)(\d+)(?:(?:-|–|:|\.\.)L?(\d+))?")
 FILE_KINDS = {
     "python": "*.py",
@@ -102,19 +60,60 @@ FILE_KINDS = {
 }
 
 
-def build_find(parts: Captures) -> Intent | None:
-    text, is_quoted, regex = parts["x"], parts.is_quoted("x"), parts.has("regex")
+def build_define(captures: Captures) -> Intent | None:
+    word = captures.word("x")
+    # `os.path` is a name, `paths.py` is a file.
+    if word and not captures.is_quoted("x") and ("/" in word or SOURCE_FILE.search(word)):
+        return FindFileIntent(word)
+    return DefineIntent(word) if (word := _captured_name(captures)) else None
+
+
+def build_uses(captures: Captures) -> Intent | None:
+    return UsesIntent(word) if (word := _captured_name(captures)) else None
+
+
+def build_explain(captures: Captures) -> Intent | None:
+    path = captures.path()
+    if path is None:
+        return None
+    is_folder = path.endswith("/") or "." not in path.rstrip("/").rsplit("/", 1)[-1]
+    return MapIntent(path.rstrip("/") or "/") if is_folder else OutlineIntent(path)
+
+
+def build_outline(captures: Captures) -> Intent | None:
+    return OutlineIntent(path) if (path := captures.path()) else None
+
+
+def build_problems(captures: Captures) -> Intent | None:
+    if not captures.has("path"):
+        return ProblemsIntent()
+    return ProblemsIntent(path.rstrip("?/")) if (path := captures.path()) else None
+
+
+def build_format(captures: Captures) -> Intent | None:
+    return FormatIntent(path) if (path := captures.path()) and not re.search(r"[*?]", path) else None
+
+
+def _captured_name(captures: Captures) -> str | None:
+    word = captures.word("x")
+    if word is None or word.lower() in PRONOUNS:
+        return None
+    return word if captures.is_quoted("x") or CODE_NAME.fullmatch(word) else None
+
+
+def build_find(captures: Captures) -> Intent | None:
+    text, is_quoted, regex = captures["x"], captures.is_quoted("x"), captures.has("regex")
     if not text.strip() or "\n" in text or (not is_quoted and len(text.split()) > 12):
         return None
-    # /x/ is a regular expression, /etc/hosts a text.
+    # /x/ is a regular expression, /etc/hosts is text.
     if not is_quoted and (slashed := re.fullmatch(r"/([^/].*)/", text)):
         text, regex = slashed[1], True
-    path, glob = _split_place(parts["path"].removeprefix("@"), parts.is_quoted("path"))
+    path, glob = _split_place(captures["path"].removeprefix("@"), captures.is_quoted("path"))
     return FindIntent(text, path, glob, regex)
 
 
 def _split_place(place: str, is_quoted: bool = False) -> tuple[str, str]:
-    """A place to search as path and glob: `*.py`, `src/`, `python files`."""
+    """Where to search (`*.py`, `src/`, `python files`), as path and glob."""
     word = place.strip().rstrip("?.!")
     if not is_quoted:
         word = re.sub(
@@ -127,155 +126,165 @@ def _split_place(place: str, is_quoted: bool = False) -> tuple[str, str]:
     return ("", word) if "*" in word or "{" in word else (word, "")
 
 
-def build_find_todos(parts: Captures) -> Intent | None:
+def build_find_todos(captures: Captures) -> Intent | None:
     return FindIntent(
-        r"\b(TODO|FIXME|XXX|HACK)\b", *_split_place(parts["path"], parts.is_quoted("path")), regex=True
+        r"\b(TODO|FIXME|XXX|HACK)\b", *_split_place(captures["path"], captures.is_quoted("path")), regex=True
     )
 
 
-def build_show(parts: Captures) -> Intent | None:
-    path = parts.path()
+def build_show(captures: Captures) -> Intent | None:
+    path = captures.path()
     if path is None:
         return None
-    start, end = parts.number("a"), parts.number("b")
-    if head := parts.number("head"):
+    start, end = captures.number("a"), captures.number("b")
+    if head := captures.number("head"):
         start, end = 1, head
-    if not parts.is_quoted("path") and (found := FILE_PLACE.fullmatch(path)):
-        path, start, end = found[1], int(found[2][:9]), int((found[3] or "0")[:9])
+    if not captures.is_quoted("path") and (match := FILE_PLACE.fullmatch(path)):
+        path, start, end = match[1], int(match[2][:9]), int((match[3] or "0")[:9])
     start, end = (end, start) if 0 < end < start else (start, end or start)
     if path.endswith(("/", "\\")) and not start:
         return ListFolderIntent(path.rstrip("/\\") or "/")
-    return ShowIntent(path, start, end, parts.number("tail"))
+    return ShowIntent(path, start, end, captures.number("tail"))
 
 
-def build_show_ends(parts: Captures) -> Intent | None:
-    path, count = parts.path(), parts.number("n") or 10
+def build_show_ends(captures: Captures) -> Intent | None:
+    path, count = captures.path(), captures.number("n") or 10
     if path is None:
         return None
-    is_tail = parts["end"].lower() in ("tail", "last", "end", "final", "bottom", "最后", "后", "末尾", "末")
+    is_tail = captures["end"].lower() in (
+        "tail",
+        "last",
+        "end",
+        "final",
+        "bottom",
+        "最后",
+        "后",
+        "末尾",
+        "末",
+    )
     return ShowIntent(path, tail=count) if is_tail else ShowIntent(path, 1, count)
 
 
-def build_map(parts: Captures) -> Intent | None:
+def build_map(captures: Captures) -> Intent | None:
     return MapIntent()
 
 
-def build_list_folder(parts: Captures) -> Intent | None:
-    if not parts.has("path"):
+def build_list_folder(captures: Captures) -> Intent | None:
+    if not captures.has("path"):
         return ListFolderIntent()
-    value = parts["path"].removeprefix("@")
-    if "\n" in value or (re.search(r"\s", value) and not parts.is_quoted("path")):
+    value = captures["path"].removeprefix("@")
+    if "\n" in value or (re.search(r"\s", value) and not captures.is_quoted("path")):
         return None
     return ListFolderIntent(value.rstrip("/") or "/")
 
 
-def build_find_file(parts: Captures) -> Intent | None:
-    word = parts.word("x")
+def build_find_file(captures: Captures) -> Intent | None:
+    word = captures.word("x")
     return FindFileIntent(word.rstrip("?").removeprefix("@")) if word else None
 
 
-def build_find_kind(parts: Captures) -> Intent | None:
-    return FindFileIntent(FILE_KINDS[kind]) if (kind := parts["x"].lower()) in FILE_KINDS else None
+def build_find_kind(captures: Captures) -> Intent | None:
+    return FindFileIntent(FILE_KINDS[kind]) if (kind := captures["x"].lower()) in FILE_KINDS else None
 
 
 def _git_builder(what: Literal["status", "diff", "log", "show"], staged: bool = False) -> IntentBuilder:
-    def build(parts: Captures) -> Intent | None:
-        path = parts.path() if parts.has("path") else ""
-        if path is None or parts["ref"].startswith("-"):
+    def build(captures: Captures) -> Intent | None:
+        path = captures.path() if captures.has("path") else ""
+        if path is None or captures["ref"].startswith("-"):
             return None
-        return GitIntent(what, path, parts["ref"], 0, parts.number("n"), staged)
+        return GitIntent(what, path, captures["ref"], 0, captures.number("n"), staged)
 
     return build
 
 
-def build_blame(parts: Captures) -> Intent | None:
-    path, line = parts.path(), parts.number("line")
+def build_blame(captures: Captures) -> Intent | None:
+    path, line = captures.path(), captures.number("line")
     if path is None:
         return None
-    if not parts.is_quoted("path") and (found := FILE_PLACE.fullmatch(path)):
-        path, line = found[1], int(found[2][:9])
+    if not captures.is_quoted("path") and (match := FILE_PLACE.fullmatch(path)):
+        path, line = match[1], int(match[2][:9])
     return GitIntent("blame", path, line=line)
 
 
-def build_run_tests(parts: Captures) -> Intent | None:
-    value = parts["path"].removeprefix("@")
-    if "\n" in value or value.startswith("-") or (re.search(r"\s", value) and not parts.is_quoted("path")):
+def build_run_tests(captures: Captures) -> Intent | None:
+    value = captures["path"].removeprefix("@")
+    if "\n" in value or value.startswith("-") or (re.search(r"\s", value) and not captures.is_quoted("path")):
         return None
     return RunTestsIntent("" if value.lower() in ("everything", "all", "again", "project", "the") else value)
 
 
-def build_shell(parts: Captures) -> Intent | None:
-    command = parts["x"]
+def build_shell(captures: Captures) -> Intent | None:
+    command = captures["x"]
     return ShellIntent(command) if command.strip() and "\n" not in command.strip() else None
 
 
-def build_replace(parts: Captures) -> Intent | None:
-    old, new, place = parts["old"], parts["new"], parts["path"].removeprefix("@")
-    if not old or old == new or not (parts.has("new") or parts.is_quoted("new")):
+def build_replace(captures: Captures) -> Intent | None:
+    old, new, place = captures["old"], captures["new"], captures["path"].removeprefix("@")
+    if not old or old == new or not (captures.has("new") or captures.is_quoted("new")):
         return None
-    everywhere = parts.has("all") or parts.has("everywhere")
-    if not parts.has("path"):
+    everywhere = captures.has("all") or captures.has("everywhere")
+    if not captures.has("path"):
         return ReplaceIntent(old, new, all=everywhere)
-    path, glob = _split_place(place, parts.is_quoted("path"))
+    path, glob = _split_place(place, captures.is_quoted("path"))
     if glob:
         return ReplaceIntent(old, new, "", glob, True)
     if not path:
         return ReplaceIntent(old, new, all=everywhere)
-    known = parts.path()
-    return ReplaceIntent(old, new, known.rstrip("?.!"), "", everywhere) if known else None
+    literal_path = captures.path()
+    return ReplaceIntent(old, new, literal_path.rstrip("?.!"), "", everywhere) if literal_path else None
 
 
-def build_create(parts: Captures) -> Intent | None:
-    path = parts.path()
+def build_create(captures: Captures) -> Intent | None:
+    path = captures.path()
     if path is None or path.endswith("/") or re.search(r"[*?]", path):
         return None
-    content = parts["content"]
-    if parts.has("content") and content and not content.endswith("\n"):
+    content = captures["content"]
+    if captures.has("content") and content and not content.endswith("\n"):
         content += "\n"
-    return CreateIntent(path, content, parts.has("over"))
+    return CreateIntent(path, content, captures.has("over"))
 
 
-def build_rename(parts: Captures) -> Intent | None:
-    old, new = parts.word("old"), parts.word("new")
+def build_rename(captures: Captures) -> Intent | None:
+    old, new = captures.word("old"), captures.word("new")
     if not old or not new or old == new:
         return None
-    is_file = parts.has("file") or ("/" in old or bool(SOURCE_FILE.search(old)))
-    if is_file and not parts.has("symbol"):
+    is_file = captures.has("file") or ("/" in old or bool(SOURCE_FILE.search(old)))
+    if is_file and not captures.has("symbol"):
         return MoveIntent(old.removeprefix("@"), new.removeprefix("@"))
     if not CODE_NAME.fullmatch(old) or not CODE_NAME.fullmatch(new):
         return None
-    path = parts.path() if parts.has("path") else ""
+    path = captures.path() if captures.has("path") else ""
     return None if path is None else RenameIntent(old, new, path)
 
 
-def build_move(parts: Captures) -> Intent | None:
-    path, to = parts.path("path"), parts.path("to")
+def build_move(captures: Captures) -> Intent | None:
+    path, to = captures.path("path"), captures.path("to")
     return MoveIntent(path, to) if path and to else None
 
 
-def build_delete(parts: Captures) -> Intent | None:
-    path = parts.path()
-    if path is None and parts.has("file"):
-        path = parts.word("path")
+def build_delete(captures: Captures) -> Intent | None:
+    path = captures.path()
+    if path is None and captures.has("file"):
+        path = captures.word("path")
     return DeleteIntent(path) if path and not re.search(r"[*?]", path) else None
 
 
-def build_todo(parts: Captures) -> Intent | None:
-    rows = tuple(row.strip(" -*") for row in re.split(r"[,，;；、\n]", parts["x"]))
+def build_todo(captures: Captures) -> Intent | None:
+    rows = tuple(row.strip(" -*") for row in re.split(r"[,，;；、\n]", captures["x"]))
     rows = tuple(row for row in rows if row)
     return TodoIntent(rows) if rows else None
 
 
-def build_todo_done(parts: Captures) -> Intent | None:
-    return TodoIntent(done=parts["x"]) if parts["x"] else None
+def build_todo_done(captures: Captures) -> Intent | None:
+    return TodoIntent(done=captures["x"]) if captures["x"] else None
 
 
 BUILDERS: Mapping[str, IntentBuilder] = {
-    "help": lambda parts: HelpIntent(),
-    "hello": lambda parts: ChatIntent("hello"),
-    "thanks": lambda parts: ChatIntent("thanks"),
-    "who": lambda parts: ChatIntent("who"),
-    "bye": lambda parts: ChatIntent("bye"),
+    "help": lambda captures: HelpIntent(),
+    "hello": lambda captures: ChatIntent("hello"),
+    "thanks": lambda captures: ChatIntent("thanks"),
+    "who": lambda captures: ChatIntent("who"),
+    "bye": lambda captures: ChatIntent("bye"),
     "project": build_map,
     "explain": build_explain,
     "define": build_define,
@@ -304,6 +313,6 @@ BUILDERS: Mapping[str, IntentBuilder] = {
     "move": build_move,
     "delete": build_delete,
     "todo": build_todo,
-    "todo_list": lambda parts: TodoIntent(),
+    "todo_list": lambda captures: TodoIntent(),
     "done": build_todo_done,
 }

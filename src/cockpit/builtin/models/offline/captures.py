@@ -1,5 +1,7 @@
-"""Takes quoted and fenced parts out of a prompt, so that no rule of grammar reads inside of them, and
-puts them back. Every part becomes three private characters without blanks or punctuation.
+"""Masks the quoted and fenced parts of a prompt, so that no phrase matches inside them, and reads captured
+values.
+
+Every part is replaced by three private characters without blanks or punctuation.
 """
 
 import re
@@ -19,10 +21,15 @@ QUOTED_TEXT = re.compile(
     r"|《(?P<title>[^》\n]*)》"
 )
 
+WELL_KNOWN_FILES = re.compile(
+    r"(?:makefile|dockerfile|readme|license|changelog|gemfile|procfile|jenkinsfile|justfile)", re.I
+)
+FILE_ENDING = re.compile(r"[^\s/\\]\.[A-Za-z][A-Za-z0-9]{0,11}$|^\.[A-Za-z][\w.-]+$")
+
 
 @dataclass(frozen=True, slots=True)
 class QuotedPart:
-    """A part that was taken out: what stood there, and what is inside of its quotes."""
+    """A masked part: its whole text, and the text inside its quotes."""
 
     raw: str
     inner: str
@@ -31,46 +38,92 @@ class QuotedPart:
 
 @dataclass(frozen=True, slots=True)
 class MaskedPrompt:
-    """A prompt without its quoted parts."""
+    """A prompt with placeholders for its quoted parts."""
 
     text: str
     parts: tuple[QuotedPart, ...]
 
-    def held(self, value: str) -> QuotedPart | None:
-        """The part that `value` is, where it is nothing else."""
-        found = re.fullmatch(PLACEHOLDER, value.strip())
-        return self._part(found[0]) if found else None
+    def quoted_part(self, value: str) -> QuotedPart | None:
+        """The quoted part that `value` consists of, or None."""
+        match = re.fullmatch(PLACEHOLDER, value.strip())
+        return self._quoted_part(match[0]) if match else None
 
     def inner(self, value: str) -> str:
-        """`value` as it was meant: a quoted part without its quotes, anything else as it stood."""
-        part = self.held(value)
+        """The intended value: a quoted part without its quotes, anything else as it was written."""
+        part = self.quoted_part(value)
         return part.inner if part else self.raw(value).strip()
 
     def raw(self, value: str) -> str:
-        return re.sub(PLACEHOLDER, lambda found: self._part(found[0]).raw, value)
+        return re.sub(PLACEHOLDER, lambda match: self._quoted_part(match[0]).raw, value)
 
-    def _part(self, sign: str) -> QuotedPart:
+    def _quoted_part(self, sign: str) -> QuotedPart:
         return self.parts[ord(sign[1]) - PLACEHOLDER_FIRST]
 
 
 def mask_quotes(prompt: str) -> MaskedPrompt:
-    """Fences first, then quotes; private characters of the prompt itself are dropped."""
+    """Mask fences, then quotes. Private characters in the prompt itself are removed."""
     parts: list[QuotedPart] = []
 
-    def take(raw: str, inner: str, is_fence: bool) -> str:
+    def mask(raw: str, inner: str, is_fence: bool) -> str:
         if len(parts) >= MAX_QUOTED_PARTS:
             return raw
         parts.append(QuotedPart(raw, inner, is_fence))
         return f"{PLACEHOLDER_OPEN}{chr(PLACEHOLDER_FIRST + len(parts) - 1)}{PLACEHOLDER_CLOSE}"
 
     text = PRIVATE_CHARACTERS.sub("", prompt.replace("\r\n", "\n"))
-    text = FENCED_BLOCK.sub(lambda found: take(found[0], found["body"], True) + "\n", text)
-    text = QUOTED_TEXT.sub(lambda found: take(found[0], _unquote(found), False), text)
+    text = FENCED_BLOCK.sub(lambda match: mask(match[0], match["body"], True) + "\n", text)
+    text = QUOTED_TEXT.sub(lambda match: mask(match[0], _unquote(match), False), text)
     return MaskedPrompt(text, tuple(parts))
 
 
-def _unquote(found: re.Match[str]) -> str:
-    said = next(
-        (value for name, value in found.groupdict().items() if value is not None and name != "ticks"), ""
+def _unquote(match: re.Match[str]) -> str:
+    text = next(
+        (value for name, value in match.groupdict().items() if value is not None and name != "ticks"), ""
     )
-    return said.replace('\\"', '"') if found["double"] is not None else said
+    return text.replace('\\"', '"') if match["double"] is not None else text
+
+
+class Captures:
+    """The values that the pattern of a phrase captured."""
+
+    def __init__(self, match: re.Match[str], masked: MaskedPrompt) -> None:
+        self.match, self.masked = match, masked
+
+    def __getitem__(self, name: str) -> str:
+        """A captured value without its quotes, or an empty string."""
+        return self.masked.inner(self.match.groupdict().get(name) or "")
+
+    def has(self, name: str) -> bool:
+        return bool(self.match.groupdict().get(name))
+
+    def number(self, name: str) -> int:
+        digits = self[name]
+        return int(digits) if digits.isdecimal() and len(digits) < 9 else 0
+
+    def is_quoted(self, name: str) -> bool:
+        return self.masked.quoted_part(self.match.groupdict().get(name) or "") is not None
+
+    def path(self, name: str = "path") -> str | None:
+        """A captured path, or None if it does not look like one. An unquoted path has no blanks."""
+        value = self[name].removeprefix("@").rstrip(",，:：") if not self.is_quoted(name) else self[name]
+        if not value or "\n" in value:
+            return None
+        return value if self.is_quoted(name) or looks_like_path(value) else None
+
+    def word(self, name: str) -> str | None:
+        """A captured name: a single word or a quoted part."""
+        value = self[name]
+        if not self.is_quoted(name):
+            value = value.removesuffix("()")
+        if not value or "\n" in value or (re.search(r"\s", value) and not self.is_quoted(name)):
+            return None
+        return value.strip()
+
+
+def looks_like_path(value: str) -> bool:
+    """Whether an unquoted word is certainly a file or folder."""
+    if re.search(r"\s", value):
+        return False
+    value = re.sub(r"(?::|#L)\d+(?:[-–:]L?\d+)?$", "", value)
+    known = WELL_KNOWN_FILES.fullmatch(value.rsplit("/", 1)[-1].split(".")[0])
+    return "/" in value or "\\" in value or bool(known) or bool(FILE_ENDING.search(value))

@@ -1,7 +1,7 @@
-"""Next steps of the intents that change files, run a command or keep the list.
+"""The steps of the intents that change files, run a command or edit the todo list.
 
-A text that stands in several places is changed only where all of them were asked for; several files
-are changed by one patch, so that one approval shows them all.
+A text that occurs several times is changed only if all occurrences were requested. Changes in several files
+are made by one patch, so that one approval shows them all.
 """
 
 import re
@@ -33,21 +33,19 @@ SHELL_SECONDS = 600
 
 def step_replace(intent: ReplaceIntent, now: StepContext) -> NextStep:
     if "\n" in intent.old and not now.stage:
-        # A text of several lines cannot be searched for; `edit` itself refuses it if it is not unique.
-        return (
-            ToolStep("edit", _edit_arguments(intent, intent.path))
-            if intent.path
-            else AnswerStep(now.say("no_file", name="?"))
-        )
+        # A text of several lines cannot be searched for; `edit` refuses it if it is not unique.
+        if not intent.path:
+            return AnswerStep(now.say("no_file", name="?"))
+        return ToolStep("edit", _edit_arguments(intent, intent.path))
     if not now.stage:
-        wanted: dict[str, Json] = {
+        search: dict[str, Json] = {
             "pattern": intent.old,
             "literal": True,
             "case": "sensitive",
             "limit": MAX_CHANGES + 1,
         }
         return ToolStep(
-            "search", wanted | {"path": intent.path or "."} | ({"glob": intent.glob} if intent.glob else {})
+            "search", search | {"path": intent.path or "."} | ({"glob": intent.glob} if intent.glob else {})
         )
     if now.stage == 2 or "\n" in intent.old:
         return _answer_replaced(intent, now)
@@ -56,8 +54,8 @@ def step_replace(intent: ReplaceIntent, now: StepContext) -> NextStep:
         return AnswerStep(now.say("absent", name=intent.old))
     occurrences = sum(max(hit.text.count(intent.old), 1) for hit in hits) + count - len(hits)
     if occurrences > 1 and not intent.all:
-        said = now.say("many", old=intent.old, new=intent.new, count=occurrences)
-        return AnswerStep(f"{said}\n{answers.format_places(hits)}")
+        text = now.say("many", old=intent.old, new=intent.new, count=occurrences)
+        return AnswerStep(f"{text}\n{answers.format_places(hits)}")
     if files == 1:
         return ToolStep("edit", _edit_arguments(intent, hits[0].path))
     return _step_patch(hits, count, lambda line: line.replace(intent.old, intent.new), now)
@@ -80,7 +78,7 @@ def _answer_replaced(intent: ReplaceIntent, now: StepContext) -> NextStep:
 
 
 def step_rename(intent: RenameIntent, now: StepContext) -> NextStep:
-    """By the symbol's language server; as text where none can."""
+    """Rename with the language server, or as text if that is not possible."""
     if not now.stage:
         symbol = f"{intent.path}:{intent.old}" if intent.path and "." in intent.path else intent.old
         return ToolStep("rename", {"symbol": symbol, "to": intent.new})
@@ -88,10 +86,10 @@ def step_rename(intent: RenameIntent, now: StepContext) -> NextStep:
     if not first.is_error:
         rows = [line for line in first.text.split("\n") if line.strip()]
         files = sum(line.startswith(("modified ", "moved ")) for line in rows)
-        said = now.say("renamed_symbol", old=intent.old, new=intent.new, count=files)
-        return AnswerStep("\n".join([said, *(f"- {line}" for line in rows)]))
+        text = now.say("renamed_symbol", old=intent.old, new=intent.new, count=files)
+        return AnswerStep("\n".join([text, *(f"- {line}" for line in rows)]))
     if answers.DENIED_RESULT.match(first.text) or AMBIGUOUS_SYMBOL.search(first.text):
-        return AnswerStep(answers.format_fault(first, now.tongue))
+        return AnswerStep(answers.format_fault(first, now.language))
     return _step_rename_by_text(intent, now.by_text())
 
 
@@ -101,28 +99,28 @@ def step_format(intent: FormatIntent, now: StepContext) -> NextStep:
 
 def _step_rename_by_text(intent: RenameIntent, now: StepContext) -> NextStep:
     if not now.stage:
-        wanted: dict[str, Json] = {
+        search: dict[str, Json] = {
             "pattern": read_steps.whole_word_pattern(intent.old),
             "case": "sensitive",
             "limit": MAX_CHANGES + 1,
         }
-        return ToolStep("search", wanted | {"path": intent.path or "."})
+        return ToolStep("search", search | {"path": intent.path or "."})
     hits, count, files = answers.parse_hits(now.results[0].text)
     if not count:
         return AnswerStep(now.say("absent", name=intent.old))
     if now.stage == 2:
         return _answer_changed(intent.old, intent.new, hits, files, now)
     word = re.compile(read_steps.whole_word_pattern(intent.old))
-    return _step_patch(hits, count, lambda line: word.sub(lambda found: intent.new, line), now)
+    return _step_patch(hits, count, lambda line: word.sub(lambda match: intent.new, line), now)
 
 
 def _answer_changed(old: str, new: str, hits: Sequence[SearchHit], files: int, now: StepContext) -> NextStep:
-    said = now.say("renamed", old=old, new=new, count=len(hits), files=files)
-    listed: dict[str, list[str]] = {}
+    text = now.say("renamed", old=old, new=new, count=len(hits), files=files)
+    lines_by_path: dict[str, list[str]] = {}
     for hit in hits:
-        listed.setdefault(hit.path, []).append(str(hit.line))
-    rows = [f"- `{path}`: {', '.join(lines[:20])}" for path, lines in listed.items()]
-    return AnswerStep("\n".join([said, *rows]))
+        lines_by_path.setdefault(hit.path, []).append(str(hit.line))
+    rows = [f"- `{path}`: {', '.join(lines[:20])}" for path, lines in lines_by_path.items()]
+    return AnswerStep("\n".join([text, *rows]))
 
 
 def _step_patch(
@@ -136,7 +134,7 @@ def _step_patch(
 
 
 def build_patch(hits: Sequence[SearchHit], change: Callable[[str], str]) -> str:
-    """A unified diff that changes each line of `hits`, one hunk a line."""
+    """A unified diff that changes each line of `hits`, with one hunk per line."""
     lines: list[str] = []
     path = ""
     for hit in hits:
@@ -150,13 +148,11 @@ def build_patch(hits: Sequence[SearchHit], change: Callable[[str], str]) -> str:
 def step_create(intent: CreateIntent, now: StepContext) -> NextStep:
     if not now.stage and not intent.overwrite:
         return ToolStep("glob", {"pattern": intent.path})
-    if now.stage == 1 and not intent.overwrite:
-        if intent.path in parse_paths(now.last.text):
-            return AnswerStep(now.say("exists", path=intent.path))
-        return ToolStep("write", {"path": intent.path, "content": intent.content})
-    if not now.stage:
-        return ToolStep("write", {"path": intent.path, "content": intent.content})
-    return AnswerStep(now.say("created", path=intent.path))
+    if now.stage and now.last.name == "write":
+        return AnswerStep(now.say("created", path=intent.path))
+    if now.stage and intent.path in parse_paths(now.last.text):
+        return AnswerStep(now.say("exists", path=intent.path))
+    return ToolStep("write", {"path": intent.path, "content": intent.content})
 
 
 def step_delete(intent: DeleteIntent, now: StepContext) -> NextStep:
@@ -172,17 +168,17 @@ def step_move(intent: MoveIntent, now: StepContext) -> NextStep:
 
 
 def _suggest_path(path: str, now: StepContext) -> NextStep | None:
-    """Where a file that is not at `path` may be meant: looked for, then listed; never taken."""
+    """For a `path` that does not exist: search for files of that name and list them. None is changed."""
     if not now.results[0].is_error:
         return None
-    told = answers.format_fault(now.results[0], now.tongue)
+    fault = answers.format_fault(now.results[0], now.language)
     if now.stage == 1 and re.search(r"does not exist|no such file|not found", now.last.text, re.I):
         return ToolStep("glob", {"pattern": f"**/{path.rstrip('/').rsplit('/', 1)[-1]}"})
     paths = parse_paths(now.last.text) if now.stage == 2 else ()
     if not paths:
-        return AnswerStep(told)
-    listed = "\n".join(f"- `{one}`" for one in paths[:20])
-    return AnswerStep(f"{told}\n{now.say('meant')}\n{listed}")
+        return AnswerStep(fault)
+    listed = "\n".join(f"- `{found}`" for found in paths[:20])
+    return AnswerStep(f"{fault}\n{now.say('meant')}\n{listed}")
 
 
 def step_shell(intent: ShellIntent, now: StepContext) -> NextStep:
@@ -197,8 +193,8 @@ def step_todo(intent: TodoIntent, now: StepContext) -> NextStep:
         rows += [(text, "pending") for text in intent.rows]
         return ToolStep("todo", {"rows": _todo_arguments(rows)})
     if not now.stage and intent.done:
-        wanted = intent.done.casefold()
-        matching = [text for text, _ in rows if wanted in text.casefold()]
+        query = intent.done.casefold()
+        matching = [text for text, _ in rows if query in text.casefold()]
         if len(matching) != 1:
             return AnswerStep(f"{now.say('no_done', name=intent.done)}\n{_format_todo(rows)}".rstrip())
         rows = [(text, "completed" if text == matching[0] else status) for text, status in rows]

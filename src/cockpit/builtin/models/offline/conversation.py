@@ -1,7 +1,7 @@
-"""From a conversation to the next answer: which intents are done, which calls come next.
+"""Chooses the next tool call or the final answer of a conversation.
 
-Everything is worked out anew from the messages, so that a session resumed in another process goes on
-where it stood. Knows no wire.
+Everything is computed from the messages each time, so that a session continues when it is resumed in another
+process.
 """
 
 import re
@@ -13,7 +13,6 @@ from cockpit.builtin.models.offline import answers, change_steps, read_steps
 from cockpit.builtin.models.offline.answers import HELP_TEXTS, AnswerLanguage, detect_answer_language
 from cockpit.builtin.models.offline.grammar import parse_prompt
 from cockpit.builtin.models.offline.intents import (
-    CHANGE_INTENTS,
     AnswerStep,
     ChatIntent,
     CreateIntent,
@@ -45,53 +44,52 @@ from cockpit.builtin.models.offline.intents import (
 from cockpit.protocol.content import Text, plain_text
 from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
-# Failures these intents read themselves.
-FAULT_READING_INTENTS = (ShowIntent, DeleteIntent, MoveIntent, ShellIntent)
-# What goes by symbol first, and by text where that fails.
+# These intents handle a failed call themselves.
+FAULT_READING_INTENTS = (ShowIntent, DeleteIntent, MoveIntent)
+# These intents search by symbol first, and by text if that fails.
 SYMBOL_INTENTS = (DefineIntent, UsesIntent, OutlineIntent, RenameIntent)
-PATHS = re.compile(r"^(?:biggest files:|  )(\S+\.\w+) \(", re.M)
 
 
 @dataclass(frozen=True, slots=True)
 class OfflineReply:
-    """Either the one call that is made next, or (`call` is None) all that is to be said."""
+    """The next call, or the final answer if `call` is None."""
 
     text: str
     call: ToolStep | None
 
 
 def next_reply(messages: Sequence[Message], may_call: bool) -> OfflineReply:
-    """The answer to a conversation. `may_call` is False where no tool is offered any more."""
+    """The reply to a conversation. `may_call` is False if the request has no tools."""
     prompt, since = _last_prompt(messages)
-    tongue = detect_answer_language(prompt)
+    language = detect_answer_language(prompt)
     answered = _answered_calls(since)
     texts: list[str] = []
     for intent in parse_prompt(prompt):
         results: list[ToolMessage] = []
         while True:
-            step = _next_step(intent, StepContext(tuple(results), tongue, _todo_rows(messages)), messages)
+            step = _next_step(intent, StepContext(tuple(results), language, _todo_rows(messages)), messages)
             if isinstance(step, AnswerStep):
                 texts.append(step.text)
                 break
             if not answered:
-                return _reply_with_call(texts, step, may_call, tongue)
+                return _reply_with_call(texts, step, may_call, language)
             results.append(answered.pop(0))
     return OfflineReply("\n\n".join(text for text in texts if text), None)
 
 
 def _reply_with_call(
-    texts: list[str], step: ToolStep, may_call: bool, tongue: AnswerLanguage
+    texts: list[str], step: ToolStep, may_call: bool, language: AnswerLanguage
 ) -> OfflineReply:
-    # Everything is said in one answer at the end: a frontend that prints only the last message, as
-    # headless does, would lose what was said beside an earlier call.
+    # All texts go into the final answer: a frontend that prints only the last message, as headless does,
+    # would lose text that accompanies an earlier call.
     if may_call:
         return OfflineReply("", step)
-    stopped = StepContext((), tongue).say("stopped")
+    stopped = StepContext((), language).say("stopped")
     return OfflineReply("\n\n".join([*texts, stopped]), None)
 
 
 def _last_prompt(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """The last words of a person, and what came after them."""
+    """The last prompt of the user, and the messages after it."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if isinstance(message, UserMessage):
@@ -100,8 +98,10 @@ def _last_prompt(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
 
 
 def _typed_text(message: UserMessage) -> str:
-    """What a person typed last. Notes in brackets (a summary, what they ran with `!`, a file they
-    named) stand beside it and are no request."""
+    """The text that the user typed.
+
+    Blocks in brackets (a summary, output of a `!` command, a mentioned file) are notes.
+    """
     texts = [block.text for block in message.content if isinstance(block, Text)]
     typed = [text for text in texts if not text.startswith("[")]
     return typed[-1] if typed else plain_text(message.content)
@@ -115,55 +115,28 @@ def _answered_calls(messages: Sequence[Message]) -> list[ToolMessage]:
 
 
 def _todo_rows(messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
-    """The todo list as the last answered call left it."""
-    failed = {one.call for one in messages if isinstance(one, ToolMessage) and one.is_error}
-    kept: tuple[tuple[str, str], ...] = ()
+    """The todo list after the last successful call."""
+    failed = {message.call for message in messages if isinstance(message, ToolMessage) and message.is_error}
+    rows: tuple[tuple[str, str], ...] = ()
     for message in messages:
         for call in message.calls if isinstance(message, AssistantMessage) else ():
             if call.name == "todo" and call.id not in failed:
-                kept = _rows_of_call(call)
-    return kept
+                rows = _rows_of_call(call)
+    return rows
 
 
 def _rows_of_call(call: ToolCall) -> tuple[tuple[str, str], ...]:
     rows = call.arguments.get("rows")
-    found = rows if isinstance(rows, list) else []
     return tuple(
         (str(row.get("text", "")), str(row.get("status", "pending")))
-        for row in found
+        for row in (rows if isinstance(rows, list) else [])
         if isinstance(row, dict)
     )
 
 
 def _next_step(intent: Intent, now: StepContext, messages: Sequence[Message]) -> NextStep:
-    goes_on = isinstance(intent, FAULT_READING_INTENTS) or (
-        isinstance(intent, SYMBOL_INTENTS) and now.stage == 1
-    )
-    if now.results and now.last.is_error and not goes_on:
-        return AnswerStep(answers.format_fault(now.last, now.tongue))
-    if isinstance(intent, ShellIntent) and now.results and now.last.is_error:
-        # A command that ends with a code is no failure of the tool: its output is the answer.
-        ran = "[exit code" in now.last.text or "[stopped after" in now.last.text
-        return (
-            change_steps.step_shell(intent, now)
-            if ran
-            else AnswerStep(answers.format_fault(now.last, now.tongue))
-        )
-    if isinstance(intent, CHANGE_INTENTS):
-        return _change_step(intent, now)
-    return _read_step(intent, now, messages)
-
-
-def _change_step(
-    intent: ShellIntent
-    | ReplaceIntent
-    | CreateIntent
-    | RenameIntent
-    | DeleteIntent
-    | MoveIntent
-    | FormatIntent,
-    now: StepContext,
-) -> NextStep:
+    if now.results and now.last.is_error and not _handles_fault(intent, now):
+        return AnswerStep(answers.format_fault(now.last, now.language))
     match intent:
         case ShellIntent():
             return change_steps.step_shell(intent, now)
@@ -179,12 +152,8 @@ def _change_step(
             return change_steps.step_move(intent, now)
         case FormatIntent():
             return change_steps.step_format(intent, now)
-        case _:
-            assert_never(intent)
-
-
-def _read_step(intent: Intent, now: StepContext, messages: Sequence[Message]) -> NextStep:
-    match intent:
+        case TodoIntent():
+            return change_steps.step_todo(intent, now)
         case MapIntent():
             return read_steps.step_map(intent, now)
         case DefineIntent():
@@ -207,33 +176,36 @@ def _read_step(intent: Intent, now: StepContext, messages: Sequence[Message]) ->
             return read_steps.step_outline(intent, now)
         case ProblemsIntent():
             return read_steps.step_problems(intent, now)
-        case TodoIntent():
-            return change_steps.step_todo(intent, now)
-        case HelpIntent() | ChatIntent() | UnknownIntent():
-            return AnswerStep(_answer_talk(intent, now, messages))
-        case _:
-            return _change_step(intent, now)
-
-
-def _answer_talk(
-    intent: HelpIntent | ChatIntent | UnknownIntent, now: StepContext, messages: Sequence[Message]
-) -> str:
-    match intent:
         case ChatIntent(kind=kind):
-            return now.say(kind)
+            return AnswerStep(now.say(kind))
         case HelpIntent():
-            return _format_help(now, messages)
-        case UnknownIntent(text=text):
-            shown = text if len(text) <= 200 else text[:199] + "…"
-            said = now.say("unknown", text=shown) if shown else ""
-            kept = now.say("held_back") if intent.held_back else ""
-            return "\n\n".join(part for part in (said, kept, _format_help(now, messages)) if part)
+            return AnswerStep(_format_help(now, messages))
+        case UnknownIntent():
+            return AnswerStep(_answer_unknown(intent, now, messages))
         case _:
             assert_never(intent)
 
 
+def _handles_fault(intent: Intent, now: StepContext) -> bool:
+    """Whether the intent's own step continues after the last call failed."""
+    if isinstance(intent, ShellIntent):
+        # A command that ends with an error code has run: its output is the answer.
+        return "[exit code" in now.last.text or "[stopped after" in now.last.text
+    return isinstance(intent, FAULT_READING_INTENTS) or (
+        isinstance(intent, SYMBOL_INTENTS) and now.stage == 1
+    )
+
+
+def _answer_unknown(intent: UnknownIntent, now: StepContext, messages: Sequence[Message]) -> str:
+    shown = intent.text if len(intent.text) <= 200 else intent.text[:199] + "…"
+    parts = [now.say("unknown", text=shown)] if shown else []
+    if intent.held_back:
+        parts.append(now.say("held_back"))
+    return "\n\n".join([*parts, _format_help(now, messages)])
+
+
 def _format_help(now: StepContext, messages: Sequence[Message]) -> str:
-    """The help, with a file and a folder of this project where the conversation has named some."""
+    """The help, with a file and a folder of this project if a result has named some."""
     named = [
         path
         for message in messages
@@ -242,4 +214,4 @@ def _format_help(now: StepContext, messages: Sequence[Message]) -> str:
     ]
     file = named[-1] if named else "README.md"
     folder = file.rsplit("/", 1)[0] + "/" if "/" in file else "src/"
-    return HELP_TEXTS[now.tongue].replace("{file}", file).replace("{folder}", folder)
+    return HELP_TEXTS[now.language].replace("{file}", file).replace("{folder}", folder)

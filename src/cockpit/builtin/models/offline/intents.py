@@ -1,7 +1,4 @@
-"""What a person can ask of the offline model: values, and nothing else.
-
-What an intent comes to next: a call to make or something to say; and what is known by then.
-"""
+"""The requests that the offline model understands, and the steps that answer them, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +25,7 @@ class UsesIntent:
 
 @dataclass(frozen=True, slots=True)
 class FindIntent:
-    """Look for `text`: itself, or (`regex`) a regular expression."""
+    """Search for `text`, which is a regular expression if `regex`."""
 
     text: str
     path: str = ""
@@ -38,7 +35,7 @@ class FindIntent:
 
 @dataclass(frozen=True, slots=True)
 class ShowIntent:
-    """Lines `start` to `end` (0: all); `tail` is how many of the last ones."""
+    """Show lines `start` to `end` (0: all), or the last `tail` lines."""
 
     path: str
     start: int = 0
@@ -78,7 +75,7 @@ class ShellIntent:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceIntent:
-    """`all` was said: every place; otherwise only an `old` that stands in one place is replaced."""
+    """Replace every `old` if `all`, else only one that is unique."""
 
     old: str
     new: str
@@ -96,7 +93,7 @@ class CreateIntent:
 
 @dataclass(frozen=True, slots=True)
 class RenameIntent:
-    """A name in the code, wherever it stands as a whole word."""
+    """Rename a symbol or a whole word in the code."""
 
     old: str
     new: str
@@ -149,7 +146,7 @@ class ChatIntent:
 
 @dataclass(frozen=True, slots=True)
 class UnknownIntent:
-    """What was not understood; `held_back` says that a change beside it was left undone."""
+    """A text that was not understood. `held_back`: changes requested with it were left out."""
 
     text: str
     held_back: bool = False
@@ -179,7 +176,7 @@ Intent: TypeAlias = (
     | ChatIntent
     | UnknownIntent
 )
-# Those that change files or run a program of the person's choice.
+# The intents that change files or run a command.
 CHANGE_INTENTS = (
     ShellIntent,
     ReplaceIntent,
@@ -193,7 +190,7 @@ CHANGE_INTENTS = (
 
 @dataclass(frozen=True, slots=True)
 class ToolStep:
-    """Call this tool next."""
+    """The tool to call next."""
 
     tool: str
     arguments: Mapping[str, Json]
@@ -201,7 +198,7 @@ class ToolStep:
 
 @dataclass(frozen=True, slots=True)
 class AnswerStep:
-    """The intent is over; `text` is its answer."""
+    """The answer that completes an intent."""
 
     text: str
 
@@ -211,15 +208,16 @@ NextStep: TypeAlias = ToolStep | AnswerStep
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """The results of this intent's calls so far, in order; the language to answer in; and what the
-    conversation holds already (`rows` of the todo list as (text, status), paths for examples)."""
+    """What is known when the next step is chosen: the results of the intent's calls so far, in order, the
+    language of the answer, and the `rows` of the todo list as (text, status).
+    """
 
     results: tuple[ToolMessage, ...]
-    tongue: AnswerLanguage
+    language: AnswerLanguage
     rows: tuple[tuple[str, str], ...] = ()
 
     def by_text(self) -> "StepContext":
-        """Without the first call: what went by symbol found nothing, so it goes by text from here."""
+        """The context without the first call: the search by symbol found nothing, so text is searched."""
         return replace(self, results=self.results[1:])
 
     @property
@@ -231,4 +229,4 @@ class StepContext:
         return self.results[-1]
 
     def say(self, key: str, **values: object) -> str:
-        return format_sentence(self.tongue, key, **values)
+        return format_sentence(self.language, key, **values)

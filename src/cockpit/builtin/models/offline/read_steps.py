@@ -1,6 +1,7 @@
-"""Regular expressions that find definitions and outlines by their text, for all languages at once.
+"""The steps of the intents that only read: the tool calls to make, and the answer made of their results.
 
-Next steps of the intents that read.
+Definitions, uses and outlines are searched by symbol first. If that finds nothing, they are searched by text,
+with regular expressions that cover all languages at once.
 """
 
 import re
@@ -58,7 +59,7 @@ OUTLINE_BY_ENDING = {
 
 
 def definition_pattern(name: str) -> str:
-    """Lines that define `name`; the last part of a dotted one."""
+    """A pattern for the lines that define `name`, or the last part of a dotted name."""
     last = re.split(r"[.:#]+", name)[-1] or name
     word = re.escape(last)
     return (
@@ -75,7 +76,7 @@ def whole_word_pattern(name: str) -> str:
 
 
 def outline_pattern(path: str) -> str:
-    """Lines that make an outline of the file at `path`."""
+    """A pattern for the lines that make an outline of the file at `path`."""
     name = path.rsplit("/", 1)[-1]
     ending = name.rsplit(".", 1)[-1].lower()
     if name.lower() in ("makefile", "gnumakefile"):
@@ -102,40 +103,43 @@ def step_define(intent: DefineIntent, now: StepContext) -> NextStep:
     hits, count = _symbol_hits(now)
     if not hits:
         return _step_define_by_text(intent, now.by_text())
-    if now.stage == 1 and count == 1:
-        return ToolStep("read", {"path": hits[0].path, "start": hits[0].line, "lines": DEFINITION_LINES})
-    said = f"{now.say('defined', name=intent.name, count=count)}\n{answers.format_places(hits)}"
-    more = now.stage == 2 and not now.last.is_error
-    return AnswerStep(f"{said}\n\n{answers.fence(_strip_note(now.last.text))}" if more else said)
+    return _step_read_definition(intent, hits, count, now)
 
 
 def _symbol_hits(now: StepContext) -> tuple[tuple[answers.SearchHit, ...], int]:
-    """What the first call, one by symbol, found: nothing when it failed."""
+    """The hits of the first call, which searches by symbol; none if it failed."""
     return ((), 0) if now.results[0].is_error else answers.parse_symbols(now.results[0].text)
 
 
 def _step_define_by_text(intent: DefineIntent, now: StepContext) -> NextStep:
     if not now.stage:
-        return ToolStep(
-            "search", {"pattern": definition_pattern(intent.name), "case": "sensitive", "limit": 50}
-        )
+        pattern = definition_pattern(intent.name)
+        return ToolStep("search", {"pattern": pattern, "case": "sensitive", "limit": 50})
     hits, count, _ = answers.parse_hits(now.results[0].text)
-    if now.stage == 1 and not hits:
-        return ToolStep("search", _word_search(intent.name, 40))
-    if now.stage == 1 and count == 1:
-        return ToolStep("read", {"path": hits[0].path, "start": hits[0].line, "lines": DEFINITION_LINES})
     if hits:
-        said = f"{now.say('defined', name=intent.name, count=count)}\n{answers.format_places(hits)}"
-        more = now.stage == 2 and not now.last.is_error
-        return AnswerStep(f"{said}\n\n{answers.fence(_strip_note(now.last.text))}" if more else said)
+        return _step_read_definition(intent, hits, count, now)
+    if now.stage == 1:
+        return ToolStep("search", _word_search(intent.name, 40))
     mentions, _, _ = answers.parse_hits(now.last.text)
     if not mentions:
         return AnswerStep(now.say("absent", name=intent.name))
     return AnswerStep(f"{now.say('undefined', name=intent.name)}\n{answers.format_places(mentions)}")
 
 
+def _step_read_definition(
+    intent: DefineIntent, hits: tuple[answers.SearchHit, ...], count: int, now: StepContext
+) -> NextStep:
+    """List the definitions; a single definition is read and shown too."""
+    if now.stage == 1 and count == 1:
+        return ToolStep("read", {"path": hits[0].path, "start": hits[0].line, "lines": DEFINITION_LINES})
+    text = f"{now.say('defined', name=intent.name, count=count)}\n{answers.format_places(hits)}"
+    if now.stage == 2 and not now.last.is_error:
+        text += f"\n\n{answers.fence(_strip_note(now.last.text))}"
+    return AnswerStep(text)
+
+
 def _strip_note(text: str) -> str:
-    """What `read` shows without its last note of how to go on."""
+    """The result of `read` without the note about further lines."""
     return re.sub(r"\n\[lines \d+ to [^\]]*\]\s*$", "", text)
 
 
@@ -149,8 +153,8 @@ def step_uses(intent: UsesIntent, now: StepContext) -> NextStep:
     hits, count = _symbol_hits(now)
     if hits:
         files = len({hit.path for hit in hits})
-        said = now.say("used_by", name=intent.name, count=count, files=files)
-        return AnswerStep(f"{said}\n{answers.format_places(hits)}")
+        text = now.say("used_by", name=intent.name, count=count, files=files)
+        return AnswerStep(f"{text}\n{answers.format_places(hits)}")
     if now.stage == 1:
         return ToolStep("search", _word_search(intent.name, 200))
     return _answer_hits(now, "used", intent.name)
@@ -175,20 +179,15 @@ def _answer_hits(now: StepContext, key: str, name: str) -> NextStep:
 
 
 def step_show(intent: ShowIntent, now: StepContext) -> NextStep:
-    path = intent.path
-    if now.stage == 2:
-        # The one file of that name elsewhere was read in its place.
-        found = SUGGESTED_PATH.search(now.results[0].text)
-        path = found[1].strip() if found else path
-    elif now.stage and now.last.is_error:
-        found = SUGGESTED_PATH.search(now.last.text)
-        return (
-            ToolStep("read", _read_arguments(intent, found[1].strip()))
-            if found
-            else AnswerStep(answers.format_fault(now.last, now.tongue))
-        )
     if not now.stage:
-        return ToolStep("read", _read_arguments(intent, path))
+        return ToolStep("read", _read_arguments(intent, intent.path))
+    # If the file does not exist, the suggested one is read instead.
+    suggestion = SUGGESTED_PATH.search(now.results[0].text) if now.results[0].is_error else None
+    if now.last.is_error:
+        if now.stage == 1 and suggestion:
+            return ToolStep("read", _read_arguments(intent, suggestion[1].strip()))
+        return AnswerStep(answers.format_fault(now.last, now.language))
+    path = suggestion[1].strip() if suggestion else intent.path
     return AnswerStep(f"{now.say('shown', path=path)}\n{answers.fence(now.last.text)}")
 
 
@@ -218,14 +217,14 @@ def step_find_file(intent: FindFileIntent, now: StepContext) -> NextStep:
 
 
 def file_name_pattern(name: str) -> str:
-    """`name` as a pattern: a part of a name is looked for anywhere in one."""
+    """The glob for a file name; a part of a name matches anywhere in it."""
     if re.search(r"[*?\[{]", name) or "/" in name:
         return name
     return f"*{name}*"
 
 
 def parse_paths(text: str) -> tuple[str, ...]:
-    """The paths a `glob` result lists."""
+    """The paths in a `glob` result."""
     if text.startswith("no file matches"):
         return ()
     return tuple(line for line in text.splitlines() if line and not line.startswith("["))
@@ -234,8 +233,8 @@ def parse_paths(text: str) -> tuple[str, ...]:
 def step_outline(intent: OutlineIntent, now: StepContext) -> NextStep:
     if not now.stage:
         return ToolStep("symbols", {"path": intent.path})
-    found, total = _symbol_hits(now)
-    if found:
+    hits_by_symbol, total = _symbol_hits(now)
+    if hits_by_symbol:
         listed = "\n".join(now.results[0].text.split("\n")[2:])
         return AnswerStep(f"{now.say('outline', path=intent.path, count=total)}\n{answers.fence(listed)}")
     if now.stage == 1:
@@ -276,4 +275,4 @@ def step_git(intent: GitIntent, now: StepContext) -> NextStep:
 def step_run_tests(intent: RunTestsIntent, now: StepContext) -> NextStep:
     if not now.stage:
         return ToolStep("run_tests", {"target": intent.target} if intent.target else {})
-    return AnswerStep(answers.format_tests(now.last.text, now.tongue))
+    return AnswerStep(answers.format_tests(now.last.text, now.language))

@@ -1,8 +1,9 @@
-"""A provider as the core sees it: requests in, deltas out. Loads what talks to servers when it is asked.
+"""Model providers with OpenAI's chat completions API, hosted or local.
 
-`openai_chat`: every provider that speaks OpenAI's chat completions, and local servers that do.
-
-`[plugins.openai_chat] providers.NAME = {base_url, key_env, default, headers}` adds one.
+Start here: a `Provider` turns a `ModelRequest` into deltas. `presets` knows addresses and keys, `model_facts`
+windows and prices, `client` sends requests and reads replies, `faults` explains failures. Only `client` talks
+to servers; it is imported with the first request. Users add a provider with `[plugins.openai_chat]
+providers.NAME = {base_url, key_env, default, headers}`.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from cockpit.plugin.values import Register, Scope
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One preset in one environment."""
+    """A preset with the environment its address and key come from."""
 
     preset: Preset
     environment: Mapping[str, str]
@@ -50,30 +51,30 @@ class Provider:
         return model_facts.lookup_facts(self.preset.name, model)
 
     async def models(self) -> tuple[str, ...]:
-        """What the server lists. Raises `ModelFailed`."""
-        goal = await self._goal()
+        """The models that the server lists. Raises `ModelFailed`."""
+        endpoint = await self._resolve()
         from cockpit.builtin.models.openai_chat.client import list_models
 
-        return await list_models(goal)
+        return await list_models(endpoint)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """The reply to `request`. Closing this (or cancelling its reader) closes the connection."""
-        goal = await self._goal()
+        """The reply to `request`. Closing the generator, or cancelling its reader, closes the connection."""
+        endpoint = await self._resolve()
         from cockpit.builtin.models.openai_chat.client import stream_reply
 
-        async with aclosing(stream_reply(goal, request, self.facts(request.model))) as deltas:
+        async with aclosing(stream_reply(endpoint, request, self.facts(request.model))) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def _goal(self) -> Endpoint:
-        """Where requests go now. Raises `ModelFailed`."""
+    async def _resolve(self) -> Endpoint:
+        """The current address and key. Raises `ModelFailed`."""
         try:
             return await asyncio.to_thread(self._prepare)
         except AddressRefused as error:
             raise ModelFailed("auth", error.message, error.hint) from error
 
     def _prepare(self) -> Endpoint:
-        # In a thread: the first import of it takes longer than a key's echo may.
+        # In a thread, because the first import takes longer than a key press may wait.
         importlib.import_module("cockpit.builtin.models.openai_chat.client")
         return resolve_endpoint(self.preset, self.environment)
 

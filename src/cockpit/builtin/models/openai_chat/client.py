@@ -1,15 +1,8 @@
-"""Server-sent events: bytes in, events out. Knows nothing of what they carry.
+"""The HTTP client for chat completions: sends a request with the `openai` package and reads the reply as
+deltas.
 
-After https://html.spec.whatwg.org/multipage/server-sent-events.html, with one lenience: an event
-that the end of the stream leaves open is given out, because servers end with a bare `data: [DONE]`.
-
-The open connections to servers, over the `openai` package. Retries nothing: that is the core's.
-
-`openai` takes 0.3 to 0.8 s to import, so it is imported in a thread when the first request leaves; a
-client lives as long as its event loop, so that the steps of a turn share one connection.
-
-One request and its reply over an open connection. Loaded with the first request: registering the
-providers needs nothing of it.
+Never retries: the core does. `openai` takes 0.3 to 0.8 s to import, so it is imported in a thread with the
+first request. A client lives as long as its event loop, so that the steps of a turn share a connection.
 """
 
 import asyncio
@@ -43,8 +36,13 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 class SseDecoder:
-    """One stream. `feed` takes bytes as they come, cut anywhere, and gives the (name, data) of each
-    event that they complete. Bytes that are no UTF-8 become U+FFFD."""
+    """Decodes server-sent events: `feed` takes bytes, cut anywhere, and returns (name, data) of each complete
+    event.
+
+    Follows https://html.spec.whatwg.org/multipage/server-sent-events.html, except that an event left open at
+    the end is returned by `end`, because servers finish with a bare `data: [DONE]`. Invalid UTF-8 becomes
+    U+FFFD.
+    """
 
     __slots__ = ("_begun", "_event", "_lines", "_parts", "_skip_newline")
 
@@ -57,12 +55,12 @@ class SseDecoder:
 
     def feed(self, chunk: bytes) -> list[tuple[str, str]]:
         if self._skip_newline and chunk:
-            # The LF of a CRLF that two reads shared.
+            # The LF of a CRLF that was split between two reads.
             self._skip_newline = False
             chunk = chunk.removeprefix(b"\n")
         cut = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
         if not cut:
-            # Kept in pieces: joining at every read would be quadratic in a 2 MB line.
+            # Joining at every read would be quadratic for a line of 2 MB.
             self._parts.append(chunk)
             return []
         self._skip_newline = chunk.endswith(b"\r")
@@ -72,7 +70,7 @@ class SseDecoder:
         return self._read(block.decode("utf-8", "replace"))
 
     def end(self) -> list[tuple[str, str]]:
-        """What the end of the stream leaves open."""
+        """The event that is incomplete at the end of the stream."""
         rest = b"".join(self._parts)
         self._parts = []
         events = self._read(rest.decode("utf-8", "replace") + "\n\n")
@@ -87,7 +85,7 @@ class SseDecoder:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         events: list[tuple[str, str]] = []
         lines = self._lines
-        # str.splitlines would also split at U+2028, which JSON strings may hold.
+        # str.splitlines would also split at U+2028, which JSON strings may contain.
         for line in text.split("\n")[:-1]:
             if line.startswith("data:"):
                 lines.append(line[6:] if line.startswith("data: ") else line[5:])
@@ -105,19 +103,20 @@ class SseDecoder:
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 120.0
-# A local server reads a long prompt on a slow processor before its first byte.
+# A local server may read a long prompt on a slow processor before it sends the first byte.
 LOCAL_SILENCE_SECONDS = 600.0
 MAX_ADAPTATIONS = 4
 
 ClientPool = dict[tuple[str, str], "AsyncOpenAI"]
 _clients: dict[asyncio.AbstractEventLoop, ClientPool] = {}
-# What servers did not take, by address and model: said once by each, then left out at once.
+# The error texts by which servers refused fields, by address and model, so that later requests omit them at
+# once.
 _rejected_fields: dict[tuple[str, str], list[str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionStream:
-    """An answer that has begun. `chunks` are its bytes as they come."""
+    """A response whose body is still being received as `chunks`."""
 
     is_json: bool
     is_page: bool
@@ -127,13 +126,13 @@ class CompletionStream:
 
 async def get_client(endpoint: Endpoint) -> "AsyncOpenAI":
     """The client for `endpoint` in this event loop."""
-    for loop in [one for one in _clients if one.is_closed()]:
+    for loop in [loop for loop in _clients if loop.is_closed()]:
         del _clients[loop]
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     name = (endpoint.base_url, endpoint.key)
     if name not in clients:
-        made = await asyncio.to_thread(_create_client, endpoint)
-        clients.setdefault(name, made)
+        # Another task may have created it meanwhile.
+        clients.setdefault(name, await asyncio.to_thread(_create_client, endpoint))
     return clients[name]
 
 
@@ -147,18 +146,18 @@ def _create_client(endpoint: Endpoint) -> "AsyncOpenAI":
     timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS)
     verify: ssl.SSLContext | bool = True
     if endpoint.is_loopback and endpoint.base_url.startswith("http:"):
-        # Reading the certificates costs 30 ms and plain http wants none. A context without any
-        # trusts nobody, should such a server send us on to https.
+        # Loading the certificates takes 30 ms and plain http needs none. A context without certificates
+        # trusts no server, in case this one redirects to https.
         verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return AsyncOpenAI(
-        # The package refuses to be without a key; a server without keys ignores it.
+        # The package requires a key; a server without keys ignores it.
         api_key=endpoint.key or "none",
         organization=None,
         base_url=endpoint.base_url,
         default_headers=dict(endpoint.preset.headers),
         timeout=timeout,
         max_retries=0,
-        # A proxy of the environment must not stand between us and a server of this machine.
+        # Requests to this machine must not go through a proxy of the environment.
         http_client=DefaultAsyncHttpxClient(
             timeout=timeout, trust_env=not endpoint.is_loopback, verify=verify
         ),
@@ -167,20 +166,21 @@ def _create_client(endpoint: Endpoint) -> "AsyncOpenAI":
 
 @asynccontextmanager
 async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIterator[CompletionStream]:
-    """A streamed completion. Raises `ModelFailed`; leaving it closes what was not read.
+    """A streamed completion. Raises `ModelFailed`; leaving the context closes the connection.
 
-    What a server does not take (`stream_options`, `temperature`, ...) is left out and sent again.
+    If the server refuses a field (`stream_options`, `temperature`, ...), the request is sent again without
+    it.
     """
     import httpx2
     import openai
 
-    peer = await get_client(endpoint)
-    learned = _rejected_fields.setdefault((endpoint.base_url, model), [])
-    for words in learned:
+    client = await get_client(endpoint)
+    rejected = _rejected_fields.setdefault((endpoint.base_url, model), [])
+    for words in rejected:
         wire = adapt_body(wire, words) or wire
     for _ in range(MAX_ADAPTATIONS):
-        # The messages go in as extra: typed, the package would walk through each on every step.
-        request = peer.chat.completions.with_streaming_response.create(
+        # The messages are sent as `extra_body`, because the package would validate each typed message again.
+        request = client.chat.completions.with_streaming_response.create(
             model=model, messages=[], stream=True, extra_body=wire
         )
         try:
@@ -189,7 +189,7 @@ async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIt
             smaller = _reduce_body(wire, error)
             if smaller is None:
                 raise _status_failure(endpoint, model, error) from error
-            learned.append(_error_text(error))
+            rejected.append(_error_text(error))
             wire = smaller
             continue
         except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
@@ -202,7 +202,7 @@ async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIt
             await request.__aexit__(None, None, None)
         return
     raise ModelFailed(
-        "bad_request", f"{endpoint.label} takes none of the ways to ask `{model}`", "try /model"
+        "bad_request", f"{endpoint.label} refused every form of the request to `{model}`", "try /model"
     )
 
 
@@ -228,7 +228,7 @@ def _status_failure(endpoint: Endpoint, model: str, error: "APIStatusError") -> 
 
 
 def decode_json(text: str) -> Json:
-    """JSON where it is JSON, else the text itself."""
+    """The parsed JSON, or the text itself if it is not JSON."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
@@ -237,13 +237,13 @@ def decode_json(text: str) -> Json:
 
 
 async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
-    """The ids of the models that the server has and that can chat. Raises `ModelFailed`."""
+    """The ids of the server's chat models, sorted. Raises `ModelFailed`."""
     import httpx2
     import openai
 
-    peer = await get_client(endpoint)
+    client = await get_client(endpoint)
     try:
-        response = await peer.models.with_raw_response.list()
+        response = await client.models.with_raw_response.list()
     except openai.APIStatusError as error:
         raise _status_failure(endpoint, "", error) from error
     except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
@@ -266,109 +266,120 @@ NON_CHAT_WORDS = (
 )  # fmt: skip
 
 
-# After the finish reason only usage and `[DONE]` are owed; a server that keeps the line open has ended.
+# After the finish reason only usage and `[DONE]` are expected; a server that is silent for longer has
+# finished.
 LINGER_SECONDS = 5.0
-# After `[DONE]` only the end of the body is owed; read, the connection serves the next step.
+# After `[DONE]` the end of the body is read, so that the connection can serve the next step.
 DRAIN_SECONDS = 0.1
 SUGGESTION_SECONDS = 3.0
 
 
 async def stream_reply(
-    goal: Endpoint, request: ModelRequest, known: ModelFacts
+    endpoint: Endpoint, request: ModelRequest, known: ModelFacts
 ) -> AsyncGenerator[Delta, None]:
     """The deltas of the reply. Raises `ModelFailed`; closing it closes the connection."""
     reply = Reply(
         [tool.name for tool in request.tools],
-        [call.id for one in request.messages if isinstance(one, AssistantMessage) for call in one.calls],
+        [
+            call.id
+            for message in request.messages
+            if isinstance(message, AssistantMessage)
+            for call in message.calls
+        ],
     )
     try:
-        async with open_completion(goal, request.model, build_body(goal.preset, request, known)) as answer:
-            async for deltas in _read_deltas(goal, answer, reply):
+        async with open_completion(
+            endpoint, request.model, build_body(endpoint.preset, request, known)
+        ) as answer:
+            async for deltas in _read_deltas(endpoint, answer, reply):
                 for delta in deltas:
                     yield delta
     except ModelFailed as failed:
         if reply.finish is None or reply.error is not None or failed.fault != "interrupted":
-            raise await _suggest_models(goal, request.model, failed) from failed.__cause__
-        # The line broke after the finish reason: the answer itself is whole.
-    for delta in _final_deltas(goal, request.model, reply, known):
+            raise await _suggest_models(endpoint, request.model, failed) from failed.__cause__
+        # The connection broke after the finish reason: the reply itself is complete.
+    for delta in _final_deltas(endpoint, request.model, reply, known):
         yield delta
-    _check_finished(goal, request.model, reply)
+    _check_finished(endpoint, request.model, reply)
     if reply.finish is not None:
         yield FinishPart(reply.finish)
 
 
-def _final_deltas(goal: Endpoint, model: str, reply: Reply, known: ModelFacts) -> list[Delta]:
-    """What is owed at the end, and the usage. Raises what the server said went wrong."""
+def _final_deltas(endpoint: Endpoint, model: str, reply: Reply, known: ModelFacts) -> list[Delta]:
+    """The last deltas and the usage. Raises `ModelFailed` if the server reported an error."""
     if reply.error is not None:
-        raise error_failure(goal, model, parse_error(0, {"error": reply.error}))
+        raise error_failure(endpoint, model, parse_error(0, {"error": reply.error}))
     deltas = reply.end()
     usage = parse_usage(reply.usage)
     if usage is None:
-        return [*deltas, UsagePart(Usage(cost=0.0 if goal.preset.local else None, requests=1))]
-    paid = 0.0 if goal.preset.local else _usage_cost(reply, usage, known)
+        return [*deltas, UsagePart(Usage(cost=0.0 if endpoint.preset.local else None, requests=1))]
+    paid = 0.0 if endpoint.preset.local else _usage_cost(reply, usage, known)
     return [*deltas, UsagePart(Usage(usage.input, usage.output, usage.cached, paid, 1))]
 
 
 def _usage_cost(reply: Reply, usage: Usage, known: ModelFacts) -> float | None:
-    # OpenRouter says what it took.
-    told = (reply.usage or {}).get("cost")
-    if isinstance(told, int | float) and not isinstance(told, bool):
-        return float(told)
+    # OpenRouter reports the cost.
+    cost = (reply.usage or {}).get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool):
+        return float(cost)
     return model_facts.usage_cost(known, usage)
 
 
-def _check_finished(goal: Endpoint, model: str, reply: Reply) -> None:
-    """Raise unless the reply came to an end of its own."""
+def _check_finished(endpoint: Endpoint, model: str, reply: Reply) -> None:
+    """Raises `ModelFailed` if the reply is empty or was cut off."""
     if reply.finish not in (None, "interrupted"):
         return
     if reply.done and not reply.has_choices:
-        message = f"{goal.label} sent an answer without any choice in it"
+        message = f"{endpoint.label} sent a response without choices"
         raise ModelFailed("malformed", message, "try again, or choose another model with /model")
-    message = f"the answer of {goal.label} ({model}) was cut off before its end"
+    message = f"the reply of {endpoint.label} ({model}) was cut off before its end"
     raise ModelFailed("interrupted", message, "try again")
 
 
-async def _suggest_models(goal: Endpoint, model: str, failed: ModelFailed) -> ModelFailed:
-    """An unknown model's failure with the names that are near."""
+async def _suggest_models(endpoint: Endpoint, model: str, failed: ModelFailed) -> ModelFailed:
+    """Add the names of similar models to an `unknown_model` failure."""
     if failed.fault != "unknown_model":
         return failed
     try:
         async with asyncio.timeout(SUGGESTION_SECONDS):
-            names = await list_models(goal)
+            names = await list_models(endpoint)
     except (ModelFailed, TimeoutError):
-        names = model_facts.known_models(goal.preset.name)
-    near = closest_names(model, names)
-    if not near:
+        names = model_facts.known_models(endpoint.preset.name)
+    similar = closest_names(model, names)
+    if not similar:
         return failed
-    return ModelFailed(failed.fault, failed.message, f"near it: {', '.join(near)}; choose with /model")
+    hint = f"similar models: {', '.join(similar)}; choose with /model"
+    return ModelFailed(failed.fault, failed.message, hint)
 
 
-async def _read_deltas(goal: Endpoint, answer: CompletionStream, reply: Reply) -> AsyncIterator[list[Delta]]:
-    """The deltas of each network read, until the answer ends."""
+async def _read_deltas(
+    endpoint: Endpoint, answer: CompletionStream, reply: Reply
+) -> AsyncIterator[list[Delta]]:
+    """The deltas of each network read, until the response ends."""
     if answer.is_page:
-        raise web_page_failure(goal, answer.status)
+        raise web_page_failure(endpoint, answer.status)
     decoder = SseDecoder()
     is_json, begun = answer.is_json, b""
-    whole: list[bytes] = []
+    body_chunks: list[bytes] = []
     while not reply.done:
         chunk = await _next_chunk(answer.chunks, LINGER_SECONDS if reply.finish else None)
         if chunk is None:
             break
         if len(begun) < 8:
-            # Proxies and small servers mislabel their answers: the first sign tells.
+            # Proxies and small servers send wrong content types, so the first character decides.
             begun += chunk[:64]
             is_json = is_json or begun.lstrip()[:1] == b"{"
             if begun.lstrip()[:1] == b"<":
-                raise web_page_failure(goal, answer.status)
+                raise web_page_failure(endpoint, answer.status)
         if is_json:
-            whole.append(chunk)
+            body_chunks.append(chunk)
             continue
-        _take_events(goal, reply, decoder.feed(chunk))
+        _take_events(endpoint, reply, decoder.feed(chunk))
         yield reply.collect()
         if reply.error is not None:
             return
     if is_json:
-        _take_completion(goal, reply, decode_json(b"".join(whole).decode("utf-8", "replace")))
+        _take_completion(endpoint, reply, decode_json(b"".join(body_chunks).decode("utf-8", "replace")))
     elif not reply.done:
         _take_last_events(reply, decoder.end())
     yield reply.collect()
@@ -388,18 +399,20 @@ async def _drain_chunks(chunks: AsyncIterator[bytes]) -> None:
         pass
 
 
-def _take_events(goal: Endpoint, reply: Reply, events: list[tuple[str, str]]) -> None:
+def _take_events(endpoint: Endpoint, reply: Reply, events: list[tuple[str, str]]) -> None:
     for name, text in events:
         try:
             reply.read(name, text)
         except MalformedChunk as error:
-            raise _malformed_failure(goal, str(error)) from error
+            raise _malformed_failure(endpoint, str(error)) from error
         if reply.done or reply.error is not None:
             return
 
 
 def _take_last_events(reply: Reply, events: list[tuple[str, str]]) -> None:
-    """An event that the end of the stream left open: half of one is a cut, not a malformed one."""
+    """Read the event that is incomplete at the end; half an event means a broken connection, not malformed
+    data.
+    """
     for name, text in events:
         try:
             reply.read(name, text)
@@ -407,10 +420,10 @@ def _take_last_events(reply: Reply, events: list[tuple[str, str]]) -> None:
             return
 
 
-def _take_completion(goal: Endpoint, reply: Reply, answer: Json) -> None:
-    """An answer that is no stream."""
+def _take_completion(endpoint: Endpoint, reply: Reply, answer: Json) -> None:
+    """Read a response that is one completion instead of a stream."""
     if not isinstance(answer, Mapping):
-        raise _malformed_failure(goal, str(answer)[:200])
+        raise _malformed_failure(endpoint, str(answer)[:200])
     reply.take(answer)
     if reply.error is None and not reply.has_choices:
         reply.done = True
@@ -418,8 +431,8 @@ def _take_completion(goal: Endpoint, reply: Reply, answer: Json) -> None:
         reply.finish = "stop"
 
 
-def _malformed_failure(goal: Endpoint, text: str) -> ModelFailed:
-    message = f"{goal.label} sent what is no JSON: {text[:80]!r}"
+def _malformed_failure(endpoint: Endpoint, text: str) -> ModelFailed:
+    message = f"{endpoint.label} sent invalid JSON: {text[:80]!r}"
     return ModelFailed(
-        "malformed", redact_key(message, goal), "try again, or choose another model with /model"
+        "malformed", redact_key(message, endpoint), "try again, or choose another model with /model"
     )

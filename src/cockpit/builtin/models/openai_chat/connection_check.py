@@ -1,4 +1,4 @@
-"""Trying a provider before it is used: is the key good, which models are there. Saves nothing."""
+"""Checks a provider before it is saved: whether the key works and which models exist. Saves nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ LIST_FAULTS: frozenset[Fault] = frozenset({"bad_request", "unknown_model"})
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCheck:
-    """How a test call went. `models` is what the server lists, `default` the one to begin with."""
+    """The result of a test call. `models` is what the server lists, `default` the model to start with."""
 
     ok: bool
     provider: str
@@ -62,10 +62,11 @@ async def try_connection(
     model: str = "",
     settings: Mapping[str, object] | None = None,
 ) -> ConnectionCheck:
-    """A test call to `preset` within 20 s: its models are listed, and where that proves nothing (or
-    cannot be done) one token is asked for. Empty `key` or `base_url`: those that would be used.
+    """Make a test call to `preset` within 20 s.
 
-    Never raises for a fault of key, address or server; the attempt says it.
+    The models are listed; where that does not prove the key, or is not possible, one token is requested. An
+    empty `key` or address means the configured one. A fault of key, address or server is in the result, never
+    raised.
     """
     chosen = known_presets(settings or {}).get(preset)
     if chosen is None:
@@ -73,44 +74,55 @@ async def try_connection(
         hint = f"did you mean {' or '.join(near)}?" if near else "see /connect for the names"
         return ConnectionCheck(False, preset, base_url, message=f"there is no preset `{preset}`", hint=hint)
     try:
-        goals = await asyncio.to_thread(_candidate_endpoints, chosen, key, base_url, environment)
+        endpoints = await asyncio.to_thread(_candidate_endpoints, chosen, key, base_url, environment)
     except (AddressRefused, api_keys.InvalidApiKey) as error:
         fault = "auth" if isinstance(error, api_keys.InvalidApiKey) else "connection"
         return ConnectionCheck(False, preset, base_url, fault=fault, message=error.message, hint=error.hint)
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            return await _first_successful(goals, model)
+            return await _first_successful(endpoints, model)
     except TimeoutError:
-        message = f"{goals[0].base_url} did not answer within {CHECK_SECONDS:g} s"
+        message = f"{endpoints[0].base_url} did not answer within {CHECK_SECONDS:g} s"
         hint = "check the address, the network and the proxy"
         return ConnectionCheck(
-            False, preset, goals[0].base_url, fault="connection", message=message, hint=hint
+            False, preset, endpoints[0].base_url, fault="connection", message=message, hint=hint
         )
 
 
 def _candidate_endpoints(
     preset: Preset, key: str, given_url: str, environment: Mapping[str, str]
 ) -> tuple[Endpoint, ...]:
-    """Where to try, in order: an address without /v1 is tried with it too, and the provider's other
-    region where none was asked for."""
+    """The endpoints to try, in order.
+
+    An address without /v1 is tried with it too; without an address of the user, so is the provider's other
+    region.
+    """
     url = normalize_url(given_url) or base_url(preset, environment)
     if key.strip():
-        goal = Endpoint(preset, url, api_keys.clean_key(key), PASTED_KEY)
+        endpoint = Endpoint(preset, url, api_keys.clean_key(key), PASTED_KEY)
     elif given_url.strip() and not key_origin(preset, environment):
-        goal = Endpoint(preset, url, "")
+        endpoint = Endpoint(preset, url, "")
     else:
-        goal = replace(resolve_endpoint(preset, environment), base_url=url)
+        endpoint = replace(resolve_endpoint(preset, environment), base_url=url)
     if not url.startswith(("http://", "https://")):
-        raise AddressRefused(f"`{url}` is no address of a server", "give one like http://127.0.0.1:8000/v1")
+        raise AddressRefused(
+            f"`{url}` is not the address of a server", "write it like http://127.0.0.1:8000/v1"
+        )
     if url == preset.base_url:
-        return (goal, replace(goal, base_url=preset.elsewhere)) if preset.elsewhere else (goal,)
-    return (goal,) if url.endswith(("/v1", "/v4")) else (goal, replace(goal, base_url=f"{url}/v1"))
+        return (
+            (endpoint, replace(endpoint, base_url=preset.other_region))
+            if preset.other_region
+            else (endpoint,)
+        )
+    return (
+        (endpoint,) if url.endswith(("/v1", "/v4")) else (endpoint, replace(endpoint, base_url=f"{url}/v1"))
+    )
 
 
-async def _first_successful(goals: tuple[Endpoint, ...], model: str) -> ConnectionCheck:
+async def _first_successful(endpoints: tuple[Endpoint, ...], model: str) -> ConnectionCheck:
     first: ConnectionCheck | None = None
-    for goal in goals:
-        attempt = await _check_endpoint(goal, model)
+    for endpoint in endpoints:
+        attempt = await _check_endpoint(endpoint, model)
         first = first or attempt
         if attempt.ok:
             return attempt
@@ -121,72 +133,80 @@ async def _first_successful(goals: tuple[Endpoint, ...], model: str) -> Connecti
     return first
 
 
-async def _check_endpoint(goal: Endpoint, model: str) -> ConnectionCheck:
-    preset = goal.preset
+async def _check_endpoint(endpoint: Endpoint, model: str) -> ConnectionCheck:
+    preset = endpoint.preset
     try:
-        names = await list_models(goal)
+        names = await list_models(endpoint)
     except ModelFailed as failed:
         if failed.fault not in LIST_FAULTS:
-            return _failed_check(goal, failed)
+            return _failed_check(endpoint, failed)
         names = ()
     default = _choose_default(preset, model, names)
     if not default:
         hint = "get one: `ollama pull qwen3`" if preset.name == "ollama" else "load one there"
-        message = f"{preset.label} answers at {goal.base_url}, but has no model"
-        return ConnectionCheck(False, preset.name, goal.base_url, names, "", "unknown_model", message, hint)
+        message = f"{preset.label} answers at {endpoint.base_url} but has no model"
+        return ConnectionCheck(
+            False, preset.name, endpoint.base_url, names, "", "unknown_model", message, hint
+        )
     if not names or preset.public_models:
         try:
-            await _request_one_token(goal, default)
+            await _request_one_token(endpoint, default)
         except ModelFailed as failed:
-            return _failed_check(goal, failed)
+            return _failed_check(endpoint, failed)
     shown = names or model_facts.known_models(preset.name) or (default,)
     message = f"{preset.label} answers; {len(names) or 'its'} models, beginning with {default}"
-    return ConnectionCheck(True, preset.name, goal.base_url, shown, default, message=message)
+    return ConnectionCheck(True, preset.name, endpoint.base_url, shown, default, message=message)
 
 
-async def _request_one_token(goal: Endpoint, model: str) -> None:
-    """The smallest completion. That a server cannot bound it to one token is no failure."""
-    wire: dict[str, Json] = {"messages": [{"role": "user", "content": "Say ok."}], goal.preset.limit: 1}
-    async with open_completion(goal, model, wire) as answer:
+async def _request_one_token(endpoint: Endpoint, model: str) -> None:
+    """Request the smallest completion.
+
+    A server that ignores the limit of one token does not fail the check.
+    """
+    wire: dict[str, Json] = {"messages": [{"role": "user", "content": "Say ok."}], endpoint.preset.limit: 1}
+    async with open_completion(endpoint, model, wire) as answer:
         if answer.is_page:
-            raise ModelFailed("bad_request", f"{goal.base_url} answers with a web page", "check the address")
+            raise ModelFailed(
+                "bad_request", f"{endpoint.base_url} answers with a web page", "check the address"
+            )
 
 
-def _choose_default(preset: Preset, asked: str, names: tuple[str, ...]) -> str:
-    """The model to begin with: what was asked for, the preset's, one like it, or the first."""
-    wanted = asked or preset.default
-    if not names or wanted in names:
-        return wanted
-    if asked:
-        return asked
-    near = closest_names(wanted, names) if wanted else ()
-    known_ones = [name for name in names if model_facts.lookup_facts(preset.name, name).window]
-    return (*near, *known_ones, *names)[0]
+def _choose_default(preset: Preset, requested: str, names: tuple[str, ...]) -> str:
+    """The model to start with: the requested one, the preset's, a similar name, or the first."""
+    preferred = requested or preset.default
+    if not names or preferred in names:
+        return preferred
+    if requested:
+        return requested
+    near = closest_names(preferred, names) if preferred else ()
+    with_facts = [name for name in names if model_facts.lookup_facts(preset.name, name).window]
+    return (*near, *with_facts, *names)[0]
 
 
-def _failed_check(goal: Endpoint, failed: ModelFailed) -> ConnectionCheck:
-    name = goal.preset.name
-    return ConnectionCheck(False, name, goal.base_url, (), "", failed.fault, failed.message, failed.hint)
+def _failed_check(endpoint: Endpoint, failed: ModelFailed) -> ConnectionCheck:
+    name = endpoint.preset.name
+    return ConnectionCheck(False, name, endpoint.base_url, (), "", failed.fault, failed.message, failed.hint)
 
 
 async def local_servers(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple[ConnectionCheck, ...]:
-    """The local servers that answer on this machine now, each asked for at most 300 ms, all at once.
+    """The servers on this machine that answer now; each has 300 ms to accept a connection.
 
-    Two presets of one address (llama.cpp, LocalAI) give one answer."""
-    presets = [one for one in known_presets(settings or {}).values() if one.local]
-    goals: dict[str, Preset] = {}
+    Two presets with the same address (llama.cpp, LocalAI) give one result.
+    """
+    presets = [preset for preset in known_presets(settings or {}).values() if preset.local]
+    endpoints: dict[str, Preset] = {}
     for preset in presets:
         url = base_url(preset, environment)
         if is_loopback(url):
-            goals.setdefault(url, preset)
-    found = await asyncio.gather(*(_check_local(preset, url) for url, preset in goals.items()))
-    return tuple(one for one in found if one is not None)
+            endpoints.setdefault(url, preset)
+    checks = await asyncio.gather(*(_check_local(preset, url) for url, preset in endpoints.items()))
+    return tuple(check for check in checks if check is not None)
 
 
 async def _check_local(preset: Preset, url: str) -> ConnectionCheck | None:
-    # The port first: a bare connect needs no half second of imports for a server that is not there.
+    # Try the port first: it avoids half a second of imports if no server is running.
     from urllib.parse import urlsplit
 
     parts = urlsplit(url)
@@ -196,9 +216,9 @@ async def _check_local(preset: Preset, url: str) -> ConnectionCheck | None:
     except (OSError, TimeoutError, ValueError):
         return None
     writer.close()
-    goal = Endpoint(preset, url, "")
+    endpoint = Endpoint(preset, url, "")
     try:
         async with asyncio.timeout(CHECK_SECONDS / 10):
-            return await _check_endpoint(goal, "")
+            return await _check_endpoint(endpoint, "")
     except TimeoutError:
         return None

@@ -1,6 +1,7 @@
-"""How requests fail, in words a person can act on. Sends nothing; never repeats a key.
+"""Turns failed requests into `ModelFailed` with a message and a hint. Sends nothing; never repeats a key.
 
-What can go wrong below HTTP, told apart by its cause: refused, no such host, TLS, too slow, cut.
+Covers the error replies of servers and the failures below HTTP: refused, no such host, TLS, timeout, broken
+off.
 """
 
 import re
@@ -15,7 +16,7 @@ from cockpit.builtin.models.openai_chat.presets import PASTED_KEY, Endpoint, env
 from cockpit.plugin.models import Fault, ModelFailed
 from cockpit.protocol.messages import Json
 
-# Compiled when a server first complains: that takes 2 ms, and most never do.
+# Compiled on the first error: compiling takes 2 ms, and most sessions see none.
 NO_CREDIT = (
     r"(?i)insufficient[_ ](user[_ ])?(quota|balance|credit|fund)|exceeded[_ ](your[_ ])?current[_ ]quota|"
     r"credit[_ ]balance|(spend|usage)_limit_exceeded|billing (details|hard limit)|billing_|arrear|"
@@ -36,7 +37,7 @@ CONTENT_FILTERED = (
 BAD_KEY = r"(?i)invalid[_ ]api[_ ]?key|incorrect api key|authentication|api key not valid"
 UNKNOWN_MODEL = (
     r"(?is)model_not_found|model_not_exist|no such model|unknown model|invalid model|not a valid model|"
-    r"model\b.{0,120}?\b(not found|does not exist|not exist)|model\b.{0,40}?\bis not (supported|available)"
+    r"model\b.{0,120}?\b(not match|does not exist|not exist)|model\b.{0,40}?\bis not (supported|available)"
 )
 RATE_LIMITED = r"(?i)rate_?limit|too many requests|tokens per minute|requests per minute"
 SERVER_BUSY = r"(?i)overloaded|server_error|capacity|temporarily unavailable|try again later"
@@ -46,7 +47,7 @@ RETRY_DELAY = r"(?i)(?:try again|retry)[^.\d]{0,20}(\d+(?:\.\d+)?)\s*(ms|s|m)"
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """What a server answered instead of a reply; `status` 0 when it came within a stream."""
+    """An error from a server; `status` is 0 if it came within a stream."""
 
     status: int
     text: str
@@ -59,8 +60,11 @@ class ErrorReply:
 
 
 def parse_error(status: int, body: Json) -> ErrorReply:
-    """Read an error as vendors shape it: `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`,
-    `{"detail": ...}`, a list of these, or text."""
+    """Parse an error in any vendor's form.
+
+    The forms are `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`, `{"detail": ...}`, a list, or
+    text.
+    """
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, Mapping):
@@ -71,16 +75,16 @@ def parse_error(status: int, body: Json) -> ErrorReply:
     text = inner.get("message") or inner.get("msg") or inner.get("detail") or ""
     metadata = inner.get("metadata")
     if isinstance(metadata, Mapping) and metadata.get("raw"):
-        # OpenRouter wraps what the provider behind it said.
+        # OpenRouter wraps the message of the provider behind it.
         text = f"{text}: {metadata['raw']}"
     codes = [inner.get("code"), inner.get("type")]
-    number = next((one for one in codes if isinstance(one, int) and 400 <= one < 600), 0)
-    named = " ".join(str(one) for one in codes if one)
+    number = next((code for code in codes if isinstance(code, int) and 400 <= code < 600), 0)
+    named = " ".join(str(code) for code in codes if code)
     return ErrorReply(status or number, _first_line(str(text or inner)), named, "error" in body)
 
 
 def classify_error(answer: ErrorReply) -> Fault:
-    """The fault behind an answer. What a vendor says outweighs the status it says it with."""
+    """The fault of an error reply. The vendor's message outweighs the status code."""
     words, status = answer.words, answer.status
     if status == 429 and "rate_limit_exceeded" in answer.code:
         return "rate_limited"
@@ -108,97 +112,90 @@ def error_failure(
     model: str,
     answer: ErrorReply,
     headers: Mapping[str, str] | None = None,
-    near: tuple[str, ...] = (),
 ) -> ModelFailed:
-    """The failure that an error answer is. `near` are models of the server with a similar name."""
+    """The failure for an error reply."""
     fault = classify_error(answer)
-    message, hint = _describe_error(fault, endpoint, model, answer, near)
+    message, hint = _describe_error(fault, endpoint, model, answer)
     wait = parse_retry_after(headers or {}, answer.text) if fault in ("rate_limited", "overloaded") else None
     if wait is not None:
-        hint = f"it asks to wait {wait:g} s; {hint}"
+        hint = f"the server asks to wait {wait:g} s; {hint}"
     return ModelFailed(fault, redact_key(message, endpoint), redact_key(hint, endpoint), wait)
 
 
-def _describe_error(
-    fault: Fault, endpoint: Endpoint, model: str, answer: ErrorReply, near: tuple[str, ...]
-) -> tuple[str, str]:
+def _describe_error(fault: Fault, endpoint: Endpoint, model: str, answer: ErrorReply) -> tuple[str, str]:
     name, label = endpoint.preset.name, endpoint.label
     status = f"{answer.status}: " if answer.status else ""
-    words = f"({status}{answer.text})" if answer.text else f"({answer.status})"
+    quoted = f"({status}{answer.text})" if answer.text else f"({answer.status})"
     other = "or choose another model with /model"
     match fault:
         case "auth":
-            return _describe_auth(endpoint, answer, words)
+            return _describe_auth(endpoint, answer, quoted)
         case "unknown_model":
-            hint = f"near it: {', '.join(near)}; choose with /model" if near else _model_hint(endpoint, model)
-            return f"{label} has no model `{model}` {words}", hint
+            hint = "choose another model with /model"
+            if name == "ollama":
+                hint = f"get it with `ollama pull {model}`, or {hint}"
+            return f"{label} has no model `{model}` {quoted}", hint
         case "rate_limited":
-            return f"{label} limits requests to `{model}` {words}", f"wait, {other}"
+            return f"{label} has reached its rate limit for `{model}` {quoted}", f"wait, {other}"
         case "no_credit":
-            return f"the account at {label} has no credit left {words}", f"add credit there, {other}"
+            return f"the account at {label} has no credit left {quoted}", f"add credit there, {other}"
         case "overloaded":
-            return f"{label} cannot answer now {words}", f"try again in a while, {other}"
+            return f"{label} is overloaded {quoted}", f"try again later, {other}"
         case "context_overflow":
-            return f"the conversation is longer than `{model}` takes {words}", "shorten it with /compact"
+            return f"the conversation is too long for `{model}` {quoted}", "shorten it with /compact"
         case "content_filter":
-            return f"the content filter of {label} refused the request {words}", "say it in other words"
+            return f"the content filter of {label} refused the request {quoted}", "rephrase the prompt"
         case "interrupted" | "malformed" | "connection":
-            return f"{label} broke off the answer {words}", f"try again, {other}"
+            return f"{label} broke off the reply {quoted}", f"try again, {other}"
         case "bad_request":
-            return _describe_bad_request(endpoint, model, answer, words, name)
+            return _describe_bad_request(endpoint, model, answer, quoted, name)
 
 
-def _describe_auth(endpoint: Endpoint, answer: ErrorReply, words: str) -> tuple[str, str]:
+def _describe_auth(endpoint: Endpoint, answer: ErrorReply, quoted: str) -> tuple[str, str]:
     preset, origin = endpoint.preset, endpoint.key_from
     if not endpoint.key:
-        return f"{preset.label} wants a key and none is set {words}", _key_hint(endpoint)
+        return f"{preset.label} requires a key and none is set {quoted}", _key_hint(endpoint)
     key = origin if origin.startswith("the ") else f"the key of {origin}"
     if answer.status == 403:
-        message = f"{preset.label} knows {key} but does not let it do this {words}"
-        return message, f"check the key's rights, or connect another with /connect {preset.name}"
+        message = f"{preset.label} accepted {key} but denied the request {quoted}"
+        return message, f"check the permissions of the key, or connect another with /connect {preset.name}"
     hint = _key_hint(endpoint)
-    if preset.elsewhere and endpoint.base_url == preset.base_url:
-        hint += (
-            f"; keys of its other region go to {preset.elsewhere} ({environment_name(preset.name)}_BASE_URL)"
-        )
-    return f"{preset.label} refused {key} {words}", hint
+    if preset.other_region and endpoint.base_url == preset.base_url:
+        variable = f"{environment_name(preset.name)}_BASE_URL"
+        hint += f"; for keys of its other region set {variable}={preset.other_region}"
+    return f"{preset.label} refused {key} {quoted}", hint
 
 
 def _key_hint(endpoint: Endpoint) -> str:
     preset = endpoint.preset
     where = f" (keys: {preset.keys_at})" if preset.keys_at else ""
     if endpoint.key_from == PASTED_KEY:
-        return f"copy it again, whole{where}, and repeat /connect {preset.name}"
+        return f"copy the whole key again{where} and repeat /connect {preset.name}"
     return f"set {preset.key_env} or run /connect {preset.name}{where}"
 
 
-def _model_hint(endpoint: Endpoint, model: str) -> str:
-    if endpoint.preset.name == "ollama":
-        return f"get it with `ollama pull {model}`, or choose another with /model"
-    return "choose one with /model"
-
-
 def _describe_bad_request(
-    endpoint: Endpoint, model: str, answer: ErrorReply, words: str, name: str
+    endpoint: Endpoint, model: str, answer: ErrorReply, quoted: str, name: str
 ) -> tuple[str, str]:
     if answer.status in (404, 405):
         hint = f"check {environment_name(name)}_BASE_URL: it usually ends in /v1"
-        return f"there is no chat under {endpoint.base_url} {words}", hint
+        return f"{endpoint.base_url} has no chat completions {quoted}", hint
     if "tool" in answer.text and "support" in answer.text:
-        return f"`{model}` of {endpoint.label} cannot call tools {words}", "choose another with /model"
-    return f"{endpoint.label} did not take the request {words}", "choose another model with /model"
+        return f"`{model}` of {endpoint.label} cannot call tools {quoted}", "choose another with /model"
+    return f"{endpoint.label} rejected the request {quoted}", "choose another model with /model"
 
 
 def web_page_failure(endpoint: Endpoint, status: int) -> ModelFailed:
-    """A page for people where a reply was due: a wrong address, a proxy, a captive portal."""
-    message = f"{endpoint.base_url} answered with a web page ({status}), not as a model"
+    """The failure for a web page instead of a reply: a wrong address, a proxy or a captive portal."""
+    message = f"{endpoint.base_url} answered with a web page ({status}) instead of a model's reply"
     hint = f"check {environment_name(endpoint.preset.name)}_BASE_URL (it usually ends in /v1) and the proxy"
     return ModelFailed("overloaded" if status >= 500 else "bad_request", message, hint)
 
 
 def parse_retry_after(headers: Mapping[str, str], text: str = "", now: float | None = None) -> float | None:
-    """Seconds to wait: `retry-after-ms`, `Retry-After` in seconds or as an HTTP date (RFC 9110,
-    10.2.3), or what the message says. None when nothing does."""
+    """Seconds to wait, or None: from `retry-after-ms`, from `Retry-After` in seconds or as an HTTP date (RFC
+    9110, 10.2.3), or from the message.
+    """
     try:
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     except (KeyError, ValueError):
@@ -212,21 +209,21 @@ def parse_retry_after(headers: Mapping[str, str], text: str = "", now: float | N
         return max(0.0, parsedate_to_datetime(value).timestamp() - (time.time() if now is None else now))
     except (ValueError, TypeError, IndexError):
         pass
-    found = re.search(RETRY_DELAY, text)
-    if found is None:
+    match = re.search(RETRY_DELAY, text)
+    if match is None:
         return None
-    return float(found[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[found[2].lower()]
+    return float(match[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[match[2].lower()]
 
 
 def redact_key(text: str, endpoint: Endpoint) -> str:
-    """`text` without the key, and without what servers quote of one."""
+    """`text` without the key, and without the parts of keys that servers quote."""
     if len(endpoint.key) >= 4:
         text = text.replace(endpoint.key, "(the key)")
     return re.sub(KEY_LIKE, "(the key)", text)
 
 
 def _first_line(text: str) -> str:
-    """A server's words in one line of at most 300 characters."""
+    """A server's message as one line of at most 300 characters."""
     if re.match(r"\s*<(!doctype|html|\?xml)", text, re.IGNORECASE):
         title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
         text = f"web page: {title[1]}" if title else "a web page"
@@ -235,18 +232,18 @@ def _first_line(text: str) -> str:
 
 
 def connect_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:
-    """No answer began."""
+    """The failure for an error before any response."""
     url, preset = endpoint.base_url, endpoint.preset
     causes = tuple(_walk_causes(error))
     base = f"{environment_name(preset.name)}_BASE_URL"
-    if any(isinstance(one, ConnectionRefusedError) for one in causes) or "refused" in str(error).lower():
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes) or "refused" in str(error).lower():
         hint = f"is it running? `{preset.start}`" if preset.start else f"is it running? check {base}"
         return ModelFailed("connection", f"nothing answers at {url}: connection refused", hint)
-    if any(isinstance(one, socket.gaierror) for one in causes):
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
         message = f"no such host: {url}"
         return ModelFailed("connection", message, f"check the network and {base}")
-    if any(isinstance(one, ssl.SSLError) for one in causes):
-        reason = next(str(one) for one in causes if isinstance(one, ssl.SSLError))
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        reason = next(str(cause) for cause in causes if isinstance(cause, ssl.SSLError))
         hint = "check the clock, the proxy and SSL_CERT_FILE; a server without TLS has an http:// address"
         return ModelFailed("connection", f"no secure connection to {url}: {reason}", hint)
     if _is_timeout(causes):
@@ -256,35 +253,35 @@ def connect_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:
 
 
 def stream_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:
-    """An answer had begun."""
+    """The failure for an error within a response."""
     causes = tuple(_walk_causes(error))
-    if any(type(one).__name__ == "DecodingError" for one in causes):
-        message = f"the answer of {endpoint.label} cannot be unpacked: {_reason(causes)}"
+    if any(type(cause).__name__ == "DecodingError" for cause in causes):
+        message = f"the reply of {endpoint.label} cannot be decompressed: {_reason(causes)}"
         return ModelFailed("malformed", message, "try again")
     if _is_timeout(causes):
-        return ModelFailed("interrupted", f"{endpoint.label} fell silent within its answer", "try again")
-    message = f"the connection to {endpoint.label} broke within the answer: {_reason(causes)}"
+        return ModelFailed("interrupted", f"{endpoint.label} stopped sending within its reply", "try again")
+    message = f"the connection to {endpoint.label} broke within the reply: {_reason(causes)}"
     return ModelFailed("interrupted", message, "try again")
 
 
 def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, what it came from, and the members of groups: anyio raises one per address tried."""
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        one = waiting.pop(0)
-        if one is None or id(one) in seen:
+    """The error, its causes, and the members of exception groups: anyio raises one error per address."""
+    visited: set[int] = set()
+    pending = [error]
+    while pending:
+        cause = pending.pop(0)
+        if cause is None or id(cause) in visited:
             continue
-        seen.add(id(one))
-        yield one
-        waiting += [one.__cause__, one.__context__]
-        if isinstance(one, BaseExceptionGroup):
-            waiting += one.exceptions
+        visited.add(id(cause))
+        yield cause
+        pending += [cause.__cause__, cause.__context__]
+        if isinstance(cause, BaseExceptionGroup):
+            pending += cause.exceptions
 
 
 def _is_timeout(causes: tuple[BaseException, ...]) -> bool:
-    return any("Timeout" in type(one).__name__ for one in causes)
+    return any("Timeout" in type(cause).__name__ for cause in causes)
 
 
 def _reason(causes: tuple[BaseException, ...]) -> str:
-    return next((str(one) for one in reversed(causes) if str(one)), type(causes[0]).__name__)
+    return next((str(cause) for cause in reversed(causes) if str(cause)), type(causes[0]).__name__)

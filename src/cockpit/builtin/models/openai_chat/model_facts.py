@@ -1,6 +1,6 @@
-"""What is known of models: the packaged, dated `models.toml`, and the person's own over it.
+"""Facts about models (context window, prices, abilities) from the packaged `models.toml` and the user's own.
 
-Read when first asked for, the person's again when it changes. Unknown stays unknown.
+Both are read on first use, the user's again when it changes. An unknown fact is None, never guessed.
 """
 
 import fnmatch
@@ -21,28 +21,30 @@ def user_file() -> Path:
 
 
 def facts_date() -> str:
-    """The day the packaged facts were gathered, as YYYY-MM-DD."""
+    """The date of the packaged facts, as YYYY-MM-DD."""
     return str(_packaged_facts().get("date", ""))
 
 
 def known_models(provider: str) -> tuple[str, ...]:
-    """The ids that are known of `provider`, the person's first."""
-    found = dict.fromkeys(
+    """The known model ids of `provider`, those of the user first."""
+    names = dict.fromkeys(
         (*_provider_section(_user_facts(), provider), *_provider_section(_packaged_facts(), provider))
     )
-    return tuple(name for name in found if not _is_pattern(name))
+    return tuple(name for name in names if not _is_pattern(name))
 
 
 def lookup_facts(provider: str, model: str) -> ModelFacts:
-    """What is known of a model: its own entry, else the longest pattern that fits it. The person's
-    entries overlay the packaged ones field by field."""
+    """The facts about a model, from its own entry or the longest matching pattern.
+
+    The user's entries override the packaged ones field by field.
+    """
     packaged = _find_entry(_provider_section(_packaged_facts(), provider), model)
     own = _find_entry(_provider_section(_user_facts(), provider), model)
     return _parse_facts({**packaged, **own})
 
 
 def usage_cost(known: ModelFacts, usage: Usage) -> float | None:
-    """US dollars for `usage`, None while a price is unknown."""
+    """The cost of `usage` in US dollars, or None if a price is unknown."""
     if known.input_price is None or known.output_price is None:
         return None
     cached = known.input_price if known.cached_price is None else known.cached_price
@@ -56,9 +58,9 @@ def _find_entry(section: FactTable, model: str) -> FactTable:
         return exact
     patterns = sorted((name for name in section if _is_pattern(name)), key=len, reverse=True)
     for pattern in patterns:
-        found = section[pattern]
-        if isinstance(found, Mapping) and fnmatch.fnmatchcase(model.lower(), pattern.lower()):
-            return found
+        entry = section[pattern]
+        if isinstance(entry, Mapping) and fnmatch.fnmatchcase(model.lower(), pattern.lower()):
+            return entry
     return {}
 
 
@@ -90,7 +92,7 @@ def _read_facts(path: Path, changed: int) -> FactTable:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except (OSError, ValueError):
-        # A broken file of prices must not stop a turn: the packaged facts hold.
+        # A broken file of prices must not stop a turn; the packaged facts are used.
         return {}
 
 

@@ -1,6 +1,6 @@
-"""Providers by name, and the address and key a request to one goes with. Sends nothing.
+"""Provider presets: names, addresses and keys, and the lists of providers and models for the user.
 
-Providers and models as lists for people. Sends nothing and loads nothing heavy.
+Sends nothing.
 """
 
 import os
@@ -15,12 +15,12 @@ from cockpit.builtin.models.openai_chat import model_facts
 from cockpit.errors import CockpitError
 from cockpit.settings import api_keys
 
-# Where a key came from that a person is trying just now.
+# The origin of a key that the user is trying out.
 PASTED_KEY = "the pasted key"
 
 
 class AddressRefused(CockpitError):
-    """A provider that cannot be addressed as it is set up."""
+    """The address or key of a provider is missing, invalid or not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Preset:
     base_url: str
     default: str = ""
     also: tuple[str, ...] = ()
-    elsewhere: str = ""
+    other_region: str = ""
     keys_at: str = ""
     public_models: bool = False
     limit: str = "max_tokens"
@@ -47,7 +47,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests of a provider go. `key_from` says in words where the key came from."""
+    """The address and key for requests to a provider. `key_from` describes where the key came from."""
 
     preset: Preset
     base_url: str
@@ -65,7 +65,7 @@ class Endpoint:
 
 @cache
 def packaged_presets() -> Mapping[str, Preset]:
-    """The presets of `presets.toml`, by name, in its order."""
+    """The presets of `presets.toml` by name, in file order."""
     tables = tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))
     return {name: _parse_preset(name, table) for name, table in tables.items()}
 
@@ -79,7 +79,7 @@ def _parse_preset(name: str, table: Mapping[str, object]) -> Preset:
         base_url=_get_text(table, "base_url"),
         default=_get_text(table, "default"),
         also=tuple(str(one) for one in _get_list(table, "also")),
-        elsewhere=_get_text(table, "elsewhere"),
+        other_region=_get_text(table, "elsewhere"),
         keys_at=_get_text(table, "keys_at"),
         public_models=table.get("public_models") is True,
         limit=_get_text(table, "limit", "max_tokens"),
@@ -94,8 +94,11 @@ def _parse_preset(name: str, table: Mapping[str, object]) -> Preset:
 
 
 def known_presets(settings: Mapping[str, object]) -> Mapping[str, Preset]:
-    """The packaged presets and the person's own: `providers.NAME = {base_url, key_env, default,
-    headers, label}` in `[plugins.openai_chat]`, which also overlays a packaged one."""
+    """The packaged presets and the user's own.
+
+    `providers.NAME = {base_url, key_env, default, headers, label}` in `[plugins.openai_chat]` adds or
+    overrides one.
+    """
     presets = dict(packaged_presets())
     for name, raw in _get_table(settings, "providers").items():
         if not isinstance(raw, Mapping):
@@ -111,23 +114,23 @@ def known_presets(settings: Mapping[str, object]) -> Mapping[str, Preset]:
             default=own.default or base.default,
             key_env=own.key_env if raw.get("key_env") else base.key_env,
             headers={**base.headers, **own.headers},
-            needs_key=base.needs_key and own.base_url in ("", base.base_url, base.elsewhere),
+            needs_key=base.needs_key and own.base_url in ("", base.base_url, base.other_region),
         )
     return presets
 
 
 def environment_name(name: str) -> str:
-    """How a provider's name stands in the environment: `llama.cpp` is LLAMA_CPP."""
+    """A provider's name in environment variables: `llama.cpp` is LLAMA_CPP."""
     return "".join(sign if sign.isalnum() else "_" for sign in name).upper()
 
 
 def base_url(preset: Preset, environment: Mapping[str, str]) -> str:
-    """The base URL in force: the environment's, else the settings', else the documented one."""
+    """The base URL in effect: from the environment, else from the settings, else the preset's."""
     return normalize_url(environment.get(f"{environment_name(preset.name)}_BASE_URL", "") or preset.base_url)
 
 
 def normalize_url(text: str) -> str:
-    """A base URL as people write it, without the path of the request and with a scheme."""
+    """Complete a base URL as users write it: add the scheme, remove the path of the request."""
     url = text.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
     if url and "://" not in url:
         url = f"{'http' if is_loopback(f'http://{url}') else 'https'}://{url}"
@@ -143,7 +146,7 @@ def is_loopback(url: str) -> bool:
 
 
 def key_origin(preset: Preset, environment: Mapping[str, str]) -> str:
-    """Where the key would come from, in words; empty when there is none. Asks no keyring."""
+    """Where the key would come from, in words, or an empty string. Does not ask the keyring."""
     for name in (preset.key_env, *preset.also):
         if environment.get(name, "").strip():
             return name
@@ -152,7 +155,7 @@ def key_origin(preset: Preset, environment: Mapping[str, str]) -> str:
 
 
 def missing_setup(preset: Preset, environment: Mapping[str, str]) -> str:
-    """Empty when requests could be sent now, else a sentence that says what to do."""
+    """What the user must do before requests can be sent, or an empty string."""
     url = base_url(preset, environment)
     if not url:
         return f"{preset.label} has no address; set base_url under [plugins.openai_chat.providers]"
@@ -162,11 +165,11 @@ def missing_setup(preset: Preset, environment: Mapping[str, str]) -> str:
 
 
 def resolve_endpoint(preset: Preset, environment: Mapping[str, str]) -> Endpoint:
-    """Where to send. Raises `AddressRefused`. May ask the keyring: call it in a thread."""
+    """The address and key in effect. Raises `AddressRefused`. May ask the keyring: call it in a thread."""
     url = base_url(preset, environment)
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise AddressRefused(
-            f"`{url}` is no address of a server", f"set {environment_name(preset.name)}_BASE_URL"
+            f"`{url}` is not the address of a server", f"set {environment_name(preset.name)}_BASE_URL"
         )
     for name in (preset.key_env, *preset.also):
         if environment.get(name, "").strip():
@@ -176,7 +179,7 @@ def resolve_endpoint(preset: Preset, environment: Mapping[str, str]) -> Endpoint
         _refuse_redirected_key(preset, url, environment)
         return Endpoint(preset, url, saved[0], f"the saved key ({saved[1]})")
     if api_keys.key_location(preset.name):
-        reason = f"the key of {preset.label} lies in the keyring, which does not give it"
+        reason = f"the key of {preset.label} is in the keyring, which does not release it"
         raise AddressRefused(reason, f"unlock the keyring, or run /connect {preset.name}")
     if _may_omit_key(preset, url):
         return Endpoint(preset, url, "")
@@ -184,12 +187,12 @@ def resolve_endpoint(preset: Preset, environment: Mapping[str, str]) -> Endpoint
 
 
 def _may_omit_key(preset: Preset, url: str) -> bool:
-    """Only a provider's own address is known to want a key; another server says so itself."""
-    return not preset.needs_key or url not in (preset.base_url, preset.elsewhere)
+    """Whether `url` may need no key: only a provider's own address is known to require one."""
+    return not preset.needs_key or url not in (preset.base_url, preset.other_region)
 
 
 def _refuse_redirected_key(preset: Preset, url: str, environment: Mapping[str, str]) -> None:
-    """A saved key was given to one provider: a folder's `.env` must not lead it to another host."""
+    """Refuse to send a saved key to an address from a folder's `.env`. Raises `AddressRefused`."""
     name = f"{environment_name(preset.name)}_BASE_URL"
     if not environment.get(name) or environment[name] == os.environ.get(name) or is_loopback(url):
         return
@@ -201,16 +204,16 @@ def _clean_key(text: str, name: str) -> str:
     try:
         return api_keys.clean_key(text)
     except api_keys.InvalidApiKey as error:
-        raise AddressRefused(f"{name} holds no key: {error.message}", error.hint) from error
+        raise AddressRefused(f"{name} is not a valid key: {error.message}", error.hint) from error
 
 
 def closest_names(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """At most five of `names` that look like `name`."""
+    """At most five of `names` that are similar to `name` or contain it."""
     import difflib
 
     close = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
-    holding = [one for one in names if name.lower() in one.lower()]
-    return tuple(dict.fromkeys([*close, *holding]))[:5]
+    containing = [known for known in names if name.lower() in known.lower()]
+    return tuple(dict.fromkeys([*close, *containing]))[:5]
 
 
 def _get_text(table: Mapping[str, object], key: str, default: str = "") -> str:
@@ -230,7 +233,7 @@ def _get_table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEntry:
-    """A provider as a screen lists it. `ready` is empty or says what is missing."""
+    """A provider in the list for the user. `ready` is empty or says what is missing."""
 
     name: str
     label: str
@@ -246,7 +249,7 @@ class ProviderEntry:
 def presets(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple[ProviderEntry, ...]:
-    """Every provider: the ready ones first, local ones last."""
+    """All providers: first those that are ready, last the local servers."""
     rows = [_provider_entry(preset, environment) for preset in known_presets(settings or {}).values()]
     return tuple(sorted(rows, key=lambda row: (row.local, bool(row.ready))))
 
@@ -268,7 +271,7 @@ def _provider_entry(preset: Preset, environment: Mapping[str, str]) -> ProviderE
 def model_rows(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple[tuple[str, str, str, str], ...]:
-    """(`provider:model`, window, price, state) of every model known of the providers."""
+    """(`provider:model`, window, price, state) of every known model."""
     rows: list[tuple[str, str, str, str]] = []
     for row in presets(environment, settings):
         state = row.ready or "ready"

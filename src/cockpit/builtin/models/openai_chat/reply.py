@@ -1,11 +1,7 @@
-"""The tool calls of one reply, put together from fragments. Knows no text and no connection.
+"""Reads one reply: the JSON chunks of a server in, deltas out. Knows no connection.
 
-Servers differ in what they leave out: the index, the id, the fragments. Each case is named below.
-
-One reply: the chunks of a server's answer in, the deltas of a model out. Knows no connection.
-
-Vendors differ, and each difference met is named at its line. A reply that came whole (no stream) is
-read as one chunk, so both give equal turns.
+Vendors differ in many details; each is named where it is handled. A completion that is not streamed is read
+as one chunk, so both forms give equal deltas.
 """
 
 import json
@@ -23,18 +19,21 @@ SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class PartialCall:
-    """A call as its fragments come. `server_id` is the id it has on the wire, `said` whether its id
-    and name were given out; what came before its name is only in `pieces`."""
+    """A tool call while its fragments arrive.
+
+    `server_id` is its id on the wire, `announced` whether a delta with its id and name was emitted. Arguments
+    that arrive before the name are only in `pieces`.
+    """
 
     index: int
     id: str
     server_id: str = ""
     name: str = ""
-    said: bool = False
+    announced: bool = False
     pieces: list[str] = field(default_factory=list)
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         try:
             json.loads("".join(self.pieces))
         except (ValueError, RecursionError):
@@ -43,11 +42,14 @@ class PartialCall:
 
 
 class CallAssembler:
-    """The calls of one reply. `taken` are the ids of the conversation so far: an id that comes again
-    is changed, because results are matched to calls by id."""
+    """Assembles the tool calls of one reply.
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
-        self._taken = set(taken)
+    `used_ids` are the call ids of the conversation. A repeated id is changed, because results are matched by
+    id.
+    """
+
+    def __init__(self, used_ids: Collection[str] = ()) -> None:
+        self._used_ids = set(used_ids)
         self._open: list[PartialCall] = []
         self._slots: dict[object, PartialCall] = {}
 
@@ -55,13 +57,13 @@ class CallAssembler:
     def count(self) -> int:
         return len(self._open)
 
-    def fragment(self, fragment: Mapping[str, Json]) -> list[CallPart]:
-        """One entry of `tool_calls`."""
+    def add_fragment(self, fragment: Mapping[str, Json]) -> list[CallPart]:
+        """Read one entry of `tool_calls`."""
         function = fragment.get("function")
-        # Some servers put name and arguments beside the id.
+        # Some servers put name and arguments next to the id.
         inner = function if isinstance(function, Mapping) else fragment
         name = _get_text(inner, "name")
-        call = self._call_for(fragment.get("index"), _get_text(fragment, "id"), name)
+        call = self._select_call(fragment.get("index"), _get_text(fragment, "id"), name)
         piece = inner.get("arguments")
         if isinstance(piece, Mapping):
             # Ollama and others send arguments as an object.
@@ -73,32 +75,35 @@ class CallAssembler:
         call.name = call.name or name
         if not call.name:
             return []
-        if not call.said:
-            call.said = True
+        if not call.announced:
+            call.announced = True
             return [CallPart(call.index, call.id, call.name, "".join(call.pieces))]
         return [CallPart(call.index, arguments=call.pieces[-1])] if piece else []
 
-    def whole(self, name: str, arguments: str) -> CallPart:
-        """A call that was recovered from text."""
+    def add_complete(self, name: str, arguments: str) -> CallPart:
+        """Add a call that was recovered from text."""
         call = self._begin(None, "")
-        call.name, call.said = name, True
+        call.name, call.announced = name, True
         call.pieces.append(arguments)
         return CallPart(call.index, call.id, name, arguments)
 
     def end(self) -> list[CallPart]:
-        """What the end owes: `{}` for a call that takes no arguments, and calls that got no name."""
-        owed: list[CallPart] = []
+        """The last parts: `{}` for a call without arguments, and the calls that have no name."""
+        remaining: list[CallPart] = []
         for call in self._open:
             written = "".join(call.pieces)
-            if not call.said:
-                owed.append(CallPart(call.index, call.id, "", written or "{}"))
+            if not call.announced:
+                remaining.append(CallPart(call.index, call.id, "", written or "{}"))
             elif not written.strip():
-                owed.append(CallPart(call.index, arguments="{}"))
-        return owed
+                remaining.append(CallPart(call.index, arguments="{}"))
+        return remaining
 
-    def _call_for(self, index: Json, call_id: str, name: str) -> PartialCall:
-        """By index; a new id under an old index is another call (Gemini counts every call as 0).
-        Without index by id. Without both it goes on with the last call, unless that is whole."""
+    def _select_call(self, index: Json, call_id: str, name: str) -> PartialCall:
+        """The call that a fragment belongs to: by index, else by id, else the last call unless it is
+        complete.
+
+        A new id with a known index is another call: Gemini gives every call the index 0.
+        """
         if isinstance(index, int):
             call = self._slots.get(index)
             if call is None or (call_id and call.server_id and call_id != call.server_id):
@@ -107,7 +112,7 @@ class CallAssembler:
         if call_id:
             return self._slots.get(call_id) or self._begin(call_id, call_id)
         last = self._open[-1] if self._open else None
-        if last is None or (name and last.name and (name != last.name or last.is_whole)):
+        if last is None or (name and last.name and (name != last.name or last.is_complete)):
             return self._begin(None, "")
         return last
 
@@ -121,15 +126,14 @@ class CallAssembler:
     def _free_id(self, call_id: str) -> str:
         if not call_id:
             call_id = f"call_{uuid.uuid4().hex[:20]}"
-        elif call_id in self._taken:
+        elif call_id in self._used_ids:
             call_id = f"{call_id}-{uuid.uuid4().hex[:8]}"
-        self._taken.add(call_id)
+        self._used_ids.add(call_id)
         return call_id
 
 
 def repair_surrogates(text: str) -> str:
-    r"""`text` with its surrogates (`\ud83d`) joined to characters or replaced: half a character can be
-    neither stored nor drawn."""
+    r"""Join the surrogates (`\ud83d`) in `text` to characters, or replace lone ones."""
     if text.isascii() or not SURROGATE_PATTERN.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -155,7 +159,7 @@ FINISH_REASONS: Mapping[str, Finish] = {
     "sensitive": "content_filter",
     "safety": "content_filter",
     "refusal": "content_filter",
-    # The server gave up in the middle: Zhipu, DeepSeek, OpenRouter.
+    # Zhipu, DeepSeek and OpenRouter: the server failed within the reply.
     "network_error": "interrupted",
     "insufficient_system_resource": "interrupted",
     "error": "interrupted",
@@ -163,14 +167,16 @@ FINISH_REASONS: Mapping[str, Finish] = {
 
 
 class MalformedChunk(Exception):
-    """An event that is no JSON object."""
+    """An event that is not a JSON object."""
 
 
 class Reply:
-    """Reads one reply. `tools` are the names that were sent, `taken` the call ids of the
-    conversation: an id that comes again is changed, because results are matched by id."""
+    """Reads one reply.
 
-    def __init__(self, tools: Collection[str] = (), taken: Collection[str] = ()) -> None:
+    `tools` are the tool names of the request, `used_ids` the call ids of the conversation.
+    """
+
+    def __init__(self, tools: Collection[str] = (), used_ids: Collection[str] = ()) -> None:
         self.done = False
         self.finish: Finish | None = None
         self.usage: Mapping[str, Json] | None = None
@@ -178,15 +184,15 @@ class Reply:
         self.has_choices = False
         self.has_text = False
         self._recovery = TextRecovery(tools)
-        self._calls = CallAssembler(taken)
+        self._calls = CallAssembler(used_ids)
         self._out: list[Delta] = []
-        self._run: list[str] = []
+        self._text_run: list[str] = []
         self._run_is_thought = False
-        self._cut = ""
+        self._half_surrogate = ""
         self._thoughts: list[str] = []
 
     def read(self, name: str, text: str) -> None:
-        """One event of the stream. Raises `NotChunk`."""
+        """Read one event of the stream. Raises `MalformedChunk`."""
         if text.startswith("[DONE]"):
             self.done = True
             return
@@ -200,14 +206,14 @@ class Reply:
         self.take(chunk, is_error=name == "error")
 
     def _read_lines(self, name: str, text: str, error: Exception) -> None:
-        # Servers that leave out the blank line between two events.
+        # Some servers leave out the blank line between two events.
         if "\n" not in text:
             raise MalformedChunk(text[:200]) from error
         for line in text.split("\n"):
             self.read(name, line)
 
     def take(self, chunk: Json, is_error: bool = False) -> None:
-        """One decoded chunk, or a whole completion. Raises `NotChunk`."""
+        """Read one decoded chunk or a whole completion. Raises `MalformedChunk`."""
         if not isinstance(chunk, Mapping):
             raise MalformedChunk(str(chunk)[:200])
         if is_error or chunk.get("error") or chunk.get("object") == "error":
@@ -225,78 +231,78 @@ class Reply:
         self.has_choices = True
         delta = choice.get("delta")
         if not isinstance(delta, Mapping):
-            # A whole completion. (Perplexity repeats the text so far in a `message` beside `delta`.)
+            # A whole completion. (Perplexity repeats the text so far in a `message` next to `delta`.)
             delta = choice.get("message")
         if isinstance(delta, Mapping):
             self._delta(delta)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.finish = FINISH_REASONS.get(reason, "stop")
-        # Moonshot puts the usage into the choice.
+        # Moonshot sends the usage in the choice.
         inner = choice.get("usage")
         if isinstance(inner, Mapping):
             self.usage = inner
 
     def _delta(self, delta: Mapping[str, Json]) -> None:
-        # DeepSeek and Moonshot say reasoning_content, OpenRouter, Groq and vLLM reasoning.
+        # DeepSeek and Moonshot send reasoning_content; OpenRouter, Groq and vLLM send reasoning.
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if thought and isinstance(thought, str):
-            self._say(thought, True)
+            self._collect_text(thought, True)
         content = delta.get("content")
         if content:
             if isinstance(content, str):
-                self._say(content, False)
+                self._collect_text(content, False)
             else:
                 self._parts(content)
         refusal = delta.get("refusal")
         if refusal and isinstance(refusal, str):
-            self._say(refusal, False)
+            self._collect_text(refusal, False)
         calls = delta.get("tool_calls")
         if isinstance(calls, list) and calls:
             self._flush()
             for call in calls:
                 if isinstance(call, Mapping):
-                    self._out += self._calls.fragment(call)
+                    self._out += self._calls.add_fragment(call)
         legacy = delta.get("function_call")
         if isinstance(legacy, Mapping):
             self._flush()
-            self._out += self._calls.fragment({"index": 0, "function": dict(legacy)})
+            self._out += self._calls.add_fragment({"index": 0, "function": dict(legacy)})
 
     def _parts(self, content: Json) -> None:
-        """Mistral sends content as a list of typed parts, thoughts among them."""
+        """Read content that is a list of typed parts, as Mistral sends it."""
         for part in content if isinstance(content, list) else ():
             if not isinstance(part, Mapping):
                 continue
             thinking = part.get("thinking")
             if isinstance(thinking, list):
-                inner = [one.get("text") for one in thinking if isinstance(one, Mapping)]
-                thinking = "".join(one for one in inner if isinstance(one, str))
+                inner = [block.get("text") for block in thinking if isinstance(block, Mapping)]
+                thinking = "".join(text for text in inner if isinstance(text, str))
             text = part.get("text")
             if isinstance(thinking, str) and thinking:
-                self._say(thinking, True)
+                self._collect_text(thinking, True)
             elif isinstance(text, str) and text:
-                self._say(text, False)
+                self._collect_text(text, False)
 
-    def _say(self, text: str, is_thought: bool) -> None:
-        if self._run and is_thought is not self._run_is_thought:
+    def _collect_text(self, text: str, is_thought: bool) -> None:
+        if self._text_run and is_thought is not self._run_is_thought:
             self._flush()
         self._run_is_thought = is_thought
-        self._run.append(text)
+        self._text_run.append(text)
 
     def _flush(self) -> None:
-        """Give out what was said since the last time, as one part."""
-        if not self._run:
+        """Emit the text collected since the last flush, as one part."""
+        if not self._text_run:
             return
-        text = self._mended("".join(self._run))
-        self._run.clear()
+        text = self._join_surrogates("".join(self._text_run))
+        self._text_run.clear()
         if not text:
             return
         if self._run_is_thought:
-            self._give([ThoughtPart(text)])
+            self._emit([ThoughtPart(text)])
         else:
-            self._give(self._recovery.feed(text))
+            self._emit(self._recovery.feed(text))
 
-    def _give(self, deltas: list[Delta]) -> None:
+    def _emit(self, deltas: list[Delta]) -> None:
         for delta in deltas:
             if isinstance(delta, ThoughtPart):
                 self._thoughts.append(delta.text)
@@ -304,48 +310,47 @@ class Reply:
                 self.has_text = not delta.text.isspace()
         self._out += deltas
 
-    def _mended(self, text: str) -> str:
-        r"""`text` without half characters: servers split `\ud83d\ude00` between two chunks, and a
-        lone half can be neither stored nor drawn."""
-        text, self._cut = self._cut + text, ""
+    def _join_surrogates(self, text: str) -> str:
+        r"""Join a surrogate pair (`\ud83d\ude00`) that the server split between two chunks."""
+        text, self._half_surrogate = self._half_surrogate + text, ""
         if "\ud800" <= text[-1] <= "\udbff":
-            text, self._cut = text[:-1], text[-1]
+            text, self._half_surrogate = text[:-1], text[-1]
         return repair_surrogates(text)
 
     def collect(self) -> list[Delta]:
-        """The deltas since the last time; neighbours of one kind are one."""
+        """The deltas since the last call; adjacent text is one delta."""
         self._flush()
         out, self._out = self._out, []
         return out
 
     def end(self) -> list[Delta]:
-        """What the end of the reply brings, without usage and finish; sets `finish`."""
-        if self._cut:
-            self._run.append("\ufffd")
-            self._cut = ""
+        """The last deltas, without usage and finish; sets `finish`."""
+        if self._half_surrogate:
+            self._text_run.append("\ufffd")
+            self._half_surrogate = ""
         self._flush()
-        is_whole = self.finish in ("stop", "tool_calls")
-        owed, written = self._recovery.end(is_whole and not self._calls.count)
-        self._give(owed)
-        for made in written:
-            self._out.append(self._calls.whole(made.name, made.arguments))
-        self._settle()
+        is_complete = self.finish in ("stop", "tool_calls")
+        remaining, written = self._recovery.end(is_complete and not self._calls.count)
+        self._emit(remaining)
+        for call in written:
+            self._out.append(self._calls.add_complete(call.name, call.arguments))
+        self._finish_calls()
         return self.collect()
 
-    def _settle(self) -> None:
-        # `[DONE]` without a reason is an end only where no call could have been cut off.
+    def _finish_calls(self) -> None:
+        # `[DONE]` without a finish reason ends the reply only if no call could have been cut off.
         if self.finish is None and self.done and self.has_text and not self._calls.count:
             self.finish = "stop"
         if self.finish in ("stop", "tool_calls"):
             self._out += self._calls.end()
             self.finish = "tool_calls" if self._calls.count else "stop"
         if self.finish == "stop" and not self.has_text and self._thoughts:
-            # An answer of thoughts alone: they are the answer.
+            # A reply that has only thoughts: they are the answer.
             self._out.append(TextPart("".join(self._thoughts).strip()))
 
 
 def parse_usage(raw: Mapping[str, Json] | None) -> Usage | None:
-    """Tokens as vendors count them; `input` holds the `cached` ones. None when nothing was said."""
+    """The usage, or None if the server sent none. `input` includes the `cached` tokens."""
     if raw is None:
         return None
     details = raw.get("prompt_tokens_details")
@@ -353,7 +358,7 @@ def parse_usage(raw: Mapping[str, Json] | None) -> Usage | None:
     return Usage(
         input=_first_count(raw, "prompt_tokens", "input_tokens"),
         output=_first_count(raw, "completion_tokens", "output_tokens"),
-        # OpenAI and most; DeepSeek; Moonshot.
+        # In this order: OpenAI and most others, DeepSeek, Moonshot.
         cached=_first_count(inner, "cached_tokens")
         or _first_count(raw, "prompt_cache_hit_tokens", "cached_tokens"),
         requests=1,

@@ -1,11 +1,9 @@
-"""The messages of conversations as the wire has them, kept from one request to the next.
+"""Builds the JSON body of a chat completion from a `ModelRequest`. Pure, apart from a cache of built
+messages.
 
-A request is the one before and a few messages more. What was written for those stays, so that the
-hundredth turn costs what the first one did. Knows not how a message is written.
-
-A request as the wire has it: `ModelRequest` in, the JSON object of a chat completion out. Pure.
-
-The same messages and tools give the same bytes in the same order, so that servers find their caches.
+Equal messages and tools give equal bytes in the same order, so that servers find their prompt caches.
+Messages built for an earlier request of a conversation are reused, so that a long conversation costs no more
+per request.
 """
 
 import hashlib
@@ -25,7 +23,7 @@ MAX_CONVERSATIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class _SentConversation:
-    manner: Hashable
+    style: Hashable
     messages: tuple[Message, ...]
     wire: tuple[Wire, ...]
 
@@ -34,15 +32,15 @@ _sent_conversations: deque[_SentConversation] = deque(maxlen=MAX_CONVERSATIONS)
 
 
 def write_incrementally(
-    messages: tuple[Message, ...], manner: Hashable, write: Callable[[tuple[Message, ...]], list[Wire]]
+    messages: tuple[Message, ...], style: Hashable, write: Callable[[tuple[Message, ...]], list[Wire]]
 ) -> list[Wire]:
-    """`write(messages)`, where only what is new since the last time is written.
+    """`write(messages)`, computed only for the messages since the last request.
 
-    `write` must treat each answer with the results behind it alone, and equally for equal `manner`.
-    The objects in the list are shared: who wants one different copies it.
+    `write` must handle each assistant message with its results independently, and equally for an equal
+    `style`. The returned objects are shared: copy one before changing it.
     """
     before = next(
-        (one for one in _sent_conversations if one.manner == manner and _continues(one.messages, messages)),
+        (sent for sent in _sent_conversations if sent.style == style and _continues(sent.messages, messages)),
         None,
     )
     if before is None:
@@ -50,50 +48,49 @@ def write_incrementally(
     else:
         _sent_conversations.remove(before)
         wire = [*before.wire, *write(messages[len(before.messages) :])]
-    _sent_conversations.append(_SentConversation(manner, messages, tuple(wire)))
+    _sent_conversations.append(_SentConversation(style, messages, tuple(wire)))
     return wire
 
 
 def _continues(before: tuple[Message, ...], messages: tuple[Message, ...]) -> bool:
-    """Whether `messages` are those before and more, parted where no result stands."""
+    """Whether `messages` extend `before`, without splitting a call from its results."""
     size = len(before)
     if size > len(messages) or messages[:size] != before:
         return False
     return size == len(messages) or not isinstance(messages[size], ToolMessage)
 
 
-NO_RESULT = "no result of this call was kept; whether it ran is unknown"
+NO_RESULT = "the result of this call is missing; whether it ran is unknown"
 
 
 def build_body(preset: Preset, request: ModelRequest, facts: ModelFacts) -> Wire:
-    """The whole request but for `model` and `stream`."""
-    made: Wire = {"messages": [*_build_messages(preset, request, facts)]}
+    """The whole body except `model` and `stream`."""
+    body: Wire = {"messages": [*_build_messages(preset, request, facts)]}
     if request.tools:
-        made["tools"] = [_tool_json(tool) for tool in request.tools]
-    made["stream_options"] = {"include_usage": True}
+        body["tools"] = [_tool_json(tool) for tool in request.tools]
+    body["stream_options"] = {"include_usage": True}
     if request.max_tokens is not None:
-        made[preset.limit] = request.max_tokens
+        body[preset.limit] = request.max_tokens
     if request.temperature is not None:
-        made["temperature"] = request.temperature
+        body["temperature"] = request.temperature
     if request.schema is not None:
         schema = {"name": "answer", "schema": _plain_json(request.schema), "strict": False}
-        made["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return made
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
 
 
-def adapt_body(wire: Wire, words: str) -> Wire | None:
-    """`wire` without what a server said (in a 400) that it does not take, or None when the words name
-    nothing that could be left out."""
-    if "stream_options" in words and "stream_options" in wire:
+def adapt_body(wire: Wire, error_text: str) -> Wire | None:
+    """`wire` without the field that a server refused in `error_text` (of a 400), or None if it names none."""
+    if "stream_options" in error_text and "stream_options" in wire:
         return _without_field(wire, "stream_options")
-    if "reasoning_effort" in words and "none" in words and wire.get("reasoning_effort") != "none":
-        # OpenAI from gpt-5.4 on: tools in chat completions only without reasoning.
+    if "reasoning_effort" in error_text and "none" in error_text and wire.get("reasoning_effort") != "none":
+        # OpenAI since gpt-5.4: chat completions take tools only without reasoning.
         return {**wire, "reasoning_effort": "none"}
-    if "max_completion_tokens" in words and "max_tokens" in wire:
+    if "max_completion_tokens" in error_text and "max_tokens" in wire:
         return {**_without_field(wire, "max_tokens"), "max_completion_tokens": wire["max_tokens"]}
-    if "max_completion_tokens" in words and "max_completion_tokens" in wire:
+    if "max_completion_tokens" in error_text and "max_completion_tokens" in wire:
         return {**_without_field(wire, "max_completion_tokens"), "max_tokens": wire["max_completion_tokens"]}
-    if "temperature" in words and "temperature" in wire:
+    if "temperature" in error_text and "temperature" in wire:
         return _without_field(wire, "temperature")
     return None
 
@@ -115,7 +112,7 @@ def _build_messages(preset: Preset, request: ModelRequest, facts: ModelFacts) ->
     thinks = _needs_thoughts(request.model, facts)
 
     def write(messages: tuple[Message, ...]) -> list[Wire]:
-        return [_message_json(one, preset, thinks, facts.images) for one in _pair_results(messages)]
+        return [_message_json(message, preset, thinks, facts.images) for message in _pair_results(messages)]
 
     wire += write_incrementally(request.messages, (preset.call_id, thinks, facts.images), write)
     if request.reminder:
@@ -138,15 +135,20 @@ def _message_json(message: Message, preset: Preset, thinks: bool, images: bool) 
 
 
 def _needs_thoughts(model: str, facts: ModelFacts) -> bool:
-    """DeepSeek (V3.2 on) and Kimi refuse a conversation with tool calls whose assistant messages lack
-    their reasoning_content; elsewhere thoughts are not sent. Sent empty, both take it."""
+    """Whether assistant messages must carry `reasoning_content`, even if empty.
+
+    DeepSeek (since V3.2) and Kimi refuse a conversation with tool calls without it. Other providers get no
+    thoughts.
+    """
     name = model.lower()
     return ("deepseek" in name or "kimi" in name) and (facts.thinks or facts == ModelFacts())
 
 
 def _pair_results(messages: Sequence[Message]) -> Iterable[Message]:
-    """The messages with exactly one result after each call, in the calls' order, and no other
-    results: servers refuse the whole conversation otherwise. Empty answers are left out."""
+    """The messages with exactly one result after each call, in the order of the calls.
+
+    Servers refuse the whole conversation otherwise. Empty assistant messages are left out.
+    """
     at = 0
     while at < len(messages):
         message = messages[at]
@@ -159,20 +161,20 @@ def _pair_results(messages: Sequence[Message]) -> Iterable[Message]:
         if not isinstance(message, AssistantMessage) or not message.calls:
             continue
         results: dict[str, ToolMessage] = {}
-        while at < len(messages) and isinstance(one := messages[at], ToolMessage):
-            results.setdefault(one.call, one)
+        while at < len(messages) and isinstance(result := messages[at], ToolMessage):
+            results.setdefault(result.call, result)
             at += 1
         for call in message.calls:
             yield results.get(call.id, ToolMessage(call.id, call.name, NO_RESULT, True))
 
 
 def _assistant_json(message: AssistantMessage, preset: Preset, thinks: bool) -> Wire:
-    made: Wire = {"role": "assistant", "content": replace_surrogates(message.text) or None}
+    body: Wire = {"role": "assistant", "content": replace_surrogates(message.text) or None}
     if thinks:
-        made["reasoning_content"] = replace_surrogates(message.thoughts)
+        body["reasoning_content"] = replace_surrogates(message.thoughts)
     if message.calls:
-        made["tool_calls"] = [_call_json(call, preset) for call in message.calls]
-    return made
+        body["tool_calls"] = [_call_json(call, preset) for call in message.calls]
+    return body
 
 
 def _call_json(call: ToolCall, preset: Preset) -> Json:
@@ -182,7 +184,7 @@ def _call_json(call: ToolCall, preset: Preset) -> Json:
 
 
 def _call_id(call_id: str, preset: Preset) -> str:
-    """Mistral takes ids of nine letters and digits only: another provider's become a hash."""
+    """Hash an id that is not in the form Mistral requires: exactly nine letters and digits."""
     if not preset.call_id or (len(call_id) == preset.call_id and call_id.isalnum()):
         return replace_surrogates(call_id)
     return hashlib.sha256(replace_surrogates(call_id).encode()).hexdigest()[: preset.call_id]
@@ -202,7 +204,7 @@ def _content_json(blocks: tuple[Block, ...], takes_images: bool) -> Json:
 
 
 def _append_reminder(wire: list[Wire], reminder: str, preset: Preset) -> None:
-    """Put `reminder` at the very end: nothing before it changes, so caches keep their hits."""
+    """Append `reminder` at the very end, so that nothing before it changes and prompt caches still match."""
     last = wire[-1] if wire else {}
     joins = last.get("role") == "user" or (last.get("role") == "tool" and preset.fold_reminder)
     if not joins:
@@ -214,18 +216,18 @@ def _append_reminder(wire: list[Wire], reminder: str, preset: Preset) -> None:
 
 
 def replace_surrogates(text: str) -> str:
-    """`text` that UTF-8 can carry: a file name of undecodable bytes holds lone surrogates."""
+    """Replace the lone surrogates of undecodable file names, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     return text.encode("utf-8", "replace").decode()
 
 
 def _plain_json(value: object) -> Json:
-    """Mappings and tuples as the dicts and lists that `json` writes, in their order."""
+    """Convert mappings and tuples to dicts and lists, in order."""
     if isinstance(value, Mapping):
-        return {str(key): _plain_json(one) for key, one in value.items()}
+        return {str(key): _plain_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain_json(one) for one in value]
+        return [_plain_json(inner) for inner in value]
     if isinstance(value, str):
         return replace_surrogates(value)
     return value if isinstance(value, bool | int | float) else None

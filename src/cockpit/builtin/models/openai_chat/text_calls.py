@@ -1,11 +1,9 @@
-"""The forms in which models write tool calls as text. Pure: text in, calls out.
+"""Recovers what models write into their text: thoughts in `<think>` and tool calls in several forms. Pure.
 
-Hermes and Qwen `<tool_call>{...}</tool_call>`, Qwen-Coder and Llama `<function=name>...</function>`,
-GLM `<arg_key>`, Mistral `[TOOL_CALLS]`, DeepSeek `<｜tool▁calls▁begin｜>`, a fenced or bare object.
-
-Answers of models that write down what belongs beside the text: thoughts in `<think>`, and tool
-calls. A call is recovered only when tools were sent, the name is one of them, and the whole answer
-ends with it; anything else is text. Text that may be the start of one is held back until it is known.
+A call is recovered only if its tool was in the request and the reply ends with it; anything else is text.
+Text that may be the start of a call is withheld until that is decided. The forms: Hermes and Qwen
+`<tool_call>{...}</tool_call>`, Qwen-Coder and Llama `<function=name>...</function>`, GLM `<arg_key>`, Mistral
+`[TOOL_CALLS]`, DeepSeek `<｜tool▁calls▁begin｜>`, and a JSON object, fenced or bare.
 """
 
 import json
@@ -20,7 +18,7 @@ from cockpit.protocol.messages import Json
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A call that was read from text; `arguments` is a JSON object."""
+    """A tool call that was parsed from text; `arguments` is a JSON object."""
 
     name: str
     arguments: str
@@ -37,17 +35,19 @@ DEEPSEEK_CALL = re.compile(
 
 
 def parse_text_calls(text: str, tools: Collection[str]) -> tuple[TextCall, ...]:
-    """The calls that `text` consists of, or nothing: when any of it is something else, when an
-    object is not whole, or when a name is none of `tools`."""
-    found: list[TextCall] = []
+    """The calls that `text` consists of.
+
+    Empty if any part is something else or incomplete, or a name is unknown.
+    """
+    calls: list[TextCall] = []
     rest = text.strip()
     while rest:
         read = _parse_one(rest)
         if read is None or not read[0]:
             return ()
-        found += read[0]
+        calls += read[0]
         rest = read[1].lstrip()
-    return tuple(found) if all(call.name in tools for call in found) else ()
+    return tuple(calls) if all(call.name in tools for call in calls) else ()
 
 
 def _parse_one(text: str) -> ReadResult:
@@ -58,7 +58,7 @@ def _parse_one(text: str) -> ReadResult:
 
 
 def _parse_tagged(text: str) -> ReadResult:
-    """After `<tool_call>`. The closing tag may be missing: some servers stop at it."""
+    """After `<tool_call>`. The closing tag may be missing, because some servers stop before it."""
     body = text.lstrip()
     if body.startswith("<function="):
         read = _parse_function(body.removeprefix("<function="))
@@ -110,7 +110,7 @@ def _parse_mistral(text: str) -> ReadResult:
 
 
 def _parse_deepseek(text: str) -> ReadResult:
-    """After `<｜tool▁calls▁begin｜>` (which a single call may lack)."""
+    """After `<｜tool▁calls▁begin｜>`, which a single call may omit."""
     calls: list[TextCall] = []
     rest = text.lstrip()
     while head := DEEPSEEK_CALL.match(rest):
@@ -135,7 +135,7 @@ def _parse_fenced(text: str) -> ReadResult:
 
 
 def _parse_objects(text: str) -> ReadResult:
-    """One object or an array of them, and what follows."""
+    """One object or an array of objects, and the text after it."""
     read = _parse_value(text.lstrip())
     if read is None:
         return None
@@ -170,8 +170,9 @@ def _parse_value(text: str) -> tuple[Json, str] | None:
 
 
 def _parse_arguments(pairs: list[tuple[str, str]]) -> dict[str, Json]:
-    """Values of a form that has no types: JSON where they read as a number, boolean, list or
-    object, else the text."""
+    """The arguments of a form without types: a number, boolean, list or object if it parses as one, else the
+    text.
+    """
     out: dict[str, Json] = {}
     for name, text in pairs:
         read = _parse_value(text.strip()) if text.strip()[:1] in "[{0123456789-tfn" else None
@@ -218,103 +219,109 @@ JSON_HEAD = re.compile(r'\s*\[?\s*\{?\s*"?(\w*)')
 
 
 class TextRecovery:
-    """The text of one answer. `tools` are the names that were sent."""
+    """Separates the text of one reply from thoughts and calls written in it.
 
-    __slots__ = ("_last", "_pending", "_said", "_thinking", "_thought", "_tools")
+    `tools` are the names of the request.
+    """
+
+    __slots__ = ("_has_text", "_has_thought", "_last_character", "_pending", "_thought_closer", "_tools")
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
         self._pending = ""
-        self._last = "\n"
-        self._said = False
-        self._thought = False
-        # None: it may still begin with a thought; else the tag that would close it, or "".
-        self._thinking: str | None = None
+        self._last_character = "\n"
+        self._has_text = False
+        self._has_thought = False
+        # The tag that closes the thought being read; None: the reply may still begin with one; "": it does
+        # not.
+        self._thought_closer: str | None = None
 
     def feed(self, text: str) -> list[Delta]:
-        """More text; what of it can be given out."""
+        """Add text; returns the deltas that are certain by now."""
         self._pending += text
         out: list[Delta] = []
-        if self._thinking is None and not self._begin():
+        if self._thought_closer is None and not self._detect_thought():
             return out
-        if self._thinking:
-            self._think(out)
-        if self._thinking == "":
-            self._speak(out)
+        if self._thought_closer:
+            self._read_thought(out)
+        if self._thought_closer == "":
+            self._read_text(out)
         return out
 
-    def end(self, is_whole: bool) -> tuple[list[Delta], tuple[TextCall, ...]]:
-        """The end of the answer: what is still owed of it, and the calls it ends with. With
-        `is_whole` false (cut off, or it had proper calls) none is recovered."""
+    def end(self, is_complete: bool) -> tuple[list[Delta], tuple[TextCall, ...]]:
+        """The last deltas, and the calls the reply ends with.
+
+        None are recovered unless `is_complete`: the reply was not cut off and had no proper calls.
+        """
         rest, self._pending = self._pending, ""
         if not rest:
             return [], ()
-        if self._thinking:
+        if self._thought_closer:
             return [ThoughtPart(rest)], ()
-        calls = parse_text_calls(rest, self._tools) if is_whole and self._tools else ()
+        calls = parse_text_calls(rest, self._tools) if is_complete and self._tools else ()
         return ([], calls) if calls else ([TextPart(rest)], ())
 
-    def _begin(self) -> bool:
-        """Decide whether the answer begins with a thought. False: more text is needed for that."""
+    def _detect_thought(self) -> bool:
+        """Decide whether the reply begins with a thought. False if that takes more text."""
         head = self._pending.lstrip()
         opened = THINK_TAG.match(self._pending)
         if opened:
             self._pending = self._pending[opened.end() :]
-            self._thinking = f"</{opened[1]}>"
-            self._thought = True
+            self._thought_closer = f"</{opened[1]}>"
+            self._has_thought = True
             return True
         if any(tag.startswith(head) for tag in THINK_OPENERS):
             return False
-        self._thinking = ""
+        self._thought_closer = ""
         return True
 
-    def _think(self, out: list[Delta]) -> None:
-        closer = self._thinking or ""
+    def _read_thought(self, out: list[Delta]) -> None:
+        closer = self._thought_closer or ""
         thought, closed, rest = self._pending.partition(closer)
         if closed:
-            self._thinking = ""
+            self._thought_closer = ""
             self._pending = rest.lstrip("\n")
         else:
-            kept = _overlap(thought, (closer,))
-            thought, self._pending = thought[: len(thought) - kept], thought[len(thought) - kept :]
+            end = len(thought) - _overlap(thought, (closer,))
+            thought, self._pending = thought[:end], thought[end:]
         if thought:
             out.append(ThoughtPart(thought))
 
-    def _speak(self, out: list[Delta]) -> None:
+    def _read_text(self, out: list[Delta]) -> None:
         cut = self._hold_from() if self._tools else len(self._pending)
         text, self._pending = self._pending[:cut], self._pending[cut:]
         if not text:
             return
-        if not self._said and self._thought:
-            # Blank lines after a thought are no part of the answer.
+        if not self._has_text and self._has_thought:
+            # Blank lines after a thought do not belong to the answer.
             text = text.lstrip("\n")
             if not text:
                 return
-        self._said = True
-        self._last = text[-1]
+        self._has_text = True
+        self._last_character = text[-1]
         out.append(TextPart(text))
 
     def _hold_from(self) -> int:
-        """Where the part begins that may be a call, or the length of what is pending."""
+        """The offset of pending text that may be a call, or the length of the pending text."""
         text = self._pending
-        if not self._said and text.lstrip()[:1] in ("{", "") and _is_json_head(text):
+        if not self._has_text and text.lstrip()[:1] in ("{", "") and _is_json_head(text):
             return 0
-        framed = self._last + text
+        framed = self._last_character + text
         at = 1
-        while found := CALL_OPENER.search(framed, at):
-            if _may_be_calls(framed[found.start() :], found[0]):
-                return found.start() - 1
-            at = found.end()
+        while opener := CALL_OPENER.search(framed, at):
+            if _may_be_calls(framed[opener.start() :], opener[0]):
+                return opener.start() - 1
+            at = opener.end()
         return len(text) - _overlap(framed, CALL_TAGS)
 
 
 def _may_be_calls(text: str, tag: str) -> bool:
-    """Whether `text`, which begins with `tag`, can still become calls that end the answer."""
+    """Whether `text`, which begins with `tag`, can still become calls at the end of the reply."""
     body = text[len(tag) :]
     if tag == "```":
         word, newline, body = body.partition("\n")
         if not newline:
-            return any(one.startswith(word.strip()) for one in FENCE_WORDS)
+            return any(language.startswith(word.strip()) for language in FENCE_WORDS)
         if word.strip() not in FENCE_WORDS or not _is_json_head(body):
             return False
         body = "\n" + body
@@ -328,13 +335,13 @@ def _may_be_calls(text: str, tag: str) -> bool:
     following = CALL_OPENER.match("\n" + rest, 1)
     if following:
         return _may_be_calls(rest, following[0])
-    return any(one.startswith(rest) for one in (*CALL_TAGS, "</tool_call>")) or rest.startswith(
+    return any(known.startswith(rest) for known in (*CALL_TAGS, "</tool_call>")) or rest.startswith(
         "</tool_call>"
     )
 
 
 def _is_json_head(text: str) -> bool:
-    """Whether `text` can be the beginning of a call's JSON: its first key is one of a call's."""
+    """Whether `text` can be the beginning of a call's JSON, by its first key."""
     head = JSON_HEAD.match(text)
     if head is None:
         return False
@@ -345,7 +352,7 @@ def _is_json_head(text: str) -> bool:
 
 
 def _overlap(text: str, tags: tuple[str, ...]) -> int:
-    """How many characters at the end of `text` may be the beginning of a tag."""
+    """The number of characters at the end of `text` that may be the beginning of a tag."""
     tail = text[-LONGEST_TAG:]
     first = TAG_START.search(tail)
     if first is None:

@@ -1,2 +1,6 @@
-"""Tools that go by symbol: one file each, a plugin each. What they share is how places are named and rows
-shown."""
+"""Tools that work on symbols rather than text: definitions, references, outlines, rename, diagnostics.
+
+One plugin per module. Start with `references`, the simplest; `symbol_rows` has the symbol argument and
+formats the rows, `splice` edits a whole definition. The tools use `context.navigator` and never a language
+server directly.
+"""

@@ -1,4 +1,4 @@
-"""`code_actions`: what the language servers offer to do for some lines: listed, shown, done."""
+"""The `code_actions` tool: lists, previews and applies what the language servers offer for some lines."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -17,46 +17,48 @@ class CodeActionsArguments:
     path: str
     first: Annotated[int, "line, from 1"]
     last: Annotated[int, "line; 0 is `first`"] = 0
-    action: Annotated[str, "the id of one that was listed: do it; empty: list"] = ""
+    action: Annotated[str, "the id of a listed action to do; empty: list them"] = ""
     apply: Annotated[bool, "false: only show what it would change"] = True
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(CodeActionsArguments, arguments)
-    if not wanted.action or not wanted.apply:
-        return Preview(f"actions for {wanted.path}", paths=(context.workspace.resolve(wanted.path, "read"),))
-    return await _plan_action(wanted, context)
+    parsed = parse(CodeActionsArguments, arguments)
+    if not parsed.action or not parsed.apply:
+        return Preview(f"actions for {parsed.path}", paths=(context.workspace.resolve(parsed.path, "read"),))
+    return await _plan_action(parsed, context)
 
 
-async def _plan_action(wanted: CodeActionsArguments, context: Context) -> Preview:
-    edits = await context.navigator.action(wanted.action)
-    shown = await file_changes.preview_edits(context, f"action {wanted.action} in {wanted.path}", edits)
+async def _plan_action(parsed: CodeActionsArguments, context: Context) -> Preview:
+    edits = await context.navigator.action(parsed.action)
+    shown = await file_changes.preview_edits(context, f"action {parsed.action} in {parsed.path}", edits)
     return replace(shown, whole=True)
 
 
 async def run(arguments: Arguments, context: Context) -> Done:
-    wanted = parse(CodeActionsArguments, arguments)
-    if not wanted.action:
-        return await _list_actions(wanted, context)
-    if wanted.apply:
+    parsed = parse(CodeActionsArguments, arguments)
+    if not parsed.action:
+        return await _list_actions(parsed, context)
+    if parsed.apply:
         return await file_changes.apply_previewed(arguments, context, preview)
-    return file_changes.describe_preview(await _plan_action(wanted, context))
+    return file_changes.describe_preview(await _plan_action(parsed, context))
 
 
-async def _list_actions(wanted: CodeActionsArguments, context: Context) -> Done:
-    last = wanted.last or wanted.first
-    if not 0 < wanted.first <= last:
-        raise ToolFailed(f"lines {wanted.first} to {last} are none; count from 1, `last` not before `first`")
-    content = await file_changes.read_current(context, wanted.path)
+async def _list_actions(parsed: CodeActionsArguments, context: Context) -> Done:
+    last = parsed.last or parsed.first
+    if not 0 < parsed.first <= last:
+        raise ToolFailed(f"invalid lines {parsed.first} to {last}; count from 1, `last` not before `first`")
+    content = await file_changes.read_current(context, parsed.path)
     if content is None:
-        raise ToolFailed(f"there is no file {wanted.path}; `glob` or `list` shows what there is")
+        raise ToolFailed(f"{parsed.path} does not exist; use `glob` or `list` to see what does")
     if last > (count := content.count(b"\n") + 1):
-        raise ToolFailed(f"{wanted.path} has no line {last}; it ends with line {count}")
-    offered = await context.navigator.actions(wanted.path, wanted.first, last)
-    if not offered:
-        return Done(f"nothing is offered for lines {wanted.first} to {last} of {wanted.path}")
-    lines = [f"{one.id}: {one.title} ({one.kind or 'action'}, {one.server})" for one in offered]
-    rows: list[Json] = [{"id": one.id, "title": one.title, "kind": one.kind} for one in offered]
+        raise ToolFailed(f"{parsed.path} has no line {last}; it ends with line {count}")
+    actions = await context.navigator.actions(parsed.path, parsed.first, last)
+    if not actions:
+        return Done(f"nothing is offered for lines {parsed.first} to {last} of {parsed.path}")
+    lines = [
+        f"{action.id}: {action.title} ({action.kind or 'action'}, {action.server})" for action in actions
+    ]
+    rows: list[Json] = [{"id": action.id, "title": action.title, "kind": action.kind} for action in actions]
     return Done("\n".join(lines), data={"actions": rows})
 
 

@@ -1,10 +1,10 @@
-"""`definition`: where a symbol is defined, what it says of itself, and what implements it."""
+"""The `definition` tool: where a symbol is defined, its documentation, and what implements it."""
 
 import asyncio
 from dataclasses import dataclass
 
-from cockpit.builtin.tools.navigation import shared
-from cockpit.builtin.tools.navigation.shared import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation import symbol_rows
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -20,42 +20,46 @@ IMPLEMENTATION_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class DefinitionArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
 
 
 async def find_definition(arguments: DefinitionArguments, context: Context) -> Done:
     navigator = context.navigator
     at = await navigator.locate(arguments.symbol)
-    found, hover = await asyncio.gather(navigator.related("definition", at), navigator.hover(at))
-    if not found.rows:
+    answer, hover = await asyncio.gather(navigator.related("definition", at), navigator.hover(at))
+    if not answer.rows:
         return Done(
-            f"no definition of {arguments.symbol} is known; {shared.format_head(found, 'definition')}"
+            f"no definition of {arguments.symbol} is known; {symbol_rows.format_head(answer, 'definition')}"
         )
-    lines = [shared.format_head(found, "definition"), shared.format_rows(found.rows)]
+    lines = [symbol_rows.format_head(answer, "definition"), symbol_rows.format_rows(answer.rows)]
     if hover:
         lines.append(hover if len(hover) <= MAX_HOVER else f"{hover[:MAX_HOVER]}…")
-    others = await _find_implementations(found.rows, context)
+    others = await _find_implementations(answer.rows, context)
     if others:
-        lines += ["implementations:", shared.format_rows(others)]
-    data = {**shared.answer_as_json(found), "hover": hover, "implementations": shared.rows_as_json(others)}
+        lines += ["implementations:", symbol_rows.format_rows(others)]
+    data = {
+        **symbol_rows.answer_as_json(answer),
+        "hover": hover,
+        "implementations": symbol_rows.rows_as_json(others),
+    }
     return Done("\n".join(lines), data=data)
 
 
 async def _find_implementations(rows: tuple[SymbolRow, ...], context: Context) -> tuple[SymbolRow, ...]:
-    """What implements or overrides it, as far as that is known at once."""
+    """The implementations and overrides that are found within a second."""
     row = rows[0]
     if row.kind not in IMPLEMENTABLE_KINDS or not context.workspace.is_inside(row.path):
         return ()
     at = Position(row.path, row.line, row.column)
     try:
         async with asyncio.timeout(IMPLEMENTATION_SECONDS):
-            found = await context.navigator.related(
+            answer = await context.navigator.related(
                 "implementations", at, patience=IMPLEMENTATION_SECONDS / 2
             )
     except TimeoutError:
         return ()
-    places = {(one.path, one.line) for one in rows}
-    return tuple(one for one in found.rows if (one.path, one.line) not in places)
+    places = {(row.path, row.line) for row in rows}
+    return tuple(row for row in answer.rows if (row.path, row.line) not in places)
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

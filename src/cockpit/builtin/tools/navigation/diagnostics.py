@@ -1,9 +1,9 @@
-"""`diagnostics`: what the language servers find wrong."""
+"""The `diagnostics` tool: errors and warnings of the language servers; and the panels that show them."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from cockpit.builtin.tools.navigation import shared
+from cockpit.builtin.tools.navigation import symbol_rows
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -20,21 +20,21 @@ class DiagnosticsArguments:
 
 
 async def list_diagnostics(arguments: DiagnosticsArguments, context: Context) -> Done:
-    found = await _fetch_problems(arguments.path.strip().rstrip("/"), context)
-    servers = ", ".join(dict.fromkeys(row.server for row in found.rows))
-    count = len(found.rows)
+    answer = await _fetch_problems(arguments.path.strip().rstrip("/"), context)
+    servers = ", ".join(dict.fromkeys(row.server for row in answer.rows))
+    count = len(answer.rows)
     head = f"{count} problem{'' if count == 1 else 's'}{f' ({servers})' if servers else ''}"
-    if found.note:
-        head += f"; {'' if found.complete else 'maybe not all: '}{found.note}"
-    text = f"{head}\n{shared.format_problems(found.rows)}" if found.rows else head
-    return Done(text, data=shared.problems_as_json(found))
+    if answer.note:
+        head += f"; {'' if answer.complete else 'maybe not all: '}{answer.note}"
+    text = f"{head}\n{symbol_rows.format_problems(answer.rows)}" if answer.rows else head
+    return Done(text, data=symbol_rows.problems_as_json(answer))
 
 
 async def _fetch_problems(path: str, context: Context) -> ProblemRows:
     try:
         entry = await context.workspace.files.stat(path or ".")
     except OSError as error:
-        raise ToolFailed(f"{path} does not exist; `glob` or `list` shows what does") from error
+        raise ToolFailed(f"{path} does not exist; use `glob` or `list` to see what does") from error
     return await context.navigator.problems((entry.path or ".",), PATIENCE_SECONDS)
 
 

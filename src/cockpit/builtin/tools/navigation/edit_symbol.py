@@ -1,18 +1,21 @@
-"""`edit_symbol`: replace, delete, or add beside, a whole definition. Where it begins and ends is found by its
-name, so that no text of it must be repeated."""
+"""The `edit_symbol` tool: replaces or deletes a whole definition, or inserts text before or after it.
+
+The definition is found by name, so the caller need not repeat its text.
+"""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 from cockpit.builtin.tools import file_changes
-from cockpit.builtin.tools.navigation import shared, splice
+from cockpit.builtin.tools.navigation import splice, symbol_rows
 from cockpit.navigation.place_resolver import SymbolPlace, parse_place
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.context import Context
 from cockpit.plugin.navigation import Position
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
+from cockpit.plugin.tools import Alias, Arguments, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.code import SymbolRow
 from cockpit.workspace.files.changes import digest
@@ -20,84 +23,79 @@ from cockpit.workspace.files.changes import digest
 
 @dataclass(frozen=True, slots=True)
 class EditSymbolArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
     action: Annotated[Literal["replace", "before", "after", "delete"], "of the whole definition"]
     text: Annotated[str, "the new definition"] = ""
     force: Annotated[bool, "delete although it is used"] = False
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(EditSymbolArguments, arguments)
-    if wanted.action != "delete" and not wanted.text.strip():
-        raise ToolFailed(f"`text` is empty; write what to {wanted.action}, or use the action delete")
-    at = await context.navigator.locate(wanted.symbol)
+    parsed = parse(EditSymbolArguments, arguments)
+    if parsed.action != "delete" and not parsed.text.strip():
+        raise ToolFailed(f"`text` is empty; write what to {parsed.action}, or use the action delete")
+    at = await context.navigator.locate(parsed.symbol)
     real = context.workspace.resolve(at.path, "write")
     content = await file_changes.read_current(context, real)
     if content is None:
-        raise ToolFailed(f"{at.path} is gone; look for {wanted.symbol} again")
+        raise ToolFailed(f"{at.path} no longer exists; search for {parsed.symbol} again")
     rows = (await context.navigator.outline(at.path, "tree-sitter")).rows
-    _refuse_ambiguous(wanted.symbol, at, rows)
+    _refuse_ambiguous(parsed.symbol, at, rows)
     start, end = await context.navigator.extent(at)
     piece = splice.cut_definition(content, start, end, at.path)
-    if wanted.action in ("replace", "delete"):
+    if parsed.action in ("replace", "delete"):
         _refuse_shared(at, rows, piece)
-    match wanted.action:
+    match parsed.action:
         case "replace":
-            new = piece.replaced(wanted.text)
+            new = piece.replace(parsed.text)
         case "before":
-            new = piece.before(wanted.text)
+            new = piece.insert_before(parsed.text)
         case "after":
-            new = piece.after(wanted.text)
+            new = piece.insert_after(parsed.text)
         case "delete":
-            if not wanted.force:
-                await _refuse_used(wanted.symbol, at, piece, context)
-            new = piece.deleted(at.path.endswith((".py", ".pyi")))
-    title = f"{wanted.action} {wanted.symbol}"
+            if not parsed.force:
+                await _refuse_used(parsed.symbol, at, piece, context)
+            new = piece.delete(at.path.endswith((".py", ".pyi")))
+    title = f"{parsed.action} {parsed.symbol}"
     edit = WriteFile(real, new, before=digest(content))
     return await file_changes.preview_edits(context, title, (edit,))
 
 
 def _refuse_ambiguous(symbol: str, at: Position, rows: tuple[SymbolRow, ...]) -> None:
-    """A name that is defined more than once where it stands (a property and its setter, overloads, the arms
-    of an `if`) says not which is meant. Raises `ToolFailed`."""
+    """Raises `ToolFailed` if the name is defined more than once in its container.
+
+    Examples: a property and its setter, overloads, the branches of an `if`.
+    """
     if not isinstance(parse_place(symbol), SymbolPlace):
         return
-    meant = next((row for row in rows if (row.line, row.column) == (at.line, at.column)), None)
-    if meant is None:
+    target = next((row for row in rows if (row.line, row.column) == (at.line, at.column)), None)
+    if target is None:
         return
-    twins = [row for row in rows if (row.name, row.container) == (meant.name, meant.container)]
-    if len(twins) > 1:
-        places = ", ".join(f"{row.path}:{row.line}" for row in twins)
-        raise ToolFailed(f"{symbol} is defined {len(twins)} times: {places}; name the one you mean like that")
+    same_name = [row for row in rows if (row.name, row.container) == (target.name, target.container)]
+    if len(same_name) > 1:
+        places = ", ".join(f"{row.path}:{row.line}" for row in same_name)
+        raise ToolFailed(
+            f"{symbol} is defined {len(same_name)} times: {places}; use such a path:line as `symbol`"
+        )
 
 
 def _refuse_shared(at: Position, rows: tuple[SymbolRow, ...], piece: splice.DefinitionSlice) -> None:
-    """A statement that defines others, too, is no definition of one of them. Raises `ToolFailed`."""
-    found = splice.names_in_statement(piece, at, rows)
-    if len(found) > 1:
-        listed = f"{', '.join(found[:-1])} and {found[-1]}"
-        raise ToolFailed(f"{listed} share one statement; use `edit`")
+    """Raises `ToolFailed` if the same statement also defines other names."""
+    names = splice.names_in_statement(piece, at, rows)
+    if len(names) > 1:
+        raise ToolFailed(f"{', '.join(names[:-1])} and {names[-1]} share one statement; use `edit`")
 
 
 async def _refuse_used(symbol: str, at: Position, piece: splice.DefinitionSlice, context: Context) -> None:
-    """Raises `ToolFailed` with the list of users, when there are any."""
-    found = await context.navigator.related("references", at)
+    """Raises `ToolFailed` with the list of uses, if there are any."""
+    references = await context.navigator.related("references", at)
     first, last = piece.lines
-    users = tuple(row for row in found.rows if not _is_inside(row, at, first, last))
+    users = tuple(row for row in references.rows if row.path != at.path or not first <= row.line <= last)
     if users:
         places = "place" if len(users) == 1 else "places"
         raise ToolFailed(
             f"{symbol} is used in {len(users)} {places}; change these first, or set force to delete it\n"
-            + shared.format_rows(users)
+            + symbol_rows.format_rows(users)
         )
-
-
-def _is_inside(row: SymbolRow, at: Position, first: int, last: int) -> bool:
-    return row.path == at.path and first <= row.line <= last
-
-
-async def run(arguments: Arguments, context: Context) -> Done:
-    return await file_changes.apply_previewed(arguments, context, preview)
 
 
 def _title(arguments: Arguments) -> str:
@@ -114,7 +112,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             description="Replace or delete a whole definition, or add text before or after it.",
             parameters=schema(EditSymbolArguments),
             capabilities=frozenset({"fs.write"}),
-            run=run,
+            run=partial(file_changes.apply_previewed, preview=preview),
             title=_title,
             preview=preview,
             aliases=(

@@ -1,4 +1,4 @@
-"""`format`: a file as its language server formats it."""
+"""The `format` tool: formats a file with its language server."""
 
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.code import ProblemRow
 
 PROBLEMS_SECONDS = 5.0
-# ty and ruff: invalid-syntax; clangd: expected_semi; TypeScript: 1005 and its like; others say it in words.
+# ty and ruff report invalid-syntax, clangd expected_semi, TypeScript codes like 1005, others a message.
 SYNTAX_ERROR = re.compile(r"^expected_|^1\d{3} |(?:invalid|syntax)[- _]?(?:syntax|error)")
 
 
@@ -25,7 +25,7 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     path = parse(FormatArguments, arguments).path
     real = context.workspace.resolve(path, "write")
     if await file_changes.read_current(context, path) is None:
-        raise ToolFailed(f"there is no file {path}; `glob` or `list` shows what there is")
+        raise ToolFailed(f"{path} does not exist; use `glob` or `list` to see what does")
     edits = await context.navigator.formatted((await context.workspace.files.stat(path)).path)
     changes = await context.workspace.plan(edits)
     if not changes.files:
@@ -43,23 +43,23 @@ async def run(arguments: Arguments, context: Context) -> Done:
 
 
 async def _explain_unchanged(path: str, context: Context) -> Done:
-    """A formatter says the same of a file that is well as of one it cannot parse."""
-    found = await context.navigator.problems(
+    """Explain why nothing changed: a formatter gives the same answer for a formatted file and one it cannot
+    parse.
+    """
+    problems = await context.navigator.problems(
         ((await context.workspace.files.stat(path)).path,), PROBLEMS_SECONDS
     )
-    broken = next((row for row in found.rows if _is_syntax_error(row)), None)
+    broken = next((row for row in problems.rows if _is_syntax_error(row)), None)
     if broken is not None:
-        line = f"{path} has a syntax error at line {broken.line}; nothing formatted: {broken.message}"
+        line = f"{path} was not formatted: syntax error at line {broken.line}: {broken.message}"
         return Done(line, is_error=True)
-    if not found.complete:
-        return Done(f"the server found nothing to change in {path}, or cannot parse it")
-    return Done(f"{path} is formatted already")
+    if not problems.complete:
+        return Done(f"the language server found nothing to change in {path}, or cannot parse it")
+    return Done(f"{path} is already formatted")
 
 
 def _is_syntax_error(row: ProblemRow) -> bool:
-    """Whether a parser stopped there: servers name that in their own ways."""
-    said = f"{row.code} {row.message}".lower()
-    return row.severity == "error" and SYNTAX_ERROR.search(said) is not None
+    return row.severity == "error" and SYNTAX_ERROR.search(f"{row.code} {row.message}".lower()) is not None
 
 
 @hookimpl

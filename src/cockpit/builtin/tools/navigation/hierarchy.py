@@ -1,10 +1,10 @@
-"""`hierarchy`: who calls a function and what it calls; what a type is made of and what is made of it."""
+"""The `hierarchy` tool: callers and callees of a function, supertypes and subtypes of a type."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from cockpit.builtin.tools.navigation import shared
-from cockpit.builtin.tools.navigation.shared import preview_read
+from cockpit.builtin.tools.navigation import symbol_rows
+from cockpit.builtin.tools.navigation.symbol_rows import preview_read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -22,7 +22,7 @@ RELATIONS: dict[tuple[str, str], tuple[Relation, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class HierarchyArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
     of: Literal["calls", "types"] = "calls"
     direction: Literal["up", "down"] = "up"
 
@@ -30,10 +30,11 @@ class HierarchyArguments:
 async def find_hierarchy(arguments: HierarchyArguments, context: Context) -> Done:
     relation, what = RELATIONS[arguments.of, arguments.direction]
     at = await context.navigator.locate(arguments.symbol)
-    found = await context.navigator.related(relation, at)
-    listed = f"\n{shared.format_rows(found.rows)}" if found.rows else ""
+    answer = await context.navigator.related(relation, at)
+    listed = f"\n{symbol_rows.format_rows(answer.rows)}" if answer.rows else ""
     return Done(
-        f"{arguments.symbol}: {shared.format_head(found, what)}{listed}", data=shared.answer_as_json(found)
+        f"{arguments.symbol}: {symbol_rows.format_head(answer, what)}{listed}",
+        data=symbol_rows.answer_as_json(answer),
     )
 
 

@@ -1,9 +1,9 @@
-"""`references`: every use of a symbol."""
+"""The `references` tool: every use of a symbol."""
 
 from dataclasses import dataclass
 
-from cockpit.builtin.tools.navigation import shared
-from cockpit.builtin.tools.navigation.shared import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation import symbol_rows
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -13,20 +13,15 @@ from cockpit.plugin.values import Register, Scope
 
 @dataclass(frozen=True, slots=True)
 class ReferencesArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
 
 
 async def find_references(arguments: ReferencesArguments, context: Context) -> Done:
     at = await context.navigator.locate(arguments.symbol)
-    found = await context.navigator.related("references", at)
-    if not found.rows:
-        return Done(
-            f"{arguments.symbol}: {shared.format_head(found, 'reference')}", data=shared.answer_as_json(found)
-        )
-    return Done(
-        f"{shared.format_head(found, 'reference')}\n{shared.format_rows(found.rows)}",
-        data=shared.answer_as_json(found),
-    )
+    answer = await context.navigator.related("references", at)
+    head = symbol_rows.format_head(answer, "reference")
+    text = f"{head}\n{symbol_rows.format_rows(answer.rows)}" if answer.rows else f"{arguments.symbol}: {head}"
+    return Done(text, data=symbol_rows.answer_as_json(answer))
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

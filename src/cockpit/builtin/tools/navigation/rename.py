@@ -1,11 +1,11 @@
-"""`rename`: a symbol everywhere it is meant, through its language server; shown first, then written."""
+"""The `rename` tool: renames a symbol and all its uses with its language server."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
-from cockpit.builtin.tools.navigation import shared
-from cockpit.builtin.tools.navigation.shared import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation import symbol_rows
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
@@ -17,35 +17,35 @@ MAX_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class RenameArguments:
-    symbol: shared.SymbolArgument
+    symbol: symbol_rows.SymbolArgument
     to: Annotated[str, "the new name"]
     apply: Annotated[bool, "false: only show"] = True
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
-    wanted = parse(RenameArguments, arguments)
-    if not wanted.apply:
-        return preview_read(f"rename {wanted.symbol}", wanted.symbol, context)
-    return await _plan_rename(wanted, context)
+    parsed = parse(RenameArguments, arguments)
+    if not parsed.apply:
+        return preview_read(f"rename {parsed.symbol}", parsed.symbol, context)
+    return await _plan_rename(parsed, context)
 
 
-async def _plan_rename(wanted: RenameArguments, context: Context) -> Preview:
-    if not wanted.to.strip():
-        raise ToolFailed("`to` is empty; name what the symbol shall be called")
-    at = await context.navigator.locate(wanted.symbol)
-    edits = await context.navigator.rename(at, wanted.to.strip())
-    left = [f"{row.path}:{row.line}" for row in await context.navigator.left(at, edits)]
-    more = f" and {len(left) - MAX_SHOWN} more" if len(left) > MAX_SHOWN else ""
-    note = f"uses by name that are not renamed: {', '.join(left[:MAX_SHOWN])}{more}" if left else ""
-    shown = await file_changes.preview_edits(context, f"rename {wanted.symbol} to {wanted.to}", edits, note)
+async def _plan_rename(parsed: RenameArguments, context: Context) -> Preview:
+    if not parsed.to.strip():
+        raise ToolFailed("`to` is empty; write the new name of the symbol")
+    at = await context.navigator.locate(parsed.symbol)
+    edits = await context.navigator.rename(at, parsed.to.strip())
+    unrenamed = [f"{row.path}:{row.line}" for row in await context.navigator.left(at, edits)]
+    more = f" and {len(unrenamed) - MAX_SHOWN} more" if len(unrenamed) > MAX_SHOWN else ""
+    note = f"uses by name that are not renamed: {', '.join(unrenamed[:MAX_SHOWN])}{more}" if unrenamed else ""
+    shown = await file_changes.preview_edits(context, f"rename {parsed.symbol} to {parsed.to}", edits, note)
     return replace(shown, whole=True)
 
 
 async def run(arguments: Arguments, context: Context) -> Done:
-    wanted = parse(RenameArguments, arguments)
-    if wanted.apply:
+    parsed = parse(RenameArguments, arguments)
+    if parsed.apply:
         return await file_changes.apply_previewed(arguments, context, preview)
-    return file_changes.describe_preview(await _plan_rename(wanted, context))
+    return file_changes.describe_preview(await _plan_rename(parsed, context))
 
 
 def _title(arguments: Arguments) -> str:

@@ -1,13 +1,8 @@
-"""What stands above a definition and belongs to it: comments, decorators, annotations, attributes. Pure.
+"""Cuts a definition out of a file and writes another text in its place. Pure.
 
-Which lines of a source text begin inside a string: to indent those would change what the string says.
-
-Reads by the shape of a language's strings and comments, so that a part of a file can be read, too. Pure.
-
-A definition cut out of a file's bytes, and what stands there instead: with its indentation, its line ends,
-and the blank lines its neighbours keep. Pure.
-
-Which definitions one statement makes together: `a = b = 2`, `const a = 1, b = 2`. Pure.
+The new text gets the indentation, line ends and blank lines of its surroundings. Comments and decorators
+above the definition belong to it. Lines inside a multi-line string are never indented, as that would change
+the string.
 """
 
 import ast
@@ -32,23 +27,24 @@ OPEN, CLOSE = "([{", ")]}"
 
 @dataclass(frozen=True, slots=True)
 class LeadingPart:
-    """One comment or decorator, with the space behind it."""
+    """One comment or decorator above a definition, with the space after it."""
 
     kind: Literal["comment", "decorator"]
     text: str
 
 
 def split_leading(text: str, path: str) -> tuple[tuple[LeadingPart, ...], str]:
-    """What stands above the definition in `text`, and the rest of it."""
+    """Split `text` into the comments and decorators above the definition, and the rest."""
     suffix = path.rpartition(".")[2].lower()
     comment = SHARP_COMMENT_LINE if suffix in SHARP_COMMENT_SUFFIXES else SLASH_COMMENT
     parts: list[LeadingPart] = []
     at = 0
     while at < len(text):
         kind: Literal["comment", "decorator"] = "comment"
-        found = comment.match(text, at)
-        end = found.end() if found is not None else 0
-        if found is None:
+        match = comment.match(text, at)
+        if match is not None:
+            end = match.end()
+        else:
             kind, end = "decorator", _decorator_end(text, at)
         if not end:
             break
@@ -60,31 +56,27 @@ def split_leading(text: str, path: str) -> tuple[tuple[LeadingPart, ...], str]:
 
 
 def join_leading(old: Sequence[LeadingPart], text: str, path: str) -> str:
-    """A new definition below what stood above the old one: comments, decorators, each kept where the new
-    one brings none of its own."""
+    """A new definition below the comments and decorators of the old one, unless it has its own."""
     new, rest = split_leading(text, path)
-    brought = {part.kind for part in new}
-    kept = "".join(part.text for part in old if part.kind not in brought)
-    if brought == {"comment"}:  # comments come first, decorators stand next to the definition
-        return "".join(part.text for part in new) + kept + rest
-    return kept + text
+    new_kinds = {part.kind for part in new}
+    old_parts = "".join(part.text for part in old if part.kind not in new_kinds)
+    if new_kinds == {"comment"}:  # comments come first, decorators directly above the definition
+        return "".join(part.text for part in new) + old_parts + rest
+    return old_parts + text
 
 
 def _decorator_end(text: str, at: int) -> int:
-    """Where the decorator that begins here ends; 0 where none does."""
-    found = DECORATOR_START.match(text, at)
-    if found is None:
+    """The end of the decorator that begins at `at`, or 0 if none does."""
+    match = DECORATOR_START.match(text, at)
+    if match is None:
         return 0
-    if found["open"]:
+    if match["open"]:
         return _bracket_end(text, at)
-    end = found.end()
-    if found[1]:
-        end = _bracket_end(text, text.index("(", end))
-    return end
+    return _bracket_end(text, text.index("(", match.end())) if match[1] else match.end()
 
 
 def _bracket_end(text: str, at: int) -> int:
-    """Where the bracket that opens at or after an offset is closed; 0 where it is not."""
+    """The end of the bracket that opens at or after `at`, or 0 if it is not closed."""
     depth = 0
     while at < len(text):
         quoted = QUOTED_STRING.match(text, at)
@@ -105,7 +97,7 @@ SHORT_STRING = r'"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"
 TRIPLE_QUOTED = r'"""(?:\\.|.)*?(?:"""|\Z)'
 TRIPLE_QUOTED_BOTH = TRIPLE_QUOTED + r"|'''(?:\\.|.)*?(?:'''|\Z)"
 TEMPLATE_STRING = r"`(?:\\.|\$\{(?:[^{}`]|\{[^{}]*\}|`(?:\\.|[^`\\])*`)*\}|[^`\\])*(?:`|\Z)"
-# A slash after one of these begins a regular expression; its quotes begin no string.
+# A slash after one of these characters begins a regular expression; quotes in it do not begin a string.
 REGEX_LITERAL = r"[(,=:\[!&|?{};]\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/"
 HEREDOC = r"<<-?[ \t]*(['\"]?)(?P<end>\w+)\1[^\n]*\n.*?(?:^[ \t]*(?P=end)$|\Z)"
 RUST_STRING = r"r(?P<rust>\#+)\".*?(?:\"(?P=rust)|\Z)|'(?:\\[^'\n]+|[^'\\\n])'" + r'|"(?:\\.|[^"\\])*(?:"|\Z)'
@@ -127,19 +119,19 @@ STRING_SYNTAX = {
 
 
 def lines_inside_strings(text: str, path: str) -> frozenset[int]:
-    """The lines (from 0) of `text` that begin inside a string, as the file's language has them.
+    """The lines (from 0) of `text` that begin inside a string of the file's language.
 
-    What documents a Python definition moves with it: whoever reads that takes its indentation off.
+    Python docstrings do not count: they are dedented when read, so they move with their definition.
     """
-    found: set[int] = set()
+    inside: set[int] = set()
     for match in _string_pattern(path).finditer(text):
         if match[0].startswith(("//", "/*", "#")) or "\n" not in match[0]:
             continue
         if path.endswith((".py", ".pyi")) and _is_docstring(text, match.start()):
             continue
         first = text.count("\n", 0, match.start())
-        found.update(range(first + 1, first + 1 + match[0].count("\n")))
-    return frozenset(found)
+        inside.update(range(first + 1, first + 1 + match[0].count("\n")))
+    return frozenset(inside)
 
 
 def _is_docstring(text: str, at: int) -> bool:
@@ -155,7 +147,7 @@ def _string_pattern(path: str) -> re.Pattern[str]:
 
 @cache
 def _compile_strings(names: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one})" for one in STRING_SYNTAX[names]), re.DOTALL | re.MULTILINE)
+    return re.compile("|".join(f"(?:{syntax})" for syntax in STRING_SYNTAX[names]), re.DOTALL | re.MULTILINE)
 
 
 BLOCK_OPENER = re.compile(rb":[ \t]*(?:#[^\n]*)?\Z")
@@ -168,8 +160,11 @@ DEFAULT_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSlice:
-    """A definition with its whole lines where it has them to itself. `above`, `own` and `below` are the
-    file at `path`; `indent` is what its lines begin with, `ending` the `;` or `,` that is no part of it."""
+    """A definition, with its whole lines if nothing else is on them.
+
+    `above`, `own` and `below` together are the file at `path`. `indent` is the definition's indentation,
+    `ending` the `;` or `,` after it.
+    """
 
     above: bytes
     own: bytes
@@ -180,7 +175,7 @@ class DefinitionSlice:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """First and last line of it, from 1."""
+        """First and last line of the definition, from 1."""
         first = self.above.count(b"\n") + 1
         return first, first + self.own.rstrip(b"\r\n").count(b"\n")
 
@@ -188,61 +183,63 @@ class DefinitionSlice:
     def newline(self) -> bytes:
         return b"\r\n" if b"\r\n" in self.above + self.own + self.below else b"\n"
 
-    def replaced(self, text: str) -> bytes:
-        """With `text` instead; comments and decorators above it stay where `text` brings none."""
+    def replace(self, text: str) -> bytes:
+        """The file with `text` instead; comments and decorators remain unless `text` has its own."""
         end = self.newline if self.own.endswith(b"\n") else b""
         own = self.own.decode("utf-8", "surrogateescape")[len(self.indent.decode()) :]
-        written = self._written(text)[len(self.indent) :].decode("utf-8", "surrogateescape")
-        new = join_leading(split_leading(own, self.path)[0], written, self.path)
+        indented = self._indent(text)[len(self.indent) :].decode("utf-8", "surrogateescape")
+        new = join_leading(split_leading(own, self.path)[0], indented, self.path)
         if self.ending and not new.rstrip().endswith((";", ",")):
             new = new.rstrip() + self.ending
         return self.above + self.indent + new.encode("utf-8", "surrogateescape") + end + self.below
 
-    def before(self, text: str) -> bytes:
-        return self.above + self._written(text) + self.newline + self._gap(text) + self.own + self.below
+    def insert_before(self, text: str) -> bytes:
+        return self.above + self._indent(text) + self.newline + self._gap(text) + self.own + self.below
 
-    def after(self, text: str) -> bytes:
+    def insert_after(self, text: str) -> bytes:
         own = self.own if self.own.endswith(b"\n") else self.own + self.newline
-        return self.above + own + self._gap(text) + self._written(text) + self.newline + self.below
+        return self.above + own + self._gap(text) + self._indent(text) + self.newline + self.below
 
-    def deleted(self, is_python: bool) -> bytes:
-        """Without it and the blank lines above; a Python block left empty gets its `pass`."""
+    def delete(self, is_python: bool) -> bytes:
+        """The file without the definition and the blank lines above; an empty Python block gets `pass`."""
         if not self.own.endswith(b"\n") and self.below:
             between = INLINE_SEPARATOR.match(self.below)
             return self.above + (self.below[between.end() :] if between else self.below)
-        kept = self.above.rstrip()
-        follows = self.below.lstrip(b"\r\n")
-        next_indent = follows[: len(follows) - len(follows.lstrip(b" \t"))]
-        opens = BLOCK_OPENER.search(kept.rsplit(b"\n", 1)[-1])
-        if is_python and self.indent and opens and len(next_indent) < len(self.indent):
+        above = self.above.rstrip()
+        following = self.below.lstrip(b"\r\n")
+        next_indent = following[: len(following) - len(following.lstrip(b" \t"))]
+        opens_block = BLOCK_OPENER.search(above.rsplit(b"\n", 1)[-1])
+        if is_python and self.indent and opens_block and len(next_indent) < len(self.indent):
             return self.above + self.indent + b"pass" + self.newline + self.below
-        if not kept:
-            return follows
-        if self.path.endswith(".json") and kept.endswith(b",") and follows.lstrip()[:1] in (b"}", b"]"):
-            kept = kept[:-1]
-        gap_above = _count_blank_lines(self.above[len(self.above.rstrip()) :])
-        below = self.below if gap_above else follows
-        return kept + self.newline + (below if follows else b"")
+        if not above:
+            return following
+        has_gap = _count_blank_lines(self.above[len(above) :]) > 0
+        if self.path.endswith(".json") and above.endswith(b",") and following.lstrip()[:1] in (b"}", b"]"):
+            above = above[:-1]
+        below = self.below if has_gap else following
+        return above + self.newline + (below if following else b"")
 
-    def _written(self, text: str) -> bytes:
-        """`text` where the definition stands: its first line's indentation becomes the definition's, by
-        tabs or spaces as the file has them. A line in a long string stays as it is, as does one that
-        stands further left."""
+    def _indent(self, text: str) -> bytes:
+        """`text` indented like the definition, with tabs or spaces as in the file.
+
+        Lines inside a multi-line string, and lines that are indented less than the first line, stay as they
+        are.
+        """
         plain = text.replace("\r\n", "\n").strip("\n")
         lines = plain.split("\n")
-        still = lines_inside_strings(plain, self.path)
-        given = _leading_space(lines[0])
-        moves = [
-            at not in still and bool(one.strip()) and one.startswith(given) for at, one in enumerate(lines)
+        fixed = lines_inside_strings(plain, self.path)
+        lead = _leading_space(lines[0])
+        moved = [
+            at for at, line in enumerate(lines) if at not in fixed and line.strip() and line.startswith(lead)
         ]
-        inner = [one[len(given) :] for one, moving in zip(lines, moves, strict=True) if moving]
-        fitted = iter(_match_indentation(inner, self.above + self.own + self.below))
-        wanted = self.indent.decode()
-        moved = [wanted + next(fitted) if moving else one for one, moving in zip(lines, moves, strict=True)]
-        return self.newline.join(one.encode("utf-8", "surrogatepass") for one in moved)
+        inner = [lines[at][len(lead) :] for at in moved]
+        indented = _match_indentation(inner, self.above + self.own + self.below)
+        for at, line in zip(moved, indented, strict=True):
+            lines[at] = self.indent.decode() + line
+        return self.newline.join(line.encode("utf-8", "surrogatepass") for line in lines)
 
     def _gap(self, text: str) -> bytes:
-        """Blank lines as many as the neighbours keep; none between single lines."""
+        """As many blank lines as the neighbours have; none between single lines."""
         if "\n" not in text.strip() and b"\n" not in self.own.strip():
             return b""
         above = _count_blank_lines(self.above[len(self.above.rstrip()) :]) if self.above.strip() else 0
@@ -253,7 +250,7 @@ class DefinitionSlice:
 
 
 def cut_definition(content: bytes, start: int, end: int, path: str = "") -> DefinitionSlice:
-    """The definition `content[start:end]`, widened to its whole lines where nothing else stands on them."""
+    """The definition `content[start:end]`, widened to whole lines if nothing else is on them."""
     line = content.rfind(b"\n", 0, start) + 1
     if content[line:start].strip():
         return DefinitionSlice(content[:start], content[start:end], content[end:], b"", path)
@@ -261,9 +258,9 @@ def cut_definition(content: bytes, start: int, end: int, path: str = "") -> Defi
     indent = body[: len(body) - len(body.lstrip(b" \t"))]
     ending = ""
     if not content[:end].endswith(b"\n"):
-        found = TRAILING_SEPARATOR.match(content, end)
-        if found is not None:
-            ending, end = found[0].decode().strip(), found.end()
+        separator = TRAILING_SEPARATOR.match(content, end)
+        if separator is not None:
+            ending, end = separator[0].decode().strip(), separator.end()
         until = content.find(b"\n", end)
         until = len(content) if until < 0 else until + 1
         if not content[end:until].strip():
@@ -280,37 +277,42 @@ def _leading_space(line: str) -> str:
 
 
 def _match_indentation(lines: list[str], file: bytes) -> list[str]:
-    """`lines` indented by tabs where the file is, by spaces where it is; as they are where it is neither."""
+    """Convert the indentation of `lines` to the file's tabs or spaces; unchanged if the file has no
+    preference.
+    """
     tabs, spaces = len(TAB_INDENT.findall(file)), len(SPACE_INDENT.findall(file))
     if tabs == spaces:
         return lines
-    step = (
-        _indent_width(lines) if tabs > spaces else _indent_width(file.decode("utf-8", "replace").split("\n"))
-    )
-    fitted = []
+    step = _indent_width(lines if tabs > spaces else file.decode("utf-8", "replace").split("\n"))
+    converted = []
     for line in lines:
         lead = _leading_space(line)
         width = len(lead.replace("\t", " " * step))
         new = "\t" * (width // step) + " " * (width % step) if tabs > spaces else " " * width
-        fitted.append(new + line[len(lead) :])
-    return fitted
+        converted.append(new + line[len(lead) :])
+    return converted
 
 
 def _indent_width(lines: list[str]) -> int:
-    """By how many spaces a block is indented; a single one stands before the stars of a comment."""
+    """The spaces per indentation level.
+
+    A single space is ignored: it precedes the stars of a block comment.
+    """
     widths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-    return min((one for one in widths if one > 1), default=DEFAULT_INDENT)
+    return min((width for width in widths if width > 1), default=DEFAULT_INDENT)
 
 
 def names_in_statement(piece: DefinitionSlice, at: Position, rows: Sequence[SymbolRow]) -> tuple[str, ...]:
-    """The names that `piece`, the statement around `at`, defines beside each other; `rows` are the file's
-    definitions. What stands inside of one of them does not count."""
+    """The names that one statement defines together, as in `a = b = 2` or `const a = 1, b = 2`.
+
+    `piece` is the statement around `at`, `rows` are the file's definitions. Nested definitions do not count.
+    """
     inside = [row for row in rows if _is_in_statement(row, piece)]
     if not inside:
         return ()
     named = [row for row in inside if (row.line, row.column) == (at.line, at.column)]
-    meant = named[0] if named else min(inside, key=_nesting_depth)
-    names = [row.name for row in inside if _nesting_depth(row) <= _nesting_depth(meant)]
+    target = named[0] if named else min(inside, key=_nesting_depth)
+    names = [row.name for row in inside if _nesting_depth(row) <= _nesting_depth(target)]
     if piece.path.endswith((".py", ".pyi")):
         names += _assigned_names(piece.own.decode("utf-8", "replace"))
     return tuple(dict.fromkeys(names))
@@ -321,7 +323,7 @@ def _nesting_depth(row: SymbolRow) -> int:
 
 
 def _is_in_statement(row: SymbolRow, piece: DefinitionSlice) -> bool:
-    """Whether the name of a definition stands in the statement."""
+    """Whether the statement contains the name of a definition."""
     first = piece.above.count(b"\n") + 1
     if not first <= row.line <= first + piece.own.count(b"\n"):
         return False
@@ -333,7 +335,7 @@ def _is_in_statement(row: SymbolRow, piece: DefinitionSlice) -> bool:
 
 
 def _assigned_names(text: str) -> list[str]:
-    """The names that a Python assignment sets, when it is one: a definition's tags name only the first."""
+    """The names that a Python assignment sets. The outline has only the first of them."""
     try:
         body = ast.parse(textwrap.dedent(text).strip()).body
     except (SyntaxError, ValueError):

@@ -1,9 +1,9 @@
-"""`symbols`: the outline of a file, or definitions of the workspace by name."""
+"""The `symbols` tool: the outline of a file, or definitions by name in the workspace."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from cockpit.builtin.tools.navigation import shared
+from cockpit.builtin.tools.navigation import symbol_rows
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -20,31 +20,28 @@ class SymbolsArguments:
 
 async def list_symbols(arguments: SymbolsArguments, context: Context) -> Done:
     if not arguments.path and not arguments.query:
-        raise ToolFailed("name a `path` for its outline, or a `query` to look for in all files")
+        raise ToolFailed("give a `path` for its outline, or a `query` to search for in all files")
     navigator = context.navigator
     if not arguments.path:
-        found = await navigator.symbols(arguments.query, arguments.kind)
-        if not found.rows:
-            return Done(
-                f"no symbol like {arguments.query}; {shared.format_head(found, 'symbol')}",
-                data={"results": []},
-            )
-        return Done(
-            f"{shared.format_head(found, 'symbol')}\n{shared.format_rows(found.rows)}",
-            data=shared.answer_as_json(found),
+        answer = await navigator.symbols(arguments.query, arguments.kind)
+        rows, nothing = (
+            answer.rows,
+            f"no symbol like {arguments.query}; {symbol_rows.format_head(answer, 'symbol')}",
         )
-    found = await navigator.outline(arguments.path)
-    wanted = arguments.query.lower()
-    rows = tuple(
-        row
-        for row in found.rows
-        if wanted in row.name.lower() and (not arguments.kind or row.kind == arguments.kind)
-    )
+    else:
+        answer = await navigator.outline(arguments.path)
+        query = arguments.query.lower()
+        rows = tuple(
+            row
+            for row in answer.rows
+            if query in row.name.lower() and (not arguments.kind or row.kind == arguments.kind)
+        )
+        nothing = f"no known definitions in {arguments.path}; read it"
     if not rows:
-        return Done(f"{arguments.path} defines nothing that is known; read it", data={"results": []})
+        return Done(nothing, data={"results": []})
+    text = symbol_rows.format_rows(rows, outline=bool(arguments.path))
     return Done(
-        f"{shared.format_head(found, 'symbol')}\n{shared.format_rows(rows, True)}",
-        data=shared.answer_as_json(found),
+        f"{symbol_rows.format_head(answer, 'symbol')}\n{text}", data=symbol_rows.answer_as_json(answer)
     )
 
 

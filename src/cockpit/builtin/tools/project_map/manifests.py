@@ -1,5 +1,7 @@
-"""What a manifest says of its project: name, purpose, how to build, test and run. Pure: text in,
-facts out; a broken manifest says nothing rather than failing."""
+"""Reads manifests: the name and purpose of a project, and how to build, test and run it.
+
+Pure: text in, facts out. A broken manifest yields empty facts instead of an error.
+"""
 
 import json
 import re
@@ -14,7 +16,7 @@ MAX_LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class ManifestFacts:
-    """`kind` is the ecosystem; `entries` are what starts it, `commands` what is run on it."""
+    """`kind` is the ecosystem; `entries` are entry points, `commands` build and run it."""
 
     kind: str
     name: str = ""
@@ -25,7 +27,7 @@ class ManifestFacts:
 
 
 def read_manifest(name: str, text: str) -> ManifestFacts | None:
-    """The facts in the manifest called `name`, or None for a file that is none."""
+    """The facts in the manifest called `name`, or None if the file is not a manifest."""
     read = READERS.get(name) or next(
         (READERS_BY_ENDING[end] for end in READERS_BY_ENDING if name.endswith(end)), None
     )
@@ -45,57 +47,57 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 def _parse_json(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
-def _get_table(found: Any, *keys: str) -> dict[str, Any]:
+def _get_table(data: Any, *keys: str) -> dict[str, Any]:
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        data = data.get(key) if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}
 
 
-def _get_text(found: Mapping[str, Any], key: str) -> str:
-    value = found.get(key)
+def _get_text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
     return value if isinstance(value, str) else ""
 
 
 def _read_pyproject(text: str) -> ManifestFacts:
-    found = _parse_toml(text)
-    project = _get_table(found, "project") or _get_table(found, "tool", "poetry")
+    data = _parse_toml(text)
+    project = _get_table(data, "project") or _get_table(data, "tool", "poetry")
     scripts = _get_table(project, "scripts")
     entries = tuple(f"{name} -> {target}" for name, target in list(scripts.items())[:MAX_LISTED])
     test = "pytest" if "pytest" in text else ""
-    build = ("python -m build",) if "build-system" in found else ()
+    build = ("python -m build",) if "build-system" in data else ()
     return ManifestFacts(
         "Python", _get_text(project, "name"), _get_text(project, "description"), entries, build, test
     )
 
 
 def _read_package_json(text: str) -> ManifestFacts:
-    found = _parse_json(text)
-    binaries = found.get("bin")
-    entries = [f"{name} -> {target}" for name, target in _get_table(found, "bin").items()]
+    data = _parse_json(text)
+    binaries = data.get("bin")
+    entries = [f"{name} -> {target}" for name, target in _get_table(data, "bin").items()]
     if isinstance(binaries, str):
         entries.append(binaries)
-    if main := _get_text(found, "main") or _get_text(found, "module"):
+    if main := _get_text(data, "main") or _get_text(data, "module"):
         entries.append(main)
-    scripts = _get_table(found, "scripts")
+    scripts = _get_table(data, "scripts")
     commands = tuple(f"npm run {name}" for name in list(scripts)[:MAX_LISTED] if name != "test")
     test = f"npm test ({scripts['test']})" if isinstance(scripts.get("test"), str) else ""
-    name, purpose = _get_text(found, "name"), _get_text(found, "description")
+    name, purpose = _get_text(data, "name"), _get_text(data, "description")
     return ManifestFacts("JavaScript", name, purpose, tuple(entries), commands, test)
 
 
 def _read_cargo(text: str) -> ManifestFacts:
-    found = _parse_toml(text)
-    package = _get_table(found, "package")
-    binaries = found.get("bin")
+    data = _parse_toml(text)
+    package = _get_table(data, "package")
+    binaries = data.get("bin")
     named = binaries if isinstance(binaries, list) else []
-    entries = tuple(f"bin {_get_text(one, 'name')}" for one in named if isinstance(one, dict))
-    members = _get_table(found, "workspace").get("members")
+    entries = tuple(f"bin {_get_text(binary, 'name')}" for binary in named if isinstance(binary, dict))
+    members = _get_table(data, "workspace").get("members")
     purpose = _get_text(package, "description")
     if isinstance(members, list):
         purpose = purpose or f"workspace of {', '.join(str(member) for member in members[:MAX_LISTED])}"
@@ -105,8 +107,10 @@ def _read_cargo(text: str) -> ManifestFacts:
 
 
 def _read_go_mod(text: str) -> ManifestFacts:
-    found = re.search(r"^module\s+(\S+)", text, re.M)
-    return ManifestFacts("Go", found[1] if found else "", commands=("go build ./...",), test="go test ./...")
+    module = re.search(r"^module\s+(\S+)", text, re.M)
+    return ManifestFacts(
+        "Go", module[1] if module else "", commands=("go build ./...",), test="go test ./..."
+    )
 
 
 def _read_makefile(text: str) -> ManifestFacts:
@@ -138,8 +142,8 @@ def _read_maven(text: str) -> ManifestFacts:
     body = re.sub(r"<parent>.*?</parent>", "", text, flags=re.S)
     name = re.search(r"<artifactId>([^<]+)</artifactId>", body)
     purpose = re.search(r"<description>([^<]+)</description>", body)
-    said = purpose[1].strip() if purpose else ""
-    return ManifestFacts("Java", name[1] if name else "", said, (), ("mvn package",), "mvn test")
+    description = purpose[1].strip() if purpose else ""
+    return ManifestFacts("Java", name[1] if name else "", description, (), ("mvn package",), "mvn test")
 
 
 def _read_gradle(text: str) -> ManifestFacts:
@@ -147,11 +151,11 @@ def _read_gradle(text: str) -> ManifestFacts:
 
 
 def _read_composer(text: str) -> ManifestFacts:
-    found = _parse_json(text)
-    scripts = _get_table(found, "scripts")
+    data = _parse_json(text)
+    scripts = _get_table(data, "scripts")
     test = "composer test" if "test" in scripts else ""
     return ManifestFacts(
-        "PHP", _get_text(found, "name"), _get_text(found, "description"), (), ("composer install",), test
+        "PHP", _get_text(data, "name"), _get_text(data, "description"), (), ("composer install",), test
     )
 
 

@@ -1,7 +1,4 @@
-"""Which language a file is in, by its name.
-
-Walks a project once, within bounds of files and time, and counts what is there.
-"""
+"""Walks a project once, within limits of files and time, and counts files, lines, languages and folders."""
 
 import re
 import time
@@ -73,14 +70,14 @@ LANGUAGE_BY_NAME = {
     "Gemfile": "Ruby",
     "Jenkinsfile": "Groovy",
 }
-# What describes or configures a project rather than being it: listed after the code.
+# Documentation and configuration, listed after the code.
 NON_CODE_LANGUAGES = frozenset(
     {"Markdown", "reStructuredText", "TOML", "YAML", "JSON", "XML", "HTML", "CSS", "Make", "Docker"}
 )
 
 
 def detect_language(path: str) -> str:
-    """The language's name, or "" where the name does not say."""
+    """The language of a file by its name, or an empty string."""
     file = PurePosixPath(path)
     return LANGUAGE_BY_NAME.get(file.name) or LANGUAGE_BY_ENDING.get(file.suffix[1:].lower(), "")
 
@@ -115,7 +112,10 @@ FOLDER_PURPOSES = {
 
 @dataclass
 class ProjectSurvey:
-    """What was found. `whole` is False when a bound was met; `estimated` lines were not counted."""
+    """The counts.
+
+    `whole` is False when a limit was reached; with `estimated` some lines are computed from sizes.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -133,76 +133,76 @@ class ProjectSurvey:
 async def survey_project(
     start: str, depth: int, files: Files, seconds: float = SURVEY_SECONDS
 ) -> ProjectSurvey:
-    """Raises `PathRefused` and `OSError` when `start` cannot be read."""
-    found, deadline = ProjectSurvey(), time.monotonic() + seconds
+    """Survey the folder `start`, with folders down to `depth`. Raises `PathRefused` and `OSError`."""
+    survey, deadline = ProjectSurvey(), time.monotonic() + seconds
     prefix = "" if start in ("", ".") else start.rstrip("/") + "/"
     heads: dict[str, list[str]] = {}
     async for entry in files.walk(start or "."):
-        if found.files >= MAX_FILES or time.monotonic() > deadline:
-            found.whole = False
+        if survey.files >= MAX_FILES or time.monotonic() > deadline:
+            survey.whole = False
             break
         if entry.kind == "file":
-            await _count_file(found, entry, files, time.monotonic() < deadline - seconds / 3)
-            _count_folders(found, heads, entry.path.removeprefix(prefix), depth)
-            if is_manifest(entry.path.rsplit("/", 1)[-1]) and len(found.manifests) < MAX_MANIFESTS:
-                await _add_manifest(found, entry, files)
-    found.largest = sorted(found.largest, reverse=True)[:8]
-    found.manifests.sort(key=lambda one: (one[0].count("/"), one[0]))
-    found.readme = await _first_description(files, [prefix + name for name in README_NAMES])
-    await _find_purposes(found, prefix, heads, files)
-    return found
+            await _count_file(survey, entry, files, time.monotonic() < deadline - seconds / 3)
+            _count_folders(survey, heads, entry.path.removeprefix(prefix), depth)
+            if is_manifest(entry.path.rsplit("/", 1)[-1]) and len(survey.manifests) < MAX_MANIFESTS:
+                await _add_manifest(survey, entry, files)
+    survey.largest = sorted(survey.largest, reverse=True)[:8]
+    survey.manifests.sort(key=lambda manifest: (manifest[0].count("/"), manifest[0]))
+    survey.readme = await _first_description(files, [prefix + name for name in README_NAMES])
+    await _find_purposes(survey, prefix, heads, files)
+    return survey
 
 
-async def _count_file(found: ProjectSurvey, entry: FileEntry, files: Files, may_read: bool) -> None:
-    found.files += 1
-    found.bytes += entry.size
+async def _count_file(survey: ProjectSurvey, entry: FileEntry, files: Files, may_read: bool) -> None:
+    survey.files += 1
+    survey.bytes += entry.size
     language = detect_language(entry.path)
     if not language:
         return
-    found.by_language[language] += 1
-    found.largest.append((entry.size, entry.path))
-    if len(found.largest) > 2_000:
-        found.largest = sorted(found.largest, reverse=True)[:50]
-    if may_read and found.files <= MAX_FILES_READ and entry.size <= MAX_FILE_BYTES:
+    survey.by_language[language] += 1
+    survey.largest.append((entry.size, entry.path))
+    if len(survey.largest) > 2_000:
+        survey.largest = sorted(survey.largest, reverse=True)[:50]
+    if may_read and survey.files <= MAX_FILES_READ and entry.size <= MAX_FILE_BYTES:
         text = await _read_text(entry.path, files)
-        found.lines[language] += text.count("\n") + (not text.endswith("\n") and bool(text))
+        survey.lines[language] += text.count("\n") + (not text.endswith("\n") and bool(text))
     else:
-        found.estimated = True
-        found.lines[language] += entry.size // BYTES_PER_LINE
+        survey.estimated = True
+        survey.lines[language] += entry.size // BYTES_PER_LINE
 
 
-def _count_folders(found: ProjectSurvey, heads: dict[str, list[str]], path: str, depth: int) -> None:
-    """Count the file for each folder above it, down to `depth`; note the files that describe one."""
+def _count_folders(survey: ProjectSurvey, heads: dict[str, list[str]], path: str, depth: int) -> None:
+    """Count the file in each folder above it, down to `depth`; note the files that describe a folder."""
     *parts, name = path.split("/")
     for at in range(1, min(len(parts), depth) + 1):
-        found.folders["/".join(parts[:at])] += 1
+        survey.folders["/".join(parts[:at])] += 1
     if 0 < len(parts) <= depth and (
         name in README_NAMES or name in ("__init__.py", "doc.go", "mod.rs", "lib.rs")
     ):
         heads.setdefault("/".join(parts), []).append(name)
 
 
-async def _add_manifest(found: ProjectSurvey, entry: FileEntry, files: Files) -> None:
+async def _add_manifest(survey: ProjectSurvey, entry: FileEntry, files: Files) -> None:
     facts = read_manifest(entry.path.rsplit("/", 1)[-1], await _read_text(entry.path, files))
     if facts is not None:
-        found.manifests.append((entry.path, facts))
+        survey.manifests.append((entry.path, facts))
 
 
 async def _find_purposes(
-    found: ProjectSurvey, prefix: str, heads: dict[str, list[str]], files: Files
+    survey: ProjectSurvey, prefix: str, heads: dict[str, list[str]], files: Files
 ) -> None:
-    for folder in sorted(found.folders)[:60]:
+    for folder in sorted(survey.folders)[:60]:
         names = sorted(heads.get(folder, ()), key=lambda name: name not in README_NAMES)
-        said = await _first_description(files, [f"{prefix}{folder}/{name}" for name in names])
-        said = said or FOLDER_PURPOSES.get(folder.rsplit("/", 1)[-1].lower(), "")
-        if said:
-            found.purposes[folder] = said
+        description = await _first_description(files, [f"{prefix}{folder}/{name}" for name in names])
+        description = description or FOLDER_PURPOSES.get(folder.rsplit("/", 1)[-1].lower(), "")
+        if description:
+            survey.purposes[folder] = description
 
 
 async def _first_description(files: Files, paths: list[str]) -> str:
     for path in paths:
-        if said := first_sentence(path, await _read_text(path, files)):
-            return said
+        if description := first_sentence(path, await _read_text(path, files)):
+            return description
     return ""
 
 
@@ -216,8 +216,8 @@ async def _read_text(path: str, files: Files) -> str:
 def first_sentence(path: str, text: str) -> str:
     """The first line of prose in a README, or of a module's docstring or comment."""
     if path.endswith(".py"):
-        found = re.match(r'\s*[rR]?("""|\'\'\')(.*?)\1', text, re.S)
-        text = found[2] if found else ""
+        docstring = re.match(r'\s*[rR]?("""|\'\'\')(.*?)\1', text, re.S)
+        text = docstring[2] if docstring else ""
     elif path.endswith(".go"):
         text = "\n".join(line[2:] for line in text.splitlines() if line.startswith("//"))
     elif path.endswith(".rs"):

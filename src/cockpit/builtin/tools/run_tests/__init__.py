@@ -1,7 +1,7 @@
-"""`run_tests`: runs the project's tests and says what failed, where and why.
+"""The `run_tests` tool: runs the project's tests and reports what failed, where and why.
 
-What runs them (`running`) and what reads their output (a module a format, pure functions) is loaded
-with the first call: registering needs none of it.
+`execution` chooses and runs the command, `reports` parses the output of each runner, `outcomes` formats the
+result. They are imported with the first call, because registering the tool needs none of them.
 """
 
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ class RunTestsArguments:
 async def preview(arguments: Arguments, context: Context) -> Preview:
     from cockpit.builtin.tools.run_tests import execution
 
-    asked = parse(RunTestsArguments, arguments)
-    chosen = await execution.choose_command(asked.target, asked.runner, context)
-    return execution.preview_command(chosen, context.workspace.root)
+    parsed = parse(RunTestsArguments, arguments)
+    command = await execution.choose_command(parsed.target, parsed.runner, context)
+    return execution.preview_command(command, context.workspace.root)
 
 
 async def run(arguments: RunTestsArguments, context: Context) -> Done:
     from cockpit.builtin.tools.run_tests import execution
 
-    chosen = await execution.choose_command(arguments.target, arguments.runner, context)
-    return await execution.run_command(chosen, float(arguments.seconds), context)
+    command = await execution.choose_command(arguments.target, arguments.runner, context)
+    return await execution.run_command(command, float(arguments.seconds), context)
 
 
 @hookimpl

@@ -1,8 +1,7 @@
-"""Which program runs a project's tests, and with what command line. Reads manifests, runs nothing.
+"""Runs a project's tests: finds the project of a target, detects its runner, builds the command and reads the
+output.
 
-Finds the folder whose tests a target belongs to, and reads what it says of itself.
-
-One run of a project's tests: the command, the run itself, what was found in its output.
+Start at `choose_command`, which the preview and the run share.
 """
 
 import asyncio
@@ -48,12 +47,19 @@ MANIFESTS = (
 PYTEST_MENTION = re.compile(r"\[tool\.pytest|\[tool:pytest\]|\[pytest\]|^\s*[\"']?pytest\b", re.M)
 
 
+MISSING_MODULE = re.compile(r"No module named '?(pytest)\b")
+TEST_FOLDERS = (".", "tests", "test")
+TEST_FILE = re.compile(r"(test_.*|.*_test)\.py$")
+ENVIRONMENT_FOLDERS = (".venv", "venv", "env")
+TAIL_LINES = 20
+
+
 @dataclass(frozen=True, slots=True)
 class RunnerProject:
-    """The folder whose tests are run: `folder` relative to the root ("." is the root).
+    """The folder whose tests are run, relative to the root.
 
-    `manifests` are the texts of those MANIFESTS it has; `names` everything that lies in it;
-    `sample` is the text of one of its test files, or empty.
+    `manifests` are the texts of the MANIFESTS it has, `names` all files in it, `sample` the text of a test
+    file.
     """
 
     folder: str
@@ -64,7 +70,7 @@ class RunnerProject:
 
 @dataclass(frozen=True, slots=True)
 class RunnerCommand:
-    """What will be run, in which folder, and where the runner leaves its report ("" for none)."""
+    """The command line, its folder, and the file for the runner's report (empty if it writes none)."""
 
     runner: Runner
     argv: tuple[str, ...]
@@ -73,7 +79,7 @@ class RunnerCommand:
 
 
 def detect_runner(project: RunnerProject) -> Runner | None:
-    """The runner a project's manifests name, or None."""
+    """The runner that the project's manifests indicate, or None."""
     if "Cargo.toml" in project.manifests:
         return "cargo"
     if "go.mod" in project.manifests:
@@ -87,8 +93,8 @@ def detect_runner(project: RunnerProject) -> Runner | None:
 
 
 def _python_runner(project: RunnerProject) -> Runner | None:
-    said = "\n".join(project.manifests.get(name, "") for name in MANIFESTS[:6])
-    if "pytest.ini" in project.manifests or "conftest.py" in project.names or PYTEST_MENTION.search(said):
+    text = "\n".join(project.manifests.get(name, "") for name in MANIFESTS[:6])
+    if "pytest.ini" in project.manifests or "conftest.py" in project.names or PYTEST_MENTION.search(text):
         return "pytest"
     is_python = any(name in project.manifests for name in MANIFESTS[:6]) or project.sample
     if not is_python:
@@ -116,7 +122,7 @@ def _javascript_runner(project: RunnerProject) -> Runner | None:
 def build_command(
     runner: Runner, project: RunnerProject, target: str, root: str, report: str
 ) -> RunnerCommand:
-    """The command line. `target` is empty, a path in the project, or a test's name."""
+    """Build the command line. `target` is empty, a path in the project, or the name of a test."""
     in_project = target if project.folder == "." else target.removeprefix(project.folder + "/")
     build: Mapping[Runner, Callable[[str, RunnerProject, str, str], tuple[str, ...]]] = {
         "pytest": _pytest_argv,
@@ -138,16 +144,16 @@ def is_path_target(target: str) -> bool:
 
 
 def find_interpreter(names: frozenset[str], folder: str, is_windows: bool = sys.platform == "win32") -> str:
-    """The Python of the project: its own virtual environment's, else the first on the path.
+    """The project's Python: that of its virtual environment, else the first on the path.
 
-    `folder` is the absolute folder of the project, `names` what lies in it.
+    `folder` is the absolute folder of the project, `names` are the files in it.
     """
     inside = "Scripts/python.exe" if is_windows else "bin/python"
-    for name in (".venv", "venv", "env"):
+    for name in ENVIRONMENT_FOLDERS:
         if name in names:
             return f"{folder.rstrip('/')}/{name}/{inside}"
     on_path = ("python", "py") if is_windows else ("python3", "python")
-    return next((found for name in on_path if (found := shutil.which(name))), sys.executable)
+    return next((path for name in on_path if (path := shutil.which(name))), sys.executable)
 
 
 def _project_python(project: RunnerProject, root: str) -> str:
@@ -175,12 +181,18 @@ def _unittest_argv(target: str, project: RunnerProject, root: str, report: str) 
 
 def _jest_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
     base = ("npx", "--no-install", "jest", "--json", "--testLocationInResults", f"--outputFile={report}")
-    return (*base, *(() if not target else (target,) if is_path_target(target) else ("-t", target)))
+    return (*base, *_javascript_target(target))
 
 
 def _vitest_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
     base = ("npx", "--no-install", "vitest", "run", "--reporter=json", f"--outputFile={report}")
-    return (*base, *(() if not target else (target,) if is_path_target(target) else ("-t", target)))
+    return (*base, *_javascript_target(target))
+
+
+def _javascript_target(target: str) -> tuple[str, ...]:
+    if not target:
+        return ()
+    return (target,) if is_path_target(target) else ("-t", target)
 
 
 def _go_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
@@ -202,30 +214,26 @@ def _cargo_argv(target: str, project: RunnerProject, root: str, report: str) -> 
     return (*base, target)
 
 
-TEST_FOLDERS = (".", "tests", "test")
-TEST_FILE = re.compile(r"(test_.*|.*_test)\.py$")
-
-
 async def find_project(target: str, files: Files) -> RunnerProject:
-    """The nearest folder above `target` with a manifest; the root when none has one.
+    """The nearest folder above `target` with a manifest, or the root.
 
-    A root without manifests but with exactly one child that has some stands for that child.
-    Raises `ToolFailed` when several children could be meant.
+    Without a target, a root without manifests is replaced by the one child folder that has some. Raises
+    `ToolFailed` if several children have.
     """
     for folder in _parent_folders(target):
-        found = await _read_project(folder, files)
-        if found is not None and found.manifests:
-            return found
+        project = await _read_project(folder, files)
+        if project is not None and project.manifests:
+            return project
     root = await _read_project(".", files) or RunnerProject(".", {}, frozenset())
     if target:
         return root
     below = [name for name in sorted(root.names) if not name.startswith(".")]
-    projects = [one for name in below if (one := await _read_project(name, files)) and one.manifests]
+    projects = [child for name in below if (child := await _read_project(name, files)) and child.manifests]
     if len(projects) == 1 and not root.sample:
         return projects[0]
     if projects and not root.sample:
-        named = ", ".join(one.folder for one in projects[:8])
-        raise ToolFailed(f"several projects lie here; say which as `target`: {named}")
+        folders = ", ".join(child.folder for child in projects[:8])
+        raise ToolFailed(f"several projects are here; name one as `target`: {folders}")
     return root
 
 
@@ -238,29 +246,28 @@ def _parent_folders(target: str) -> list[str]:
 
 async def _read_project(folder: str, files: Files) -> RunnerProject | None:
     try:
-        names = frozenset(entry.path.rsplit("/", 1)[-1] for entry in await files.entries(folder, True))
         kinds = {entry.path.rsplit("/", 1)[-1]: entry.kind for entry in await files.entries(folder, True)}
-        names |= await _find_environments(folder, files)
+        names = kinds.keys() | await _find_environments(folder, files)
     except (OSError, PathRefused):
         return None
     manifests = {
         name: await _read_text(_join_path(folder, name), files)
         for name in MANIFESTS
-        if name in names and kinds.get(name) == "file"
+        if kinds.get(name) == "file"
     }
-    return RunnerProject(folder, manifests, names, await _read_sample(folder, files))
+    return RunnerProject(folder, manifests, frozenset(names), await _read_sample(folder, files))
 
 
 async def _find_environments(folder: str, files: Files) -> frozenset[str]:
-    # A virtual environment is nearly always ignored, so that no listing shows it.
-    found = set()
-    for name in (".venv", "venv", "env"):
+    # A virtual environment is nearly always ignored, so no listing shows it.
+    environments = set()
+    for name in ENVIRONMENT_FOLDERS:
         try:
             await files.stat(_join_path(folder, f"{name}/pyvenv.cfg"))
         except (OSError, PathRefused):
             continue
-        found.add(name)
-    return frozenset(found)
+        environments.add(name)
+    return frozenset(environments)
 
 
 async def _read_sample(folder: str, files: Files) -> str:
@@ -287,59 +294,57 @@ def _join_path(folder: str, name: str) -> str:
     return "/".join(parts) or "."
 
 
-MISSING_MODULE = re.compile(r"No module named '?(pytest)\b")
-TAIL_LINES = 20
-
-
-def preview_command(chosen: RunnerCommand, root: str) -> Preview:
-    shown = " ".join(chosen.argv)
-    where = "" if chosen.folder == "." else f"in {chosen.folder}"
+def preview_command(command: RunnerCommand, root: str) -> Preview:
+    shown = " ".join(command.argv)
+    where = "" if command.folder == "." else f"in {command.folder}"
     return Preview(
-        title=f"run the tests with {chosen.runner}",
+        title=f"run the tests with {command.runner}",
         parts=(Part("run", shown, where),),
-        argv=(chosen.argv,),
-        lift=f"run_tests {chosen.runner} *",
-        launch=Launch(chosen.argv, _absolute_folder(chosen, root)),
+        argv=(command.argv,),
+        lift=f"run_tests {command.runner} *",
+        launch=Launch(command.argv, _absolute_folder(command, root)),
     )
 
 
-async def run_command(chosen: RunnerCommand, seconds: float, context: Context) -> Done:
-    """Run what was approved. Raises `ToolFailed`, also when `chosen` is not that any more."""
+async def run_command(command: RunnerCommand, seconds: float, context: Context) -> Done:
+    """Run the approved command. Raises `ToolFailed`, also if `command` differs from it."""
     running = context.running()
     launch = running.preview.launch if running.preview is not None else None
-    cwd = _absolute_folder(chosen, context.workspace.root)
-    if launch is None or (launch.argv, launch.cwd) != (chosen.argv, cwd):
-        raise ToolFailed("the project changed since this was approved; call it again")
-    if chosen.report:
-        await asyncio.to_thread(prepare_scratch_file, chosen.report)
+    cwd = _absolute_folder(command, context.workspace.root)
+    if launch is None or (launch.argv, launch.cwd) != (command.argv, cwd):
+        raise ToolFailed("the project changed after the approval; call the tool again")
+    if command.report:
+        await asyncio.to_thread(prepare_scratch_file, command.report)
     pieces: list[str] = []
 
-    def heard(text: str) -> None:
+    def on_output(text: str) -> None:
         pieces.append(text)
         running.progress(text)
 
     try:
         ended = await context.workspace.processes.run_sealed(
-            launch, running.seal, seconds=seconds, on_output=heard
+            launch, running.seal, seconds=seconds, on_output=on_output
         )
-        report = await asyncio.to_thread(consume_scratch_file, chosen.report)
+        report = await asyncio.to_thread(consume_scratch_file, command.report)
     except CockpitError as error:
         raise ToolFailed(f"{error.message}; install it or name another `runner`") from error
     log = "".join(pieces) or ended.output
-    module = await _go_module(chosen, context)
-    found = outcomes.make_paths_relative(read_outcome(chosen, ended, report, log, module), cwd, chosen.folder)
-    return _build_result(chosen, ended, found, log, context)
+    module = await _go_module(command, context)
+    outcome = outcomes.make_paths_relative(
+        read_outcome(command, ended, report, log, module), cwd, command.folder
+    )
+    return _build_result(command, ended, outcome, log, context)
 
 
-def _absolute_folder(chosen: RunnerCommand, root: str) -> str:
-    return root if chosen.folder == "." else f"{root}/{chosen.folder}"
+def _absolute_folder(command: RunnerCommand, root: str) -> str:
+    return root if command.folder == "." else f"{root}/{command.folder}"
 
 
 def read_outcome(
-    chosen: RunnerCommand, ended: ProcessResult, report: str, log: str, module: str = ""
+    command: RunnerCommand, ended: ProcessResult, report: str, log: str, module: str = ""
 ) -> RunOutcome:
-    """The outcomes of a run that is over: from its report where it left one, else from its text."""
-    match chosen.runner:
+    """The outcome of a finished run, from its report if there is one, else from its output."""
+    match command.runner:
         case "pytest":
             try:
                 return parse_junit(report)
@@ -349,7 +354,7 @@ def read_outcome(
             try:
                 return parse_javascript(report)
             except ValueError:
-                return RunOutcome(note=f"{chosen.runner} left no report")
+                return RunOutcome(note=f"{command.runner} left no report")
         case "unittest":
             return parse_unittest(log)
         case "go":
@@ -359,57 +364,54 @@ def read_outcome(
 
 
 def _build_result(
-    chosen: RunnerCommand, ended: ProcessResult, found: RunOutcome, log: str, context: Context
+    command: RunnerCommand, ended: ProcessResult, outcome: RunOutcome, log: str, context: Context
 ) -> Done:
     handle = context.session.results.keep(log)
-    said = outcomes.format_outcome(found, chosen.runner, handle)
+    text = outcomes.format_outcome(outcome, command.runner, handle)
     if ended.timed_out:
-        said = f"stopped after {ended.seconds:.0f} s; give more `seconds` or a smaller `target`\n{said}"
-    elif MISSING_MODULE.search(log) and not found.total:
-        said = (
-            f"{chosen.argv[0]} has no pytest; install it there ({chosen.argv[0]} -m pip install pytest) "
-            f'or say runner="unittest"'
+        text = f"stopped after {ended.seconds:.0f} s; give more `seconds` or a smaller `target`\n{text}"
+    elif MISSING_MODULE.search(log) and not outcome.total:
+        text = (
+            f"{command.argv[0]} has no pytest; install it there ({command.argv[0]} -m pip install pytest) "
+            f'or set runner="unittest"'
         )
-    elif not found.total:
+    elif not outcome.total:
         tail = "\n".join(log.rstrip().splitlines()[-TAIL_LINES:])
-        said = f"{said}\nexit code {ended.code}; the end of its output:\n{tail}"
-    is_error = ended.timed_out or (not found.total and ended.code != 0)
-    data = outcomes.outcome_as_json(found, chosen.runner, chosen.argv, handle)
-    return Done(said, data=data, is_error=is_error, isolation=ended.isolation)
+        text = f"{text}\nexit code {ended.code}; the end of its output:\n{tail}"
+    is_error = ended.timed_out or (not outcome.total and ended.code != 0)
+    data = outcomes.outcome_as_json(outcome, command.runner, command.argv, handle)
+    return Done(text, data=data, is_error=is_error, isolation=ended.isolation)
 
 
-async def choose_command(target: str, wanted: Runner | Literal["auto"], context: Context) -> RunnerCommand:
-    """What would run `target`. Raises `ToolFailed`."""
+async def choose_command(target: str, requested: Runner | Literal["auto"], context: Context) -> RunnerCommand:
+    """The command that runs `target`. Raises `ToolFailed`."""
     target = target.strip().replace("\\", "/")
     if target.startswith("-"):
         raise ToolFailed(f"`target` {target!r} starts with a dash; name a file, a folder or a test")
     root = context.workspace.root.replace("\\", "/").rstrip("/")
     target = target.removeprefix(root + "/").removeprefix("./")
     project = await find_project(target, context.workspace.files)
-    runner = detect_runner(project) if wanted == "auto" else wanted
+    runner = detect_runner(project) if requested == "auto" else requested
     if runner is None:
         raise ToolFailed(
-            "no manifest here names a test runner cockpit can read "
-            f"({', '.join(RUNNERS)}); say `runner`, or use shell"
+            f"no test runner detected; set `runner` to one of {', '.join(RUNNERS)}, or use shell"
         )
     return build_command(runner, project, target, root, _report_path(target, runner, context))
 
 
 def _report_path(target: str, runner: Runner, context: Context) -> str:
-    """A file outside of the project, so that nothing there changes, where a held program may write. The
-    same for the same call: what was approved is what runs."""
-    asked = f"{context.session.id} {context.session.agent} {runner} {target}"
-    name = hashlib.sha256(asked.encode()).hexdigest()[:16]
+    """A scratch file outside the project that a sandboxed program may write.
+
+    Its name depends only on the call, so that the approved command and the command that runs are equal.
+    """
+    call = f"{context.session.id} {context.session.agent} {runner} {target}"
+    name = hashlib.sha256(call.encode()).hexdigest()[:16]
     return scratch_file_path(context.workspace.root, f"{name}.report")
 
 
-async def _go_module(chosen: RunnerCommand, context: Context) -> str:
-    if chosen.runner != "go":
+async def _go_module(command: RunnerCommand, context: Context) -> str:
+    if command.runner != "go":
         return ""
-    manifest = "go.mod" if chosen.folder == "." else f"{chosen.folder}/go.mod"
-    try:
-        text = (await context.workspace.files.read(manifest)).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    found = re.search(r"^module\s+(\S+)", text, re.M)
-    return found[1] if found else ""
+    text = await _read_text(_join_path(command.folder, "go.mod"), context.workspace.files)
+    match = re.search(r"^module\s+(\S+)", text, re.M)
+    return match[1] if match else ""

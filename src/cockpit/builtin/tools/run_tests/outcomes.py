@@ -1,4 +1,4 @@
-"""What a test run came to: values and their text. Knows no runner."""
+"""The outcome of a test run, as values, as text and as JSON; the same for every runner."""
 
 from dataclasses import dataclass, replace
 
@@ -11,9 +11,9 @@ MAX_LINE_WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class FailedCase:
-    """One test that failed (`error`: that broke before or around its assertions).
+    """A test that failed; with `is_error` it broke outside its assertions.
 
-    `path` is as the runner wrote it and may be empty; `line` counts from 1, 0 where unknown.
+    `path` is as the runner wrote it and may be empty; `line` counts from 1, and is 0 if unknown.
     """
 
     name: str
@@ -29,7 +29,7 @@ class FailedCase:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Counts of one run. `note` is what the counts do not say: a build that failed, no tests."""
+    """The counts and failures of one run. `note` says what they do not show, such as a failed build."""
 
     passed: int = 0
     failed: int = 0
@@ -45,7 +45,7 @@ class RunOutcome:
 
 
 def format_counts(outcomes: RunOutcome) -> str:
-    """`2 failed, 1 error, 5 passed, 1 skipped in 0.04 s`; parts that are zero are left out."""
+    """`2 failed, 1 error, 5 passed, 1 skipped in 0.04 s`, without the counts that are zero."""
     errors = f"{outcomes.errors} error{'s' if outcomes.errors != 1 else ''}"
     parts = [
         f"{outcomes.failed} failed" if outcomes.failed else "",
@@ -53,12 +53,11 @@ def format_counts(outcomes: RunOutcome) -> str:
         f"{outcomes.passed} passed" if outcomes.passed else "",
         f"{outcomes.skipped} skipped" if outcomes.skipped else "",
     ]
-    said = ", ".join(part for part in parts if part) or "no tests ran"
-    return f"{said} in {outcomes.seconds:.2f} s"
+    return f"{', '.join(part for part in parts if part) or 'no tests ran'} in {outcomes.seconds:.2f} s"
 
 
 def format_outcome(outcomes: RunOutcome, runner: str, handle: str = "") -> str:
-    """The run for a reader of lines: counts first, then each failure with its place."""
+    """The run as text: the counts, then each failure with its place."""
     lines = [f"{runner}: {format_counts(outcomes)}"]
     if outcomes.note:
         lines.append(outcomes.note)
@@ -74,7 +73,7 @@ def format_outcome(outcomes: RunOutcome, runner: str, handle: str = "") -> str:
 
 
 def outcome_as_json(outcomes: RunOutcome, runner: str, argv: tuple[str, ...], handle: str) -> Json:
-    """The same for scripts."""
+    """The run as the data of a tool result."""
     failures: list[Json] = [
         {"name": f.name, "path": f.path, "line": f.line, "message": f.message, "error": f.is_error}
         for f in outcomes.failures
@@ -115,6 +114,6 @@ def _relative_path(path: str, folder: str, prefix: str) -> str:
 
 
 def take_first_lines(message: str, lines: int = LINES_SHOWN) -> str:
-    """The first lines of `message` that say something."""
-    kept = [line.rstrip() for line in message.splitlines() if line.strip()]
-    return "\n".join(kept[:lines])
+    """The first lines of `message` that are not blank."""
+    filled = [line.rstrip() for line in message.splitlines() if line.strip()]
+    return "\n".join(filled[:lines])

@@ -1,12 +1,8 @@
-"""Reads pytest: its JUnit XML report (xunit2), and its terminal text where there is no report.
+"""Parsers for the output of test runners: each returns a `RunOutcome`. Pure.
 
-Reads what `python -m unittest -v` writes.
-
-Reads the JSON report that jest and vitest share.
-
-Reads the events of `go test -json` (the form: `go doc test2json`).
-
-Reads what `cargo test` writes: libtest's text, and the compiler's errors before it.
+pytest: its JUnit XML report (xunit2), or its terminal text if there is no report. unittest: `python -m
+unittest -v`. jest and vitest: the JSON report they share. Go: the events of `go test -json` (see `go doc
+test2json`). Cargo: the text of libtest and the compiler errors before it.
 """
 
 import json
@@ -25,11 +21,11 @@ PYTEST_ENDING = re.compile(r"^=*\s*((?:\d+ \w+(?:, )?)+) in ([\d.]+)s", re.MULTI
 
 
 def parse_junit(report: str) -> RunOutcome:
-    """Raises ValueError when `report` is no JUnit XML."""
+    """Parse pytest's report. Raises ValueError if it is not JUnit XML."""
     try:
         tree = ElementTree.fromstring(report)
     except ElementTree.ParseError as error:
-        raise ValueError(f"the report is cut off or no XML: {error}") from error
+        raise ValueError(f"the report is incomplete or not XML: {error}") from error
     passed = failed = skipped = errors = 0
     failures: list[FailedCase] = []
     for case in tree.iter("testcase"):
@@ -64,28 +60,28 @@ def _junit_failures(case: ElementTree.Element) -> Iterator[FailedCase]:
 
 
 def _unescape_name(name: str) -> str:
-    # pytest writes parameters that are not ASCII as \uXXXX in its node ids.
-    return UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)
+    # pytest escapes non-ASCII parameters as \uXXXX in its node ids.
+    return UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), name)
 
 
-def _pytest_message(said: str, body: str) -> str:
-    if said and said != "collection failure":
-        return said
+def _pytest_message(message: str, body: str) -> str:
+    if message and message != "collection failure":
+        return message
     marked = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
     return "\n".join(marked) or body
 
 
 def _pytest_place(body: str, classname: str, name: str) -> tuple[str, int]:
-    """Where the test itself failed: a frame in its own file before any deeper one."""
-    found = [(match["path"], int(match["line"])) for match in PYTEST_FRAME.finditer(body)]
+    """Where the test failed: the last frame in its own file, else the deepest frame."""
+    frames = [(match["path"], int(match["line"])) for match in PYTEST_FRAME.finditer(body)]
     own = [
-        place for place in found if _module_name(place[0]) and classname.startswith(_module_name(place[0]))
+        place for place in frames if _module_name(place[0]) and classname.startswith(_module_name(place[0]))
     ]
     if own:
         return own[-1]
-    if not classname and found:
-        return next((place for place in found if _module_name(place[0]).endswith(name)), found[-1])
-    return found[-1] if found else ("", 0)
+    if not classname and frames:
+        return next((place for place in frames if _module_name(place[0]).endswith(name)), frames[-1])
+    return frames[-1] if frames else ("", 0)
 
 
 def _module_name(path: str) -> str:
@@ -93,24 +89,26 @@ def _module_name(path: str) -> str:
 
 
 def parse_pytest_text(output: str) -> RunOutcome:
-    """What pytest's own summary lines say; for a run that left no report."""
+    """Parse pytest's summary lines, for a run that wrote no report."""
     ending = next(reversed([*PYTEST_ENDING.finditer(output)]), None)
-    said = {"failed": 0, "passed": 0, "skipped": 0, "error": 0}
+    counts = {"failed": 0, "passed": 0, "skipped": 0, "error": 0}
     for number, word in PYTEST_COUNT.findall(ending[1] if ending else ""):
         key = {"xfailed": "skipped", "xpassed": "passed", "errors": "error"}.get(word, word)
-        said[key] = said.get(key, 0) + int(number)
+        counts[key] = counts.get(key, 0) + int(number)
     failures = tuple(
         FailedCase(
-            _unescape_name(found["id"].split("::", 1)[-1].replace("::", ".")),
-            found["id"].split("::", 1)[0],
+            _unescape_name(match["id"].split("::", 1)[-1].replace("::", ".")),
+            match["id"].split("::", 1)[0],
             0,
-            found["message"] or "",
-            is_error=found[1] == "ERROR",
+            match["message"] or "",
+            is_error=match[1] == "ERROR",
         )
-        for found in PYTEST_SUMMARY.finditer(output)
+        for match in PYTEST_SUMMARY.finditer(output)
     )
     seconds = float(ending[2]) if ending else 0.0
-    return RunOutcome(said["passed"], said["failed"], said["skipped"], said["error"], seconds, failures)
+    return RunOutcome(
+        counts["passed"], counts["failed"], counts["skipped"], counts["error"], seconds, failures
+    )
 
 
 UNITTEST_BLOCK = re.compile(
@@ -124,27 +122,27 @@ UNITTEST_TITLE = re.compile(r"^(?P<method>\S+) \((?P<where>[^)]*)\)(?P<sub>.*)$"
 
 
 def parse_unittest(output: str) -> RunOutcome:
-    """Counts and failures of the last run in `output`."""
+    """Parse the counts and failures of the last run in `output`."""
     output = output.replace("\r\n", "\n")
     ending = next(reversed([*UNITTEST_ENDING.finditer(output)]), None)
-    failures = tuple(_unittest_failure(found) for found in UNITTEST_BLOCK.finditer(output))
+    failures = tuple(_unittest_failure(match) for match in UNITTEST_BLOCK.finditer(output))
     if ending is None:
-        return RunOutcome(failures=failures, note="unittest did not get to its summary")
-    said = {word: int(number) for word, number in re.findall(r"([a-z ]+)=(\d+)", ending[4] or "")}
-    said = {word.strip(): number for word, number in said.items()}
-    failed, errors = said.get("failures", 0), said.get("errors", 0)
-    skipped = said.get("skipped", 0) + said.get("expected failures", 0)
-    # A test with sub-tests is one test that ran, however many of its parts failed.
+        return RunOutcome(failures=failures, note="unittest did not reach its summary")
+    counts = {word: int(number) for word, number in re.findall(r"([a-z ]+)=(\d+)", ending[4] or "")}
+    counts = {word.strip(): number for word, number in counts.items()}
+    failed, errors = counts.get("failures", 0), counts.get("errors", 0)
+    skipped = counts.get("skipped", 0) + counts.get("expected failures", 0)
+    # unittest counts a test with subtests once, however many of them fail.
     broken = len({failure.name.split(" [")[0] for failure in failures})
     passed = max(int(ending[1]) - broken - skipped, 0)
-    failed += said.get("unexpected successes", 0)
+    failed += counts.get("unexpected successes", 0)
     return RunOutcome(passed, failed, skipped, errors, float(ending[2]), failures)
 
 
-def _unittest_failure(found: re.Match[str]) -> FailedCase:
-    body = found["body"].split("-" * 70 + "\n", 1)[-1].split("\n" + "-" * 70, 1)[0]
-    name, module, method = found["title"], "", ""
-    if title := UNITTEST_TITLE.match(found["title"]):
+def _unittest_failure(match: re.Match[str]) -> FailedCase:
+    body = match["body"].split("-" * 70 + "\n", 1)[-1].split("\n" + "-" * 70, 1)[0]
+    name, module, method = match["title"], "", ""
+    if title := UNITTEST_TITLE.match(match["title"]):
         where = title["where"].removesuffix("." + title["method"])
         module = where if "_FailedTest" in where else where.rsplit(".", 1)[0]
         method = title["method"]
@@ -153,7 +151,7 @@ def _unittest_failure(found: re.Match[str]) -> FailedCase:
             name += f" [{sub.strip('()[]')}]"
     path, line = _unittest_place(body, module, method)
     return FailedCase(
-        name, path, line, take_first_lines(_exception_text(body)), is_error=found["word"] == "ERROR"
+        name, path, line, take_first_lines(_exception_text(body)), is_error=match["word"] == "ERROR"
     )
 
 
@@ -164,13 +162,13 @@ def _unittest_place(body: str, module: str, method: str) -> tuple[str, int]:
             return frame["path"], int(frame["line"])
     file = module.replace(".", "/") + ".py"
     own = [frame for frame in frames if frame["path"].replace("\\", "/").endswith(file)]
-    # A module that could not be imported has no frame of its test: the last one is its own line.
+    # A module that failed to import has no frame of a test; its last frame is the failing line.
     chosen = frames if "_FailedTest" in module else own or frames
     return (chosen[-1]["path"], int(chosen[-1]["line"])) if chosen else ("", 0)
 
 
 def _exception_text(body: str) -> str:
-    """The part of a traceback after its last frame: the exception itself."""
+    """The exception at the end of a traceback, after the last frame."""
     lines = body.strip().splitlines()
     start = 0
     for at, line in enumerate(lines):
@@ -188,31 +186,31 @@ JAVASCRIPT_SYNTAX_ERROR = re.compile(r"^\s*(SyntaxError: .*)$", re.M)
 
 
 def parse_javascript(report: str) -> RunOutcome:
-    """Raises ValueError when `report` is not of that form."""
-    found = json.loads(report)
-    if not isinstance(found, dict) or not isinstance(found.get("testResults"), list):
+    """Parse the report of jest or vitest. Raises ValueError for any other JSON."""
+    data = json.loads(report)
+    if not isinstance(data, dict) or not isinstance(data.get("testResults"), list):
         raise ValueError("the report has no testResults")
-    suites = [suite for suite in found["testResults"] if isinstance(suite, dict)]
+    suites = [suite for suite in data["testResults"] if isinstance(suite, dict)]
     failures = tuple(failure for suite in suites for failure in _javascript_failures(suite))
     broken = sum(failure.is_error for failure in failures)
     return RunOutcome(
-        passed=_read_count(found, "numPassedTests"),
-        failed=_read_count(found, "numFailedTests"),
-        skipped=_read_count(found, "numPendingTests") + _read_count(found, "numTodoTests"),
+        passed=_read_count(data, "numPassedTests"),
+        failed=_read_count(data, "numFailedTests"),
+        skipped=_read_count(data, "numPendingTests") + _read_count(data, "numTodoTests"),
         errors=broken,
-        seconds=_javascript_seconds(found, suites),
+        seconds=_javascript_seconds(data, suites),
         failures=failures,
     )
 
 
-def _read_count(found: dict[str, Any], key: str) -> int:
-    value = found.get(key)
+def _read_count(data: dict[str, Any], key: str) -> int:
+    value = data.get(key)
     return value if isinstance(value, int) else 0
 
 
-def _javascript_seconds(found: dict[str, Any], suites: list[dict[str, Any]]) -> float:
+def _javascript_seconds(data: dict[str, Any], suites: list[dict[str, Any]]) -> float:
     ends = [suite["endTime"] for suite in suites if isinstance(suite.get("endTime"), int | float)]
-    started = found.get("startTime")
+    started = data.get("startTime")
     if not ends or not isinstance(started, int | float):
         return 0.0
     return max(0.0, float(max(ends) - started) / 1000)
@@ -223,18 +221,18 @@ def _javascript_failures(suite: dict[str, Any]) -> Iterator[FailedCase]:
     cases = [case for case in suite.get("assertionResults") or () if isinstance(case, dict)]
     for case in cases:
         if case.get("status") == "failed":
-            said = COLOUR_CODE.sub("", "\n".join(str(part) for part in case.get("failureMessages") or ()))
-            line = _frame_line(said, path) or _location_line(case)
+            message = COLOUR_CODE.sub("", "\n".join(str(part) for part in case.get("failureMessages") or ()))
+            line = _frame_line(message, path) or _location_line(case)
             yield FailedCase(
-                _javascript_name(case), path, line, take_first_lines(JAVASCRIPT_STACK_LINE.sub("", said))
+                _javascript_name(case), path, line, take_first_lines(JAVASCRIPT_STACK_LINE.sub("", message))
             )
     if suite.get("status") == "failed" and not cases:
-        said = COLOUR_CODE.sub("", str(suite.get("message") or "the file could not be run"))
-        # jest puts eight lines of advice before the fault itself.
-        if fault := JAVASCRIPT_SYNTAX_ERROR.search(said):
-            said = fault[1]
+        message = COLOUR_CODE.sub("", str(suite.get("message") or "the file could not be run"))
+        # jest writes eight lines of advice before the error itself.
+        if fault := JAVASCRIPT_SYNTAX_ERROR.search(message):
+            message = fault[1]
         name = path.replace("\\", "/").rsplit("/", 1)[-1]
-        yield FailedCase(name, path, _frame_line(said, path), take_first_lines(said), is_error=True)
+        yield FailedCase(name, path, _frame_line(message, path), take_first_lines(message), is_error=True)
 
 
 def _javascript_name(case: dict[str, Any]) -> str:
@@ -242,8 +240,10 @@ def _javascript_name(case: dict[str, Any]) -> str:
     return " > ".join([*titles, str(case.get("title") or case.get("fullName") or "?")])
 
 
-def _frame_line(said: str, path: str) -> int:
-    return next((int(found["line"]) for found in JAVASCRIPT_FRAME.finditer(said) if found["path"] == path), 0)
+def _frame_line(message: str, path: str) -> int:
+    return next(
+        (int(match["line"]) for match in JAVASCRIPT_FRAME.finditer(message) if match["path"] == path), 0
+    )
 
 
 def _location_line(case: dict[str, Any]) -> int:
@@ -257,15 +257,18 @@ GO_NOISE = re.compile(r"^\s*(=== |--- |PASS|FAIL|ok |\? |exit status|coverage:)"
 
 
 def parse_go(output: str, module: str = "") -> RunOutcome:
-    """`module` is the module's path in go.mod; it makes files relative to the module's folder."""
-    said: dict[tuple[str, str], str] = {}
+    """Parse the events.
+
+    `module` is the module path of go.mod, by which files become relative to its folder.
+    """
+    outputs: dict[tuple[str, str], str] = {}
     ended: dict[tuple[str, str], str] = {}
     seconds = 0.0
     for event in _go_events(output):
         key = (_event_text(event, "Package") or _event_text(event, "ImportPath"), _event_text(event, "Test"))
         action = _event_text(event, "Action")
         if action in ("output", "build-output"):
-            said[key] = said.get(key, "") + _event_text(event, "Output")
+            outputs[key] = outputs.get(key, "") + _event_text(event, "Output")
         elif action in ("pass", "fail", "skip", "build-fail"):
             ended[key] = "fail" if action == "build-fail" else action
             elapsed = event.get("Elapsed")
@@ -275,12 +278,12 @@ def parse_go(output: str, module: str = "") -> RunOutcome:
     parents = {(package, test.rsplit("/", 1)[0]) for package, test in tests if "/" in test}
     leaves = {key: action for key, action in tests.items() if key not in parents}
     failures = [
-        _go_failure(key, said.get(key, ""), module) for key, action in leaves.items() if action == "fail"
+        _go_failure(key, outputs.get(key, ""), module) for key, action in leaves.items() if action == "fail"
     ]
     broken = [
-        _go_failure(key, said.get(key, ""), module, True)
+        _go_failure(key, outputs.get(key, ""), module, True)
         for key, action in ended.items()
-        if action == "fail" and not key[1] and not any(one[0] == key[0] for one in tests)
+        if action == "fail" and not key[1] and not any(package == key[0] for package, _ in tests)
     ]
     actions = list(leaves.values())
     return RunOutcome(
@@ -294,7 +297,7 @@ def parse_go(output: str, module: str = "") -> RunOutcome:
 
 
 def _go_events(output: str) -> list[dict[str, Any]]:
-    found = []
+    events = []
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
@@ -303,8 +306,8 @@ def _go_events(output: str) -> list[dict[str, Any]]:
         except ValueError:
             continue
         if isinstance(event, dict):
-            found.append(event)
-    return found
+            events.append(event)
+    return events
 
 
 def _event_text(event: dict[str, Any], key: str) -> str:
@@ -312,16 +315,16 @@ def _event_text(event: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _go_failure(key: tuple[str, str], said: str, module: str, is_error: bool = False) -> FailedCase:
+def _go_failure(key: tuple[str, str], output: str, module: str, is_error: bool = False) -> FailedCase:
     package, test = key
     folder = package.removeprefix(module).strip("/") if module and package.startswith(module) else ""
     path, line = "", 0
-    if place := GO_PLACE.search(said):
+    if place := GO_PLACE.search(output):
         path, line = place["path"], int(place["line"])
         if folder and "/" not in path:
             path = f"{folder}/{path}"
-    kept = "\n".join(text.strip() for text in said.splitlines() if not GO_NOISE.match(text))
-    return FailedCase(test or package, path, line, take_first_lines(kept), is_error)
+    message = "\n".join(text.strip() for text in output.splitlines() if not GO_NOISE.match(text))
+    return FailedCase(test or package, path, line, take_first_lines(message), is_error)
 
 
 CARGO_RESULT = re.compile(
@@ -336,22 +339,22 @@ RUST_PANIC = re.compile(
     r"^thread '.*?'(?: \(\d+\))? panicked at (?P<path>[^\s:][^:\n]*):(?P<line>\d+):\d+:\n", re.M
 )
 OLD_RUST_PANIC = re.compile(
-    r"^thread '.*?' panicked at '(?P<said>.*)', (?P<path>[^\s:,]+):(?P<line>\d+):\d+$", re.M | re.S
+    r"^thread '.*?' panicked at '(?P<message>.*)', (?P<path>[^\s:,]+):(?P<line>\d+):\d+$", re.M | re.S
 )
 RUST_PLACE = re.compile(r" at (?P<path>[^\s:]+):(?P<line>\d+):\d+")
 COMPILE_ERROR = re.compile(
-    r"^error(?:\[\w+\])?: (?P<said>[^\n]+)\n\s+--> (?P<path>[^:\n]+):(?P<line>\d+):\d+", re.M
+    r"^error(?:\[\w+\])?: (?P<message>[^\n]+)\n\s+--> (?P<path>[^:\n]+):(?P<line>\d+):\d+", re.M
 )
 
 
 def parse_cargo(output: str) -> RunOutcome:
-    """Counts of all test binaries together."""
+    """Parse the counts of all test binaries together."""
     output = output.replace("\r\n", "\n")
     passed = failed = skipped = 0
     seconds = 0.0
-    for found in CARGO_RESULT.finditer(output):
-        passed, failed, skipped = passed + int(found[1]), failed + int(found[2]), skipped + int(found[3])
-        seconds += float(found[4] or 0)
+    for match in CARGO_RESULT.finditer(output):
+        passed, failed, skipped = passed + int(match[1]), failed + int(match[2]), skipped + int(match[3])
+        seconds += float(match[4] or 0)
     failures = tuple(_cargo_failures(output))
     if passed + failed + skipped:
         return RunOutcome(passed, failed, skipped, 0, seconds, failures)
@@ -361,19 +364,19 @@ def parse_cargo(output: str) -> RunOutcome:
 
 
 def _cargo_failures(output: str) -> Iterator[FailedCase]:
-    for found in CARGO_BLOCK.finditer(output):
-        name, body = found["name"].removesuffix(" - should panic"), found["body"]
+    for match in CARGO_BLOCK.finditer(output):
+        name, body = match["name"].removesuffix(" - should panic"), match["body"]
         if place := RUST_PANIC.search(body):
-            said = body[place.end() :]
+            message = body[place.end() :]
         elif place := OLD_RUST_PANIC.search(body):
-            said = place["said"]
+            message = place["message"]
         else:
-            place, said = RUST_PLACE.search(body), body
-        said = said.split("stack backtrace:")[0].split("\nnote: run with")[0]
+            place, message = RUST_PLACE.search(body), body
+        message = message.split("stack backtrace:")[0].split("\nnote: run with")[0]
         path, line = (place["path"], int(place["line"])) if place else ("", 0)
-        yield FailedCase(name, path.removeprefix("./"), line, take_first_lines(said))
+        yield FailedCase(name, path.removeprefix("./"), line, take_first_lines(message))
 
 
 def _compile_errors(output: str) -> Iterator[FailedCase]:
-    for found in COMPILE_ERROR.finditer(output):
-        yield FailedCase("compile error", found["path"], int(found["line"]), found["said"], is_error=True)
+    for match in COMPILE_ERROR.finditer(output):
+        yield FailedCase("compile error", match["path"], int(match["line"]), match["message"], is_error=True)

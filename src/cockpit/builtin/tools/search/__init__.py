@@ -1,20 +1,15 @@
-"""Which files a `glob` names: gitignore's patterns with `{a,b}`, `!` before one for all others.
+"""The `search` tool: a regular expression over the workspace, with the same result from ripgrep and from
+Python.
 
-Hits as lines: `path:line: text`, long lines cut around the match, totals said.
-
-One search: which files, which engine, what is told. Loaded with the first call.
-
-`search`: a regular expression over the files of the workspace, by ripgrep where it is there and by
-Python where it is not, with the same answer from both. What searches is loaded with the first call.
+Start here: this module selects the files, runs an engine and formats the hits. `dialect` and `engines` are
+imported with the first call, because registering the tool needs neither.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from cockpit.builtin.tools.search import dialect, engines
-from cockpit.builtin.tools.search.engines import FileHits, HitLine, RipgrepUnavailable, SearchRequest
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context, PathRefused
@@ -22,37 +17,148 @@ from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Preview, Tool, Too
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.messages import Json
 
+if TYPE_CHECKING:
+    from cockpit.builtin.tools.search.engines import FileHits, HitLine, SearchRequest
+
 BRACES = re.compile(r"\{([^{}]*)\}")
 MAX_PATTERNS = 256
+MAX_LINE_WIDTH = 240
+MAX_FILE_BYTES = 10_000_000
+MAX_MATCHES = 2_000
+MAX_CONTEXT_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SearchArguments:
+    pattern: Annotated[str, "regular expression, matched line by line"]
+    path: str = "."
+    glob: Annotated[str, "only these files: *.py, src/**/*.{ts,tsx}, !tests/"] = ""
+    case: Annotated[
+        Literal["smart", "sensitive", "ignore"], "smart: ignore case unless pattern has a capital"
+    ] = "smart"
+    context: Annotated[int, "lines around each match"] = 0
+    limit: int = 200
+    literal: Annotated[bool, "pattern is plain text"] = False
+
+
+async def search(arguments: SearchArguments, context: Context) -> Done:
+    from cockpit.builtin.tools.search.dialect import escape_literal, translate_pattern
+    from cockpit.builtin.tools.search.engines import SearchRequest
+
+    pattern = escape_literal(arguments.pattern) if arguments.literal else translate_pattern(arguments.pattern)
+    if not arguments.pattern:
+        raise ToolFailed("`pattern` is empty; write what to search for")
+    limit = max(1, min(arguments.limit, MAX_MATCHES))
+    files, large = await _select_files(arguments, context)
+    request = SearchRequest(
+        pattern,
+        ignore_case=arguments.case == "ignore" or (arguments.case == "smart" and not pattern.has_upper),
+        context=max(0, min(arguments.context, MAX_CONTEXT_LINES)),
+        limit=limit,
+        root=context.workspace.root,
+        files=files,
+    )
+    hits, is_complete = await _run_engine(request, context)
+    # A file that must not be read is left out silently: even that it matched would reveal something.
+    hits = [file for file in hits if _is_readable(file.path, context)]
+    notes = _build_notes(arguments, files, large, is_complete)
+    text = format_hits(hits, limit, notes)
+    return Done(text, data=_hits_as_json(hits, limit), is_error=not is_complete and not hits)
+
+
+async def _select_files(arguments: SearchArguments, context: Context) -> tuple[tuple[str, ...], int]:
+    """The files to search, in order, and how many were left out because they are too large."""
+    files = context.workspace.files
+    matches = compile_globs(arguments.glob)
+    path = arguments.path.strip() or "."
+    try:
+        start = await files.stat(path)
+    except FileNotFoundError as error:
+        raise ToolFailed(f"{path} does not exist; use `glob` or `list` to see what does") from error
+    if start.kind == "file":
+        return (start.path,), 0
+    selected: list[str] = []
+    large = 0
+    async for entry in files.walk(path):
+        if entry.kind == "file" and matches(entry.path):
+            if entry.size > MAX_FILE_BYTES:
+                large += 1
+            else:
+                selected.append(entry.path)
+    return tuple(selected), large
+
+
+async def _run_engine(request: "SearchRequest", context: Context) -> "tuple[list[FileHits], bool]":
+    from cockpit.builtin.tools.search import engines
+
+    if not request.files:
+        return [], True
+    processes = context.workspace.processes
+    if context.settings.get("engine", "auto") != "python":
+        try:
+            return await engines.run_ripgrep(request, processes), True
+        except engines.RipgrepUnavailable:
+            pass
+    return await engines.run_python(request, processes)
+
+
+def _is_readable(path: str, context: Context) -> bool:
+    try:
+        context.workspace.resolve(path, "read")
+    except PathRefused:
+        return False
+    return True
+
+
+def _build_notes(
+    arguments: SearchArguments, files: Sequence[str], large: int, is_complete: bool
+) -> list[str]:
+    notes: list[str] = []
+    if not files and arguments.glob:
+        notes.append(f"no file matches the glob {arguments.glob}")
+    if large:
+        plural = "s" if large > 1 else ""
+        notes.append(f"{large} file{plural} over {MAX_FILE_BYTES // 1_000_000} MB not searched")
+    if not is_complete:
+        from cockpit.builtin.tools.search.engines import SEARCH_SECONDS
+
+        notes.append(
+            f"stopped after {SEARCH_SECONDS:.0f} s, the rest was not searched; the pattern may backtrack "
+            "without end (nested repeats): simplify it, or name a smaller `path`"
+        )
+    return notes
 
 
 def compile_globs(glob: str) -> Callable[[str], bool]:
-    """Whether a path relative to the root is meant. An empty glob means every file.
+    """A predicate for paths relative to the root. An empty glob matches every file.
 
-    `*.py` matches at any depth, `src/*.py` below the root only, `src/` all that is in it.
+    Patterns are gitignore's, with `{a,b}`: `*.py` matches at any depth, `src/*.py` only in `src`, `src/`
+    everything below it. A pattern after `!` excludes.
     """
-    wanted = [part for part in split_globs(glob) if not part.startswith("!")]
-    unwanted = [part[1:] for part in split_globs(glob) if part.startswith("!")]
-    takes, leaves = _compile_patterns(wanted), _compile_patterns(unwanted)
-    return lambda path: (not wanted or takes(path)) and not leaves(path)
+    patterns = split_globs(glob)
+    included = [pattern for pattern in patterns if not pattern.startswith("!")]
+    is_included = _compile_patterns(included)
+    is_excluded = _compile_patterns([pattern[1:] for pattern in patterns if pattern.startswith("!")])
+    return lambda path: (not included or is_included(path)) and not is_excluded(path)
 
 
 def split_globs(glob: str) -> list[str]:
-    """The patterns in `glob`: separated by commas or blanks outside of braces, braces spelled out."""
+    """The patterns in `glob`, separated by commas or blanks outside braces, with the braces expanded."""
     parts = [part for part in re.split(r"[,\s]+(?![^{}]*\})", glob.strip()) if part]
-    return [spelled for part in parts for spelled in _expand_braces(part)]
+    return [pattern for part in parts for pattern in _expand_braces(part)]
 
 
 def _expand_braces(part: str) -> list[str]:
-    todo, done = [part], list[str]()
-    while todo and len(todo) + len(done) < MAX_PATTERNS:
-        one = todo.pop(0)
-        found = BRACES.search(one)
-        if found:
-            todo += [one[: found.start()] + choice + one[found.end() :] for choice in found[1].split(",")]
-        else:
-            done.append(one)
-    return done + todo
+    pending, expanded = [part], list[str]()
+    while pending and len(pending) + len(expanded) < MAX_PATTERNS:
+        pattern = pending.pop(0)
+        braces = BRACES.search(pattern)
+        if braces is None:
+            expanded.append(pattern)
+            continue
+        head, tail = pattern[: braces.start()], pattern[braces.end() :]
+        pending += [head + choice + tail for choice in braces[1].split(",")]
+    return expanded + pending
 
 
 def _compile_patterns(patterns: list[str]) -> Callable[[str], bool]:
@@ -62,46 +168,43 @@ def _compile_patterns(patterns: list[str]) -> Callable[[str], bool]:
     return GitIgnoreSpec.from_lines(patterns).match_file if patterns else lambda path: False
 
 
-MAX_LINE_WIDTH = 240
-
-
-def format_hits(hits: Sequence[FileHits], limit: int, notes: Sequence[str] = ()) -> str:
-    """The first `limit` matches of `hits`; the first line counts all of them."""
-    total = sum(one.count for one in hits)
+def format_hits(hits: "Sequence[FileHits]", limit: int, notes: Sequence[str] = ()) -> str:
+    """The first `limit` matches as `path:line: text`; the first line counts all of them."""
+    total = sum(file.count for file in hits)
     if not total:
         return "\n".join(["no matches", *notes])
     head = f"{total} match{'es' if total > 1 else ''} in {len(hits)} file{'s' if len(hits) > 1 else ''}"
     if total > limit:
         head += f", first {limit} of {total}; narrow the `pattern`, `path` or `glob` to see the others"
     lines = [head, *notes]
-    left = limit
-    for one in hits:
-        if left <= 0:
+    remaining = limit
+    for file in hits:
+        if remaining <= 0:
             break
-        lines += _format_file(one, left, is_first=left == limit)
-        left -= one.count
+        lines += _format_file(file, remaining, is_first=remaining == limit)
+        remaining -= file.count
     return "\n".join(lines)
 
 
-def _format_file(hits: FileHits, most: int, is_first: bool) -> list[str]:
+def _format_file(hits: "FileHits", limit: int, is_first: bool) -> list[str]:
     has_context = any(row.column < 0 for row in hits.rows)
     lines: list[str] = [] if is_first or not has_context else ["--"]
-    shown, last = 0, 0
+    matches, last = 0, 0
     for row in hits.rows:
-        if row.column >= 0:
-            shown += 1
-        if shown > most:
+        is_match = row.column >= 0
+        matches += is_match
+        if matches > limit:
             break
         if has_context and last and row.line > last + 1:
             lines.append("--")
-        mark = ":" if row.column >= 0 else "-"
+        mark = ":" if is_match else "-"
         lines.append(f"{hits.path}{mark}{row.line}{mark} {shorten_line(row)}")
         last = row.line
     return lines
 
 
-def shorten_line(row: HitLine, width: int = MAX_LINE_WIDTH) -> str:
-    """The line, or where it is longer than `width` the part of it around the match."""
+def shorten_line(row: "HitLine", width: int = MAX_LINE_WIDTH) -> str:
+    """The text of a line; where it is longer than `width`, the part around the match."""
     text = row.text
     if len(text) <= width:
         return text
@@ -110,117 +213,14 @@ def shorten_line(row: HitLine, width: int = MAX_LINE_WIDTH) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-MAX_FILE_BYTES = 10_000_000
-
-
-MAX_MATCHES = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class SearchArguments:
-    pattern: Annotated[str, "regular expression, matched line by line"]
-    path: str = "."
-    glob: Annotated[str, "only these files: *.py, src/**/*.{ts,tsx}, !tests/"] = ""
-    case: Annotated[
-        Literal["smart", "sensitive", "ignore"], "smart: ignored unless pattern has a capital"
-    ] = "smart"
-    context: Annotated[int, "lines around each match"] = 0
-    limit: int = 200
-    literal: Annotated[bool, "pattern is plain text"] = False
-
-
-async def run_search(arguments: SearchArguments, context: Context) -> Done:
-    wanted = (
-        dialect.escape_literal(arguments.pattern)
-        if arguments.literal
-        else dialect.translate_pattern(arguments.pattern)
-    )
-    if not arguments.pattern:
-        raise ToolFailed("`pattern` is empty; write what to look for")
-    limit = max(1, min(arguments.limit, MAX_MATCHES))
-    files, large = await _select_files(arguments, context)
-    ignore_case = arguments.case == "ignore" or (arguments.case == "smart" and not wanted.has_upper)
-    width = max(0, min(arguments.context, 20))
-    asked = SearchRequest(wanted, ignore_case, width, limit, context.workspace.root, files)
-    hits, is_whole = await _run_engine(asked, context)
-    hits = [one for one in hits if _is_readable(one.path, context)]
-    notes = _build_notes(arguments, files, large, is_whole)
-    return Done(
-        format_hits(hits, limit, notes), data=_hits_as_json(hits, limit), is_error=not is_whole and not hits
-    )
-
-
-async def _select_files(arguments: SearchArguments, context: Context) -> tuple[tuple[str, ...], int]:
-    """The files to look at in order, and how many are too large for that."""
-    files = context.workspace.files
-    takes = compile_globs(arguments.glob)
-    path = arguments.path.strip() or "."
-    try:
-        start = await files.stat(path)
-    except FileNotFoundError as error:
-        raise ToolFailed(f"{path} does not exist; `glob` or `list` shows what does") from error
-    if start.kind == "file":
-        return (start.path,), 0
-    found: list[str] = []
-    large = 0
-    async for entry in files.walk(path):
-        if entry.kind == "file" and takes(entry.path):
-            large += entry.size > MAX_FILE_BYTES
-            if entry.size <= MAX_FILE_BYTES:
-                found.append(entry.path)
-    return tuple(found), large
-
-
-async def _run_engine(asked: SearchRequest, context: Context) -> tuple[list[FileHits], bool]:
-    if not asked.files:
-        return [], True
-    processes = context.workspace.processes
-    if context.settings.get("engine", "auto") != "python":
-        try:
-            return await engines.run_ripgrep(asked, processes), True
-        except RipgrepUnavailable:
-            pass
-    return await engines.run_python(asked, processes)
-
-
-def _is_readable(path: str, context: Context) -> bool:
-    # A file that must not be read is left out without a word: that it matched is itself a secret.
-    try:
-        context.workspace.resolve(path, "read")
-    except PathRefused:
-        return False
-    return True
-
-
-def _build_notes(arguments: SearchArguments, files: Sequence[str], large: int, is_whole: bool) -> list[str]:
-    notes: list[str] = []
-    if not files and arguments.glob:
-        notes.append(f"no file matches the glob {arguments.glob}")
-    if large:
-        notes.append(
-            f"{large} file{'s' if large > 1 else ''} over {MAX_FILE_BYTES // 1_000_000} MB not searched"
-        )
-    if not is_whole:
-        notes.append(
-            f"stopped after {engines.SEARCH_SECONDS:.0f} s, the rest was not searched; the pattern may backtrack "
-            "without end (nested repeats): make it simpler, or name a smaller `path`"
-        )
-    return notes
-
-
-def _hits_as_json(hits: Sequence[FileHits], limit: int) -> Json:
-    rows: list[Json] = [
-        {"path": one.path, "line": row.line, "column": row.column + 1, "text": row.text[:500]}
-        for one in hits
-        for row in one.rows
+def _hits_as_json(hits: "Sequence[FileHits]", limit: int) -> Json:
+    matches: list[Json] = [
+        {"path": file.path, "line": row.line, "column": row.column + 1, "text": row.text[:500]}
+        for file in hits
+        for row in file.rows
         if row.column >= 0
     ]
-    return {"total": sum(one.count for one in hits), "matches": rows[:limit]}
-
-
-async def search(arguments: SearchArguments, context: Context) -> Done:
-
-    return await run_search(arguments, context)
+    return {"total": sum(file.count for file in hits), "matches": matches[:limit]}
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
@@ -228,6 +228,7 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     return Preview(title=f"search in {path}", paths=(context.workspace.resolve(path, "read"),))
 
 
+# The names other agents use for this tool and its arguments.
 ALIASES = (
     Alias(
         "Grep",

@@ -1,6 +1,8 @@
-"""One regular expression language for both engines: what is written here means the same to Python's
-`re` and to ripgrep. A pattern that only Python can do is said to be so; one that neither does alike
-is refused with what to write instead. Runs no search.
+"""One regular expression dialect for both engines: a pattern is translated so that it means the same to
+Python's `re` and to ripgrep.
+
+A pattern that only Python can run is marked so. A construct that the two would read differently is refused,
+with what to write instead.
 """
 
 import re
@@ -37,9 +39,9 @@ LOOKAROUND = re.compile(r"\(\?(?:=|!|<=|<!|>|\(|P=)")
 
 @dataclass(frozen=True, slots=True)
 class TranslatedPattern:
-    """A pattern for each engine; `ripgrep` is None for one that only Python can do.
+    """A pattern for each engine; `ripgrep` is None where only Python can run it.
 
-    `has_upper` says whether a literal letter in it is upper case (for the smart case).
+    `has_upper`: a literal letter is upper case, which makes the smart case sensitive.
     """
 
     python: str
@@ -48,16 +50,16 @@ class TranslatedPattern:
 
 
 def escape_literal(text: str) -> TranslatedPattern:
-    """`text` as itself."""
+    """The pattern that matches `text` itself."""
     _refuse_line_ends(text)
     escaped = re.sub(r"([\\.+*?()|\[\]{}^$#&~\-])", r"\\\1", text)
     return TranslatedPattern(escaped, escaped, any(character.isupper() for character in text))
 
 
 def translate_pattern(pattern: str) -> TranslatedPattern:
-    """Raises `ToolFailed` for a pattern that is none or would mean two things."""
+    """Raises `ToolFailed` for a pattern that is invalid or ambiguous."""
     if not pattern:
-        raise ToolFailed("`pattern` is empty; write what to look for")
+        raise ToolFailed("`pattern` is empty; write what to search for")
     _refuse_line_ends(pattern)
     reader = _PatternTranslator(pattern)
     reader.run()
@@ -65,18 +67,18 @@ def translate_pattern(pattern: str) -> TranslatedPattern:
         re.compile(reader.python)
     except (re.error, OverflowError, RecursionError) as error:
         raise ToolFailed(
-            f"`pattern` is no regular expression: {error}; to look for the text itself say literal=true"
+            f"`pattern` is not a valid regular expression: {error}; to search for it as text set literal=true"
         ) from error
     return TranslatedPattern(reader.python, None if reader.only_python else reader.ripgrep, reader.has_upper)
 
 
 def _refuse_line_ends(pattern: str) -> None:
     if "\n" in pattern or "\0" in pattern:
-        raise ToolFailed("search looks at one line at a time; search for the first line and use `context`")
+        raise ToolFailed("search matches one line at a time; search for the first line and use `context`")
 
 
 class _PatternTranslator:
-    """Walks a pattern once and writes it for both engines."""
+    """Reads a pattern once and writes it for both engines."""
 
     def __init__(self, pattern: str) -> None:
         self.text, self.at = pattern, 0
@@ -131,7 +133,7 @@ class _PatternTranslator:
         elif following in "pP":
             self._property(in_class)
         elif following == "n":
-            raise ToolFailed("\\n never matches: search looks at one line at a time; use `context`")
+            raise ToolFailed("\\n never matches: search matches one line at a time; use `context`")
         elif following in "AzZ" and not in_class:
             self._put("^" if following == "A" else "$", length=2)
         elif following in "<>" and not in_class:
@@ -139,34 +141,34 @@ class _PatternTranslator:
             self.only_python = True
         elif following.isdigit():
             if in_class or following == "0":
-                raise ToolFailed(f"\\{following} means different things; write \\x{{...}} for a character")
+                raise ToolFailed(f"\\{following} is ambiguous here; write \\x{{...}} for a character")
             self.only_python = True  # a back-reference
             self._put("\\" + following, length=2)
         elif following.isascii() and following.isalpha():
-            raise ToolFailed(f"\\{following} is not known here; for the text itself say literal=true")
+            raise ToolFailed(f"unknown escape \\{following}; to search for the text itself set literal=true")
         else:
             safe = re.escape(following) if following.isascii() else following
             self._put("\\" + following if safe == following and following in "-&~#/<>" else safe, length=2)
 
     def _code_point(self, kind: str) -> None:
         sizes = {"x": "{2}", "u": "{4}", "U": "{8}"}
-        found = re.compile(rf"\\{kind}(?:\{{([0-9a-fA-F]+)\}}|([0-9a-fA-F]{sizes[kind]}))").match(
+        match = re.compile(rf"\\{kind}(?:\{{([0-9a-fA-F]+)\}}|([0-9a-fA-F]{sizes[kind]}))").match(
             self.text, self.at
         )
-        if not found or int(found[1] or found[2], 16) > 0x10FFFF:
-            raise ToolFailed(f"\\{kind} needs a code point: \\x{{4e2d}}")
-        point = int(found[1] or found[2], 16)
-        self._put(f"\\U{point:08x}", f"\\x{{{point:x}}}", len(found[0]))
+        if not match or int(match[1] or match[2], 16) > 0x10FFFF:
+            raise ToolFailed(f"\\{kind} needs a code point, for example \\x{{4e2d}}")
+        point = int(match[1] or match[2], 16)
+        self._put(f"\\U{point:08x}", f"\\x{{{point:x}}}", len(match[0]))
 
     def _property(self, in_class: bool) -> None:
-        found = re.compile(r"\\(p|P)(?:\{(\w+)\}|(\w))").match(self.text, self.at)
-        name = (found[2] or found[3]) if found else ""
-        if not found or name not in SCRIPT_RANGES or (found[1] == "P" and in_class):
+        match = re.compile(r"\\(p|P)(?:\{(\w+)\}|(\w))").match(self.text, self.at)
+        name = (match[2] or match[3]) if match else ""
+        if not match or name not in SCRIPT_RANGES or (match[1] == "P" and in_class):
             known = ", ".join(f"{{{script}}}" for script in SCRIPT_RANGES)
-            raise ToolFailed(f"of \\p only {known} are known here; write a class, [a-zA-Z], instead")
+            raise ToolFailed(f"\\p supports only {known}; write a class such as [a-zA-Z] instead")
         inside = SCRIPT_RANGES[name]
-        sign = "^" if found[1] == "P" else ""
-        self._put(inside if in_class else f"[{sign}{inside}]", length=len(found[0]))
+        sign = "^" if match[1] == "P" else ""
+        self._put(inside if in_class else f"[{sign}{inside}]", length=len(match[0]))
 
     def _class(self) -> None:
         self._put("[")
@@ -186,21 +188,21 @@ class _PatternTranslator:
                 self.has_upper = self.has_upper or (character.isupper() and not self._is_range_end())
                 self._put(character)
         if self.at >= len(self.text):
-            raise ToolFailed("`pattern` has a [ without its ]; for the text itself say literal=true")
+            raise ToolFailed("`pattern` has a [ without a ]; to search for the text itself set literal=true")
         self._put("]")
 
     def _is_range_end(self) -> bool:
-        # [A-Z] names letters in general, not one that was typed in upper case.
+        # [A-Z] names a range, not a letter that the user typed in upper case.
         return "-" in (self.text[self.at - 1], self.text[self.at + 1 : self.at + 2])
 
     def _posix(self) -> None:
-        found = re.compile(r"\[:(\w+):\]").match(self.text, self.at)
-        if not found:
+        match = re.compile(r"\[:(\w+):\]").match(self.text, self.at)
+        if not match:
             self._put("\\[")
-        elif found[1] in POSIX_CLASSES:
-            self._put(POSIX_CLASSES[found[1]], length=len(found[0]))
+        elif match[1] in POSIX_CLASSES:
+            self._put(POSIX_CLASSES[match[1]], length=len(match[0]))
         else:
-            raise ToolFailed(f"{found[0]} is not known; one of {', '.join(POSIX_CLASSES)}")
+            raise ToolFailed(f"unknown class {match[0]}; choose one of {', '.join(POSIX_CLASSES)}")
 
     def _group(self) -> None:
         if self.text.startswith("(?<", self.at) and not self.text.startswith(("(?<=", "(?<!"), self.at):
@@ -214,22 +216,22 @@ class _PatternTranslator:
             opening = "(?" if self.text.startswith("(?", self.at) else "("
             self._put(opening, length=len(opening))
 
-    def _flags(self, found: re.Match[str]) -> None:
-        wrong = set(found[1] + (found[2] or "")) - set("ims")
+    def _flags(self, match: re.Match[str]) -> None:
+        wrong = set(match[1] + (match[2] or "")) - set("ims")
         if wrong:
+            raise ToolFailed(f"unknown flag {''.join(sorted(wrong))} in {match[0]}; choose from i, m and s")
+        if match[3] == ")" and (self.at or match[2]):
             raise ToolFailed(
-                f"the flag {''.join(sorted(wrong))} in {found[0]} is not known here; i, m and s are"
+                f"{match[0]} is allowed only at the start; write (?i:...) around the part instead"
             )
-        if found[3] == ")" and (self.at or found[2]):
-            raise ToolFailed(f"{found[0]} stands at the start only; write (?i:...) around the part instead")
-        self._put(found[0], length=len(found[0]))
+        self._put(match[0], length=len(match[0]))
 
     def _brace(self) -> None:
-        found = REPEAT_BRACES.match(self.text, self.at)
-        is_repeat = found and (found[1] or (found[2] and found[3])) and self.out
-        if not found or not is_repeat:
+        match = REPEAT_BRACES.match(self.text, self.at)
+        is_repeat = match and (match[1] or (match[2] and match[3])) and self.out
+        if not match or not is_repeat:
             self._put("\\{")
-        elif not found[2]:
-            self._put(found[0], length=len(found[0]))
+        elif not match[2]:
+            self._put(match[0], length=len(match[0]))
         else:
-            self._put(f"{{{found[1] or '0'},{found[3]}}}", length=len(found[0]))
+            self._put(f"{{{match[1] or '0'},{match[3]}}}", length=len(match[0]))

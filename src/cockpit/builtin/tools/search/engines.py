@@ -1,6 +1,6 @@
-"""The two engines behind one function: files and a pattern in, hits out, equal from both.
+"""The two search engines, ripgrep and Python: a `SearchRequest` in, equal `FileHits` out.
 
-Both are told exactly which files to look at, so that what is ignored is decided in one place.
+Both are given the exact list of files, so that what is ignored is decided in one place.
 """
 
 import base64
@@ -25,7 +25,7 @@ ARGV_BYTES = 24_000 if sys.platform == "win32" else 200_000
 
 @dataclass(frozen=True, slots=True)
 class HitLine:
-    """A line of a file; `column` is where the match starts, from 0, and -1 in a line of context."""
+    """A line of a file; `column` is where the match starts, from 0, or -1 for a context line."""
 
     line: int
     text: str
@@ -34,7 +34,7 @@ class HitLine:
 
 @dataclass(frozen=True, slots=True)
 class FileHits:
-    """`count` lines of `path` match; `rows` are the first of them with their context."""
+    """The hits of one file: `count` lines match, `rows` are the first of them with their context."""
 
     path: str
     count: int
@@ -43,24 +43,24 @@ class FileHits:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search: over `files`, relative to `root`, in order."""
+    """One search over `files`, relative to `root`, in order, with at most `limit` matches per file."""
 
-    dialect: TranslatedPattern
+    pattern: TranslatedPattern
     ignore_case: bool
     context: int
-    most: int
+    limit: int
     root: str
     files: tuple[str, ...]
 
 
 class RipgrepUnavailable(Exception):
-    """ripgrep is absent or does not take this pattern; the other engine can."""
+    """ripgrep is not installed or cannot run this pattern; the Python engine can."""
 
 
-async def run_ripgrep(asked: SearchRequest, processes: Processes) -> list[FileHits]:
-    """Raises `RipgrepRefused`."""
+async def run_ripgrep(request: SearchRequest, processes: Processes) -> list[FileHits]:
+    """Raises `RipgrepUnavailable`."""
     program = shutil.which("rg", path=absolute_search_path(os.environ.get("PATH", os.defpath)))
-    if program is None or asked.dialect.ripgrep is None:
+    if program is None or request.pattern.ripgrep is None:
         raise RipgrepUnavailable
     base = (
         program,
@@ -70,16 +70,16 @@ async def run_ripgrep(asked: SearchRequest, processes: Processes) -> list[FileHi
         "--no-ignore",
         "--no-mmap",
         "--crlf",
-        "--ignore-case" if asked.ignore_case else "--case-sensitive",
-        f"--context={asked.context}",
-        f"--regexp={asked.dialect.ripgrep}",
+        "--ignore-case" if request.ignore_case else "--case-sensitive",
+        f"--context={request.context}",
+        f"--regexp={request.pattern.ripgrep}",
         "--",
     )
-    found: dict[str, FileHits] = {}
-    for chunk in split_files(asked.files):
+    hits_by_path: dict[str, FileHits] = {}
+    for chunk in split_files(request.files):
         pieces: list[str] = []
         ended = await processes.run(
-            (*base, *chunk), cwd=asked.root, seconds=SEARCH_SECONDS, on_output=pieces.append
+            (*base, *chunk), cwd=request.root, seconds=SEARCH_SECONDS, on_output=pieces.append
         )
         output = "".join(pieces)
         if ended.timed_out:
@@ -88,13 +88,13 @@ async def run_ripgrep(asked: SearchRequest, processes: Processes) -> list[FileHi
             )
         if ended.code > 1 and not output.lstrip().startswith("{"):
             raise RipgrepUnavailable
-        found |= {hits.path: hits for hits in read_ripgrep(output, asked)}
-    # Its threads end in any order.
-    return [found[path] for path in asked.files if path in found]
+        hits_by_path |= {hits.path: hits for hits in read_ripgrep(output, request)}
+    # ripgrep's threads end in any order.
+    return [hits_by_path[path] for path in request.files if path in hits_by_path]
 
 
 def split_files(files: tuple[str, ...], size: int = ARGV_BYTES) -> Iterator[tuple[str, ...]]:
-    """`files` in runs that fit a command line."""
+    """`files` in chunks that fit a command line."""
     chunk: list[str] = []
     used = 0
     for path in files:
@@ -108,66 +108,67 @@ def split_files(files: tuple[str, ...], size: int = ARGV_BYTES) -> Iterator[tupl
         yield tuple(chunk)
 
 
-def read_ripgrep(output: str, asked: SearchRequest) -> Iterator[FileHits]:
-    """The hits in what `rg --json` wrote; binary files are left out."""
+def read_ripgrep(output: str, request: SearchRequest) -> Iterator[FileHits]:
+    """The hits in the output of `rg --json`, without binary files."""
     rows: dict[str, list[HitLine]] = {}
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
-        said = json.loads(line)
-        path = _decode_path(said["data"]["path"]) if "path" in said["data"] else ""
-        match said["type"]:
+        message = json.loads(line)
+        kind, data = message["type"], message["data"]
+        path = _decode_path(data["path"]) if "path" in data else ""
+        match kind:
             case "match" | "context":
-                rows.setdefault(path, []).append(_parse_line(said["data"], said["type"] == "match"))
-            case "end" if said["data"]["binary_offset"] is None and path in rows:
-                yield _limit_matches(path, rows.pop(path), asked)
+                rows.setdefault(path, []).append(_parse_line(data, kind == "match"))
+            case "end" if data["binary_offset"] is None and path in rows:
+                yield _limit_matches(path, rows.pop(path), request)
             case _:
                 rows.pop(path, None)
 
 
-def _parse_line(said: dict[str, Any], is_match: bool) -> HitLine:
-    raw = _decode_bytes(said["lines"])
+def _parse_line(data: dict[str, Any], is_match: bool) -> HitLine:
+    raw = _decode_bytes(data["lines"])
     column = -1
     if is_match:
-        start = said["submatches"][0]["start"] if said["submatches"] else 0
+        start = data["submatches"][0]["start"] if data["submatches"] else 0
         column = len(raw[:start].decode("utf-8", "surrogateescape"))
     text = INVALID_BYTES.sub("\ufffd", raw.decode("utf-8", "surrogateescape"))
     text = text.removesuffix("\n").removesuffix("\r")
-    return HitLine(int(said["line_number"]), text, column)
+    return HitLine(int(data["line_number"]), text, column)
 
 
-def _limit_matches(path: str, rows: list[HitLine], asked: SearchRequest) -> FileHits:
-    """The first matches with the context that is theirs, as `scan.scan` has it."""
+def _limit_matches(path: str, rows: list[HitLine], request: SearchRequest) -> FileHits:
+    """Keep the first matches with their context, as `scan.scan_text` does."""
     matches = [row.line for row in rows if row.column >= 0]
-    if len(matches) > asked.most:
-        end = matches[asked.most - 1] + asked.context
+    if len(matches) > request.limit:
+        end = matches[request.limit - 1] + request.context
         rows = [row for row in rows if row.line <= end]
     return FileHits(path, len(matches), tuple(rows))
 
 
-def _decode_bytes(said: dict[str, str]) -> bytes:
-    return base64.b64decode(said["bytes"]) if "bytes" in said else said["text"].encode()
+def _decode_bytes(data: dict[str, str]) -> bytes:
+    return base64.b64decode(data["bytes"]) if "bytes" in data else data["text"].encode()
 
 
-def _decode_path(said: dict[str, str]) -> str:
-    return os.fsdecode(_decode_bytes(said)) if "bytes" in said else said["text"]
+def _decode_path(data: dict[str, str]) -> str:
+    return os.fsdecode(_decode_bytes(data)) if "bytes" in data else data["text"]
 
 
-async def run_python(asked: SearchRequest, processes: Processes) -> tuple[list[FileHits], bool]:
-    """The hits, and whether it got to the end in time."""
+async def run_python(request: SearchRequest, processes: Processes) -> tuple[list[FileHits], bool]:
+    """The hits, and whether the search finished in time."""
     message = {
-        "pattern": asked.dialect.python,
-        "ignore_case": asked.ignore_case,
-        "context": asked.context,
-        "most": asked.most,
-        "root": asked.root,
-        "files": list(asked.files),
+        "pattern": request.pattern.python,
+        "ignore_case": request.ignore_case,
+        "context": request.context,
+        "limit": request.limit,
+        "root": request.root,
+        "files": list(request.files),
     }
     program = str(Path(__file__).with_name("scan.py"))
     pieces: list[str] = []
     ended = await processes.run(
         (sys.executable, "-I", "-S", program),
-        cwd=asked.root,
+        cwd=request.root,
         stdin=json.dumps(message).encode(),
         seconds=SEARCH_SECONDS,
         on_output=pieces.append,
@@ -179,6 +180,6 @@ async def run_python(asked: SearchRequest, processes: Processes) -> tuple[list[F
     return [_parse_hits(json.loads(line)) for line in lines], not ended.timed_out
 
 
-def _parse_hits(said: dict[str, Any]) -> FileHits:
-    rows = tuple(HitLine(line, text, column) for line, text, column in said["rows"])
-    return FileHits(said["path"], said["count"], rows)
+def _parse_hits(data: dict[str, Any]) -> FileHits:
+    rows = tuple(HitLine(line, text, column) for line, text, column in data["rows"])
+    return FileHits(data["path"], data["count"], rows)

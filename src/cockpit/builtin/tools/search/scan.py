@@ -1,8 +1,8 @@
-"""The Python search engine. It is started as a program of its own, because `re` cannot be stopped:
-a pattern that backtracks without end must be killable and must not hold the cockpit's lock.
+"""The Python search engine, a program of its own: `python -I -S scan.py`.
 
-Imports the standard library only and nothing of cockpit: it runs as `python -I -S scan.py`.
-stdin: one JSON object; stdout: one JSON object a line, a file each, in the order asked for.
+A running `re` match cannot be stopped and holds the interpreter lock, so a pattern that backtracks without
+end must be in a process that can be killed. Reads one JSON request from stdin and writes one JSON object per
+file with hits, in the order of the request. Imports the standard library only.
 """
 
 import json
@@ -17,7 +17,7 @@ INVALID_BYTES = re.compile("[\udc80-\udcff]")
 
 
 def decode_text(content: bytes) -> str | None:
-    """The text of a file, or None for a binary one (a NUL, and no mark of UTF-16)."""
+    """The text of a file, or None for a binary file (it has a NUL and no UTF-16 byte order mark)."""
     for mark, encoding in BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return content.decode(encoding, "replace")
@@ -25,49 +25,51 @@ def decode_text(content: bytes) -> str | None:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines as ripgrep counts them: by line feed; the one before it loses its carriage return."""
+    """Split into lines as ripgrep does: at line feeds, without the carriage return before one."""
     parts = text.split("\n")
     if parts and parts[-1] == "":
         parts.pop()
     return [part[:-1] if part.endswith("\r") else part for part in parts]
 
 
-def scan_text(text: str, pattern: re.Pattern[str], context: int, most: int) -> tuple[int, list[list[object]]]:
-    """How many lines match, and rows [line, text, column] of the first `most` and their context.
+def scan_text(
+    text: str, pattern: re.Pattern[str], context: int, limit: int
+) -> tuple[int, list[list[object]]]:
+    """Count the matching lines; rows [line, text, column] of the first `limit` matches and their context.
 
-    `column` is where the match starts, from 0; -1 in a line of context.
+    `column` is where the match starts, from 0, or -1 for a context line.
     """
     lines = split_lines(text)
-    hits = [(at, found.start()) for at, line in enumerate(lines) if (found := find_match(line, pattern))]
+    hits = [(at, match.start()) for at, line in enumerate(lines) if (match := find_match(line, pattern))]
     columns = dict(hits)
-    wanted: list[int] = []
-    for at, _ in hits[:most]:
-        first = max(at - context, wanted[-1] + 1 if wanted else 0)
-        wanted += range(first, min(at + context + 1, len(lines)))
-    return len(hits), [[at + 1, INVALID_BYTES.sub("\ufffd", lines[at]), columns.get(at, -1)] for at in wanted]
+    shown: list[int] = []
+    for at, _ in hits[:limit]:
+        first = max(at - context, shown[-1] + 1 if shown else 0)
+        shown += range(first, min(at + context + 1, len(lines)))
+    return len(hits), [[at + 1, INVALID_BYTES.sub("\ufffd", lines[at]), columns.get(at, -1)] for at in shown]
 
 
 def find_match(line: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """The first match in `line`. Bytes that are no UTF-8 match nothing, as in ripgrep."""
+    """The first match in `line`. As in ripgrep, bytes that are not UTF-8 never match."""
     if not INVALID_BYTES.search(line):
         return pattern.search(line)
     start = 0
     for broken in (*INVALID_BYTES.finditer(line), None):
         end = broken.start() if broken else len(line)
-        if found := pattern.search(line, start, end):
-            return found
+        if match := pattern.search(line, start, end):
+            return match
         start = broken.end() if broken else end
     return None
 
 
-def search_files(asked: dict[str, object]) -> Iterator[dict[str, object]]:
-    """Every file of `asked` that has a match."""
-    flags = re.IGNORECASE if asked["ignore_case"] else 0
-    pattern = re.compile(str(asked["pattern"]), flags)
-    root, files = str(asked["root"]), asked["files"]
-    context, most = asked["context"], asked["most"]
-    if not isinstance(files, list) or not isinstance(context, int) or not isinstance(most, int):
-        raise TypeError("files must be a list, context and most numbers")
+def search_files(request: dict[str, object]) -> Iterator[dict[str, object]]:
+    """The hits of every file of `request` that has a match."""
+    flags = re.IGNORECASE if request["ignore_case"] else 0
+    pattern = re.compile(str(request["pattern"]), flags)
+    root, files = str(request["root"]), request["files"]
+    context, limit = request["context"], request["limit"]
+    if not isinstance(files, list) or not isinstance(context, int) or not isinstance(limit, int):
+        raise TypeError("files must be a list, context and limit numbers")
     for path in files:
         try:
             text = decode_text(Path(root, path).read_bytes())
@@ -75,15 +77,15 @@ def search_files(asked: dict[str, object]) -> Iterator[dict[str, object]]:
             continue
         if text is None:
             continue
-        count, rows = scan_text(text, pattern, context, most)
+        count, rows = scan_text(text, pattern, context, limit)
         if count:
             yield {"path": path, "count": count, "rows": rows}
 
 
 def main() -> None:
-    asked = json.loads(sys.stdin.buffer.read())
-    for found in search_files(asked):
-        sys.stdout.write(json.dumps(found) + "\n")
+    request = json.loads(sys.stdin.buffer.read())
+    for hits in search_files(request):
+        sys.stdout.write(json.dumps(hits) + "\n")
         sys.stdout.flush()
 
 
