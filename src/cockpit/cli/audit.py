@@ -30,14 +30,14 @@ def main(argv: Sequence[str]) -> int:
     summary = commands.add_parser("summary", help="decisions by level, tool and approver")
     summary.add_argument("--since", default="", metavar="WHEN", help="30m, 12h, 7d, or 2026-11-20")
     summary.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
-    match given.what:
+    args = parser.parse_args(list(argv))
+    match args.what:
         case "verify":
-            return _verify(given.json)
+            return _verify(args.json)
         case "tail":
-            return _print_tail(given.n, given.follow, given.json)
+            return _print_tail(args.n, args.follow, args.json)
         case "summary":
-            return _print_summary(_parse_since(given.since), given.json)
+            return _print_summary(_parse_since(args.since), args.json)
         case other:
             raise AssertionError(other)
 

@@ -23,20 +23,20 @@ from cockpit.settings.schema import find_key, format_key, is_key_under
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    match given.what:
+    args = _parser().parse_args(list(argv))
+    match args.what:
         case "get":
-            return _print_value(given)
+            return _print_value(args)
         case "set":
-            return _set_value(given.key, given.value, given.cwd)
+            return _set_value(args.key, args.value, args.cwd)
         case "unset":
-            return _unset_value(given.key)
+            return _unset_value(args.key)
         case "path":
-            return _print_files(given)
+            return _print_files(args)
         case "check":
-            return _check_files(given)
+            return _check_files(args)
         case _:
-            return _print_settings(given)
+            return _print_settings(args)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,47 +58,49 @@ def _parser() -> argparse.ArgumentParser:
     unset.add_argument("key")
     path = what.add_parser("path", help="the files that are read here, and those that could be")
     check = what.add_parser("check", help="every fault of these files, with its line; exit code 1 for one")
-    for one in (show, get, put, path, check):
-        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    for one in (show, get, path, check):
-        one.add_argument("--json", action="store_true")
-        one.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+    for item in (show, get, put, path, check):
+        item.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    for entry in (show, get, path, check):
+        entry.add_argument("--json", action="store_true")
+        entry.add_argument(
+            "--trust", action="store_true", help="read its files although nobody trusts it yet"
+        )
     parser.set_defaults(origin=False, all=False, key="", cwd="", json=False, trust=False)
     return parser
 
 
-def _resolve_project(given: argparse.Namespace) -> tuple[str, bool]:
-    root = resolve_folder(given.cwd)
-    return root, bool(given.trust) or is_trusted(root)
+def _resolve_project(args: argparse.Namespace) -> tuple[str, bool]:
+    root = resolve_folder(args.cwd)
+    return root, bool(args.trust) or is_trusted(root)
 
 
-def _print_settings(given: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(given)
+def _print_settings(args: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(args)
     settings = files.load_settings(root, trusted)
-    rows = [one for one in setting_rows(settings) if is_key_under(one.key, given.key)]
-    if given.key and not rows:
-        parse_key_path(given.key.rstrip("."))
-    rows = rows if given.all else [one for one in rows if one.value is not None]
-    if given.json:
+    rows = [row for row in setting_rows(settings) if is_key_under(row.key, args.key)]
+    if args.key and not rows:
+        parse_key_path(args.key.rstrip("."))
+    rows = rows if args.all else [element for element in rows if element.value is not None]
+    if args.json:
         print(
             json.dumps(
-                [_encode_setting(one) for one in rows] + _encode_unlisted(settings, given.key),
+                [_encode_setting(each_row) for each_row in rows] + _encode_unlisted(settings, args.key),
                 ensure_ascii=False,
                 indent=1,
             )
         )
         return 0
-    lines = [(one.key, _format_value(one.value), one.origin) for one in rows]
+    lines = [(entry.key, _format_value(entry.value), entry.origin) for entry in rows]
     lines += [
-        (str(one["key"]), _format_value(one["value"]), str(one["origin"]))
-        for one in _encode_unlisted(settings, given.key)
+        (str(item["key"]), _format_value(item["value"]), str(item["origin"]))
+        for item in _encode_unlisted(settings, args.key)
     ]
     width = max((len(key) for key, *_ in lines), default=0)
     for key, value, origin in lines:
-        text = f"{key:{width}}  {value:24}  {origin}" if given.origin else f"{key:{width}}  {value}"
+        text = f"{key:{width}}  {value:24}  {origin}" if args.origin else f"{key:{width}}  {value}"
         print(escape_text(text.rstrip()))
-    for one in settings.left_out:
-        print(escape_text(f"! {one}"))
+    for problem in settings.left_out:
+        print(escape_text(f"! {problem}"))
     if not trusted:
         print("this folder is not trusted: its own settings were not read (--trust reads them)")
     return 0
@@ -131,20 +133,20 @@ def _encode_unlisted(settings: EffectiveSettings, prefix: str) -> list[dict[str,
 def _mask_secrets(key: str, value: object) -> object:
     """`value` without what is secret in it: listings are read over shoulders and pasted into issues."""
     if isinstance(value, dict):
-        return {name: _mask_secrets(f"{key}.{name}", one) for name, one in value.items()}
+        return {name: _mask_secrets(f"{key}.{name}", entry) for name, entry in value.items()}
     return mask_secret(key.rpartition(".")[2].strip('"'), value) if isinstance(value, str) else value
 
 
-def _print_value(given: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(given)
-    path = parse_key_path(given.key)
+def _print_value(args: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(args)
+    path = parse_key_path(args.key)
     settings = files.load_settings(root, trusted)
     value, origin = _mask_secrets(format_key(path), get_value(settings.values, path)), settings.origin(path)
-    if given.json:
+    if args.json:
         told = {"key": format_key(path), "value": value, "origin": origin}
         print(json.dumps(told, ensure_ascii=False, default=str))
     elif value is not None:
-        print(escape_text(f"{_format_value(value)}  {origin}" if given.origin else _format_value(value)))
+        print(escape_text(f"{_format_value(value)}  {origin}" if args.origin else _format_value(value)))
     # As `git config --get`: nothing is set.
     return 0 if value is not None else 1
 
@@ -167,8 +169,8 @@ def _unset_value(key: str) -> int:
     return 0
 
 
-def _print_files(given: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(given)
+def _print_files(args: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(args)
     rows = [("user", files.user_file(), True)]
     rows += [("project", path, trusted) for path in files.project_files(root)]
     managed = files.managed_file()
@@ -177,23 +179,25 @@ def _print_files(given: argparse.Namespace) -> int:
         {"layer": layer, "file": str(path), "exists": path.is_file() if read else None, "read": read}
         for layer, path, read in rows
     ]
-    if given.json:
+    if args.json:
         print(json.dumps(told, ensure_ascii=False, indent=1))
         return 0
-    for one in told:
-        state = "" if one["exists"] else "not there" if one["read"] else "not read: the folder is not trusted"
-        print(escape_text(f"{one['layer']:8}  {one['file']}  {state}".rstrip()))
+    for item in told:
+        state = (
+            "" if item["exists"] else "not there" if item["read"] else "not read: the folder is not trusted"
+        )
+        print(escape_text(f"{item['layer']:8}  {item['file']}  {state}".rstrip()))
     return 0
 
 
-def _check_files(given: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(given)
+def _check_files(args: argparse.Namespace) -> int:
+    root, trusted = _resolve_project(args)
     faults = _find_faults(root, trusted)
-    if given.json:
+    if args.json:
         print(json.dumps(faults, ensure_ascii=False, indent=1))
     else:
-        for one in faults:
-            print(escape_text(one))
+        for fault in faults:
+            print(escape_text(fault))
         if not faults:
             print("every settings file here is in order")
     return 1 if faults else 0
@@ -207,7 +211,7 @@ def _find_faults(root: str, trusted: bool) -> list[str]:
         found += describe_invalid_values(layer.table, layer)
         if layer.layer not in ("environment", "flags"):
             found += describe_unknown_keys(layer.table, layer)
-    found += [str(one) for one in broken]
+    found += [str(item) for item in broken]
     # What cannot be read is told already; what a project may not say is judged once every file can.
     with contextlib.suppress(SettingsInvalid):
         found += files.load_settings(root, trusted).left_out
@@ -216,5 +220,5 @@ def _find_faults(root: str, trusted: bool) -> list[str]:
 
 def _format_value(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value) or "none"
+        return ", ".join(str(item) for item in value) or "none"
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)

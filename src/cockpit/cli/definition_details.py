@@ -44,18 +44,18 @@ def _show_command(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
     parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(argv)
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
-    name = given.name.removeprefix("/")
+    args = parser.parse_args(argv)
+    root = resolve_folder(args.cwd)
+    trusted = args.trust or is_trusted(root)
+    name = args.name.removeprefix("/")
     rows = {row.name: row for row in list_definitions("commands", root, trusted) if row.loaded}
     if name not in rows:
         near = difflib.get_close_matches(name, rows, 3, 0.5)
         raise CockpitError(
             f"there is no command /{name}", f"near it: {', '.join(near)}" if near else "list them"
         )
-    expanded, limits = _expand_command(name, rows[name], given.args, root, trusted)
-    if given.json:
+    expanded, limits = _expand_command(name, rows[name], args.args, root, trusted)
+    if args.json:
         print(json.dumps(_encode_command(rows[name], expanded), ensure_ascii=False, indent=1))
         return 0
     _print_command(rows[name], expanded, limits, root)
@@ -73,12 +73,17 @@ def _expand_command(
 
     catalog = load_catalog(root, trusted)
     command = catalog.get(Command, name)
-    skill = next((one for one in catalog.all(Skill) if one.path and one.path == row.file), None)
+    skill = next((item for item in catalog.all(Skill) if item.path and item.path == row.file), None)
     if skill is not None:
         return expansion_of_skill(skill, arguments, root, "SESSION"), describe_limits(skill)
-    files = (one for one in find_commands(Path(root), trusted, Path.home()) if isinstance(one, CommandFile))
+    files = (
+        entry for entry in find_commands(Path(root), trusted, Path.home()) if isinstance(entry, CommandFile)
+    )
     plain = name.rpartition(":")[2] if name.startswith(("project:", "user:")) else name
-    file = next((one for one in files if one.name in (name, plain) and one.origin.file == row.file), None)
+    file = next(
+        (element for element in files if element.name in (name, plain) and element.origin.file == row.file),
+        None,
+    )
     if file is None and row.layer == "plugin" and row.file.endswith(".md"):
         # A bundle's: it lies in no folder of commands.
         read = read_command(Path(row.file), name, "plugin", "claude")
@@ -99,8 +104,8 @@ def _print_command(row: DefinitionRow, expanded: ExpandedTemplate | None, limits
     print(escape_text(f"/{row.name}  {row.layer}  {row.file}".rstrip()))
     for key, value in row.fields.items():
         print(escape_text(f"  {key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"))
-    for one in row.refused:
-        print(escape_text(f"  refused {format_fault(one, root)}"))
+    for fault in row.refused:
+        print(escape_text(f"  refused {format_fault(fault, root)}"))
     if expanded is None:
         print("it is a command of code: it makes no prompt of a file")
         return
@@ -129,18 +134,18 @@ def _show_role(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
     parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(argv)
-    root = resolve_folder(given.cwd)
-    catalog = load_catalog(root, given.trust or is_trusted(root))
-    role = find_role(catalog, given.name)
+    args = parser.parse_args(argv)
+    root = resolve_folder(args.cwd)
+    catalog = load_catalog(root, args.trust or is_trusted(root))
+    role = find_role(catalog, args.name)
     shown = _describe_role(role, catalog)
-    if given.json:
+    if args.json:
         print(json.dumps({**shown, "instructions": role.instructions}, ensure_ascii=False, indent=1))
         return 0
     for key, value in shown.items():
         if value not in ("", [], None, False, {}):
             lines = (
-                [str(one) for one in value]
+                [str(item) for item in value]
                 if key == "refused" and isinstance(value, list)
                 else [_format_value(value)]
             )
@@ -157,9 +162,9 @@ def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
     rights = RoleRights(role)
     tools = catalog.all(Tool)
     missing = [
-        one
-        for one in unknown_entries(role.tools or (), tools)
-        if one.partition("(")[0] not in OTHER_AGENTS_TOOLS
+        entry
+        for entry in unknown_entries(role.tools or (), tools)
+        if entry.partition("(")[0] not in OTHER_AGENTS_TOOLS
     ]
     origin = role.origin
     quota = {key: value for key, value in asdict(role.quota).items() if value is not None}
@@ -187,15 +192,15 @@ def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
         "memory": role.memory,
         "prompt": role.prompt,
         "runner": role.runner,
-        "refused": [str(one) for one in origin.refused] if origin is not None else [],
+        "refused": [str(fault) for fault in origin.refused] if origin is not None else [],
     }
 
 
 def _format_value(value: Json) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {one}" for key, one in value.items())
+        return ", ".join(f"{key} {entry}" for key, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(str(item) for item in value)
     return "yes" if value is True else str(value)
 
 
@@ -214,12 +219,12 @@ def _show_instructions(argv: list[str]) -> int:
     parser.add_argument("file", nargs="?", help="what is told besides when this file is touched")
     parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
     parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(argv)
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
+    args = parser.parse_args(argv)
+    root = resolve_folder(args.cwd)
+    trusted = args.trust or is_trusted(root)
     text = (
-        _load_instructions_for_file(Path(root), given.file, trusted)
-        if given.file
+        _load_instructions_for_file(Path(root), args.file, trusted)
+        if args.file
         else _load_initial_instructions(Path(root), trusted)
     )
     print(text or "nothing is told")

@@ -42,8 +42,8 @@ class DefinitionRow:
     def json(self) -> dict[str, object]:
         """As `--json` writes it."""
         refused = [
-            {"file": one.file, "line": one.line, "reason": one.reason, "remedy": one.remedy}
-            for one in self.refused
+            {"file": fault.file, "line": fault.line, "reason": fault.reason, "remedy": fault.remedy}
+            for fault in self.refused
         ]
         return {
             "name": self.name,
@@ -61,12 +61,12 @@ def run_list(kind: str, argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
     parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(list(argv))
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
+    args = parser.parse_args(list(argv))
+    root = resolve_folder(args.cwd)
+    trusted = args.trust or is_trusted(root)
     rows = list_definitions(kind, root, trusted)
-    if given.json:
-        print(json.dumps([one.json() for one in rows], ensure_ascii=False, indent=1))
+    if args.json:
+        print(json.dumps([row.json() for row in rows], ensure_ascii=False, indent=1))
         return 0
     for line in _format_rows(kind, rows, root, trusted):
         print(line)
@@ -80,14 +80,16 @@ def list_definitions(kind: str, root: str, trusted: bool) -> tuple[DefinitionRow
         if kind in _LISTERS
         else _list_registered(kind, load_catalog(root, trusted))
     )
-    return tuple(sorted(found, key=lambda one: (one.name, one.file)))
+    return tuple(sorted(found, key=lambda item: (item.name, item.file)))
 
 
 def _list_registered(kind: str, catalog: PluginCatalog) -> list[DefinitionRow]:
     hook = HOOK_OF_KIND[kind]
     entries = catalog.by_hook[hook].values()
     rows = [_build_row(entry) for entry in entries if _is_listed(kind, entry)]
-    return rows + [_build_origin_row(one.name, one.origin, False) for one in catalog.unloaded.get(hook, ())]
+    return rows + [
+        _build_origin_row(item.name, item.origin, False) for item in catalog.unloaded.get(hook, ())
+    ]
 
 
 def _is_listed(kind: str, entry: CatalogEntry) -> bool:
@@ -132,12 +134,12 @@ def _build_permission_row(entry: permissions.PermissionEntry) -> DefinitionRow:
     return DefinitionRow(entry.text, entry.source, layer, fields, (), refused, entry.applies)
 
 
-def _build_unread_row(one: permissions.UnreadableEntry, root: str) -> DefinitionRow:
+def _build_unread_row(entry: permissions.UnreadableEntry, root: str) -> DefinitionRow:
     """What of a file with rules could not be read, as a row of the file's name."""
-    layer: Layer = "project" if Path(one.source).is_relative_to(root) else "user"
-    layer = "managed" if Path(one.source) == files.managed_file() else layer
-    fault = FileProblem(one.source, one.line, one.reason, one.remedy)
-    return DefinitionRow(shorten_path(one.source, root), one.source, layer, {}, (), (fault,), False)
+    layer: Layer = "project" if Path(entry.source).is_relative_to(root) else "user"
+    layer = "managed" if Path(entry.source) == files.managed_file() else layer
+    fault = FileProblem(entry.source, entry.line, entry.reason, entry.remedy)
+    return DefinitionRow(shorten_path(entry.source, root), entry.source, layer, {}, (), (fault,), False)
 
 
 def list_permissions(
@@ -145,8 +147,8 @@ def list_permissions(
 ) -> list[tuple[DefinitionRow, permissions.PermissionEntry | None]]:
     """Every rule of `root` as a row, and beside it what it is made of; None: what could not be read."""
     rules, broken = permissions.read_entries(root, trusted)
-    return [(_build_permission_row(one), one) for one in rules] + [
-        (_build_unread_row(one, root), None) for one in broken
+    return [(_build_permission_row(rule), rule) for rule in rules] + [
+        (_build_unread_row(item, root), None) for item in broken
     ]
 
 
@@ -171,7 +173,7 @@ _LISTERS: Mapping[str, Callable[[str, bool], list[DefinitionRow]]] = {
 def _format_rows(kind: str, rows: Iterable[DefinitionRow], root: str, trusted: bool) -> list[str]:
     """The rows for people: name, layer, where from, and beneath it what was hidden and refused."""
     rows = list(rows)
-    lines = [line for row in rows for line in _format_row(row, root, max(len(one.name) for one in rows))]
+    lines = [line for row in rows for line in _format_row(row, root, max(len(entry.name) for entry in rows))]
     if not rows:
         lines.append(f"no {kind} here")
     if not trusted:
@@ -185,8 +187,8 @@ def _format_row(row: DefinitionRow, root: str, width: int) -> list[str]:
     where = shorten_path(row.file, root) or str(row.fields.get("plugin", ""))
     sign = "✗" if not row.loaded else "○" if row.fields.get("enabled") is False else " "
     lines = [escape_text(f"{sign} {row.name:{min(width, 34)}}  {row.layer:8}  {where:40}  {what}").rstrip()]
-    lines += [escape_text(f"    hides {shorten_path(one, root)}") for one in row.shadows]
-    lines += [escape_text(f"    refused {format_fault(one, root)}") for one in row.refused]
+    lines += [escape_text(f"    hides {shorten_path(path, root)}") for path in row.shadows]
+    lines += [escape_text(f"    refused {format_fault(fault, root)}") for fault in row.refused]
     return lines
 
 

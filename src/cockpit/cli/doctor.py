@@ -46,25 +46,27 @@ def check_language_servers(root: str, catalog: PluginCatalog) -> Iterator[Doctor
     """Each server once: the first of a language that is installed, or the one that would be."""
     languages = catalog.all(Language)
     told: set[str] = set()
-    for one in language_servers.find_candidates(root, languages, trust.is_trusted(root) is True):
-        name = one.server.name
+    for candidate in language_servers.find_candidates(root, languages, trust.is_trusted(root) is True):
+        name = candidate.server.name
         if name in told:
             continue
         told.add(name)
-        files = f", {one.files} files here" if one.files else ""
-        if one.state == "absent":
-            mend = one.server.install or f"install {one.server.command[0]} and have it on the PATH"
-            yield DoctorCheck(AREA, name, "optional", f"not found; for {one.language}{files}", mend)
+        files = f", {candidate.files} files here" if candidate.files else ""
+        if candidate.state == "absent":
+            mend = (
+                candidate.server.install or f"install {candidate.server.command[0]} and have it on the PATH"
+            )
+            yield DoctorCheck(AREA, name, "optional", f"not found; for {candidate.language}{files}", mend)
         else:
-            why = f"; {one.why}" if one.why else ""
-            yield DoctorCheck(AREA, name, "ok", f"{one.program}; for {one.language}{files}{why}")
+            why = f"; {candidate.why}" if candidate.why else ""
+            yield DoctorCheck(AREA, name, "ok", f"{candidate.program}; for {candidate.language}{files}{why}")
     yield from _check_grammars(languages)
 
 
 def _check_grammars(languages: tuple[Language, ...]) -> Iterator[DoctorCheck]:
     from cockpit.navigation.index.grammars import LanguageParser
 
-    wanted = [one for one in languages if one.grammar]
+    wanted = [entry for entry in languages if entry.grammar]
     broken = 0
     for language in wanted:
         module = language.grammar.partition(":")[0]
@@ -234,7 +236,7 @@ def _check_plugins_and_keys(catalog: PluginCatalog) -> Iterator[DoctorCheck]:
         yield DoctorCheck("models", "keys", "ok", ", ".join(ready))
     else:
         yield DoctorCheck("models", "keys", "optional", "none; the offline model answers", "cockpit connect")
-    broken = [one.found for one in catalog.plugins if one.found.state == "failed"]
+    broken = [entry.found for entry in catalog.plugins if entry.found.state == "failed"]
     yield DoctorCheck(
         "plugins", "loaded", "ok", f"{len(catalog.plugins) - len(broken)} of {len(catalog.plugins)}"
     )
@@ -252,13 +254,13 @@ def main(argv: Sequence[str]) -> int:
     """0 when nothing that is needed is missing, else 1."""
     parser = argparse.ArgumentParser(prog="cockpit doctor", description="Is everything here?")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
+    args = parser.parse_args(list(argv))
     found = run_checks()
-    if given.json:
-        print(json.dumps([_encode_check(one) for one in found], ensure_ascii=False))
+    if args.json:
+        print(json.dumps([_encode_check(entry) for entry in found], ensure_ascii=False))
     else:
         _print_checks(found)
-    return 1 if any(one.state == "missing" for one in found) else 0
+    return 1 if any(item.state == "missing" for item in found) else 0
 
 
 def _encode_check(check: DoctorCheck) -> dict[str, str]:

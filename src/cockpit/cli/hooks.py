@@ -52,13 +52,13 @@ def main(argv: Sequence[str]) -> int:
         words.insert(0, "list")
     if words[0] == "list":
         return definition_list.run_list("hooks", words[1:])
-    given = _parser().parse_args(words)
-    root = resolve_folder(given.cwd)
-    match given.what:
+    args = _parser().parse_args(words)
+    root = resolve_folder(args.cwd)
+    match args.what:
         case "run":
-            return _try_event(given, root)
+            return _try_event(args, root)
         case "approve":
-            return _approve_hooks(root, given.yes, given.trust)
+            return _approve_hooks(root, args.yes, args.trust)
         case _:
             count = revoke_approvals(root)
             print(f"{count} hooks need a yes again" if count else "nothing was agreed to here")
@@ -90,8 +90,8 @@ def _parser() -> argparse.ArgumentParser:
     approve.add_argument("--trust", action="store_true", help="read the folder's files all the same")
     approve.add_argument("--yes", action="store_true", help="without a question")
     take_back = what.add_parser("revoke", help="take back every yes for this folder")
-    for one in (run, approve, take_back):
-        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    for item in (run, approve, take_back):
+        item.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
     return parser
 
 
@@ -104,9 +104,11 @@ def _approve_hooks(root: str, yes: bool, trusted: bool) -> int:
     """A person's yes for the hooks of this folder's files, each as it is now."""
     if not trusted and not is_trusted(root):
         raise CockpitError(f"{root} is not trusted: its files are not read", "`--trust` reads them")
-    hooks = [one for one in load_hooks(_load_scope(root, True)).hooks if one.file.layer == "project"]
+    hooks = [entry for entry in load_hooks(_load_scope(root, True)).hooks if entry.file.layer == "project"]
     known = load_approved(root)
-    fresh = {fingerprint_hook(one, root): one for one in hooks if fingerprint_hook(one, root) not in known}
+    fresh = {
+        fingerprint_hook(item, root): item for item in hooks if fingerprint_hook(item, root) not in known
+    }
     if not fresh:
         print(f"{len(hooks)} hooks of this folder's files, nothing to agree to")
         return 0
@@ -157,45 +159,45 @@ class HookTrial:
         }
 
 
-def _try_event(given: argparse.Namespace, root: str) -> int:
-    event = find_event(given.event)
+def _try_event(args: argparse.Namespace, root: str) -> int:
+    event = find_event(args.event)
     if event is None:
-        raise CockpitError(*explain_unknown_event(given.event))
-    trusted = given.trust or is_trusted(root)
+        raise CockpitError(*explain_unknown_event(args.event))
+    trusted = args.trust or is_trusted(root)
     scope = _load_scope(root, trusted)
     tools = load_catalog(root, trusted).all(Tool)
     scene = SessionFacts(
         "dry-run", root, "ask", trusted, tools, "main" if event.looks_at != "role" else "main/x-1"
     )
-    guarded = _build_guarded(event, given, tools)
-    hooks = [one for one in load_hooks(scope).hooks if one.event.name == event.name]
-    tried = asyncio.run(_try_hooks(hooks, guarded, scene, scope, given.really))
-    if given.json:
-        print(json.dumps([one.json() for one in tried], ensure_ascii=False, indent=1))
+    guarded = _build_guarded(event, args, tools)
+    hooks = [hook for hook in load_hooks(scope).hooks if hook.event.name == event.name]
+    tried = asyncio.run(_try_hooks(hooks, guarded, scene, scope, args.really))
+    if args.json:
+        print(json.dumps([item.json() for item in tried], ensure_ascii=False, indent=1))
         return 0
     for line in _format_trials(event, tried, trusted):
         print(escape_text(line))
     return 0
 
 
-def _build_guarded(event: HookEvent, given: argparse.Namespace, tools: tuple[Tool, ...]) -> Guarded:
+def _build_guarded(event: HookEvent, args: argparse.Namespace, tools: tuple[Tool, ...]) -> Guarded:
     """What would pass: a call at a tool's event, else a text and the fact that the matcher looks at."""
     if event.looks_at == "tool":
         try:
-            arguments = json.loads(given.input)
+            arguments = json.loads(args.input)
         except ValueError as error:
             raise CockpitError(f"--input is no JSON: {error}", 'write \'{"command": "ls"}\'') from error
         if not isinstance(arguments, dict):
             raise CockpitError("--input is no table", 'write \'{"command": "ls"}\'')
-        name = _resolve_tool_name(given.tool or "Bash", tools)
+        name = _resolve_tool_name(args.tool or "Bash", tools)
         call = ToolCall("dry-run", name, cast("Mapping[str, Json]", arguments))
-        return Guarded(event.point, given.text, call, name)
-    seen = given.match or DEFAULT_MATCH.get(event.looks_at, "")
+        return Guarded(event.point, args.text, call, name)
+    seen = args.match or DEFAULT_MATCH.get(event.looks_at, "")
     if event.looks_at == "reason" and seen == "prompt_input_exit":
         seen = "closed"  # as our own events say it
     role = str(seen) if event.looks_at == "role" else ""
     facts: dict[str, Json] = {event.looks_at: seen} if event.looks_at not in ("", "role") else {}
-    return Guarded(event.point, given.text, role=role, facts=facts)
+    return Guarded(event.point, args.text, role=role, facts=facts)
 
 
 def _resolve_tool_name(name: str, tools: tuple[Tool, ...]) -> str:
@@ -229,18 +231,18 @@ async def _try_hook(
     return HookTrial(hook, name, True, "", answer, time.perf_counter() - started)
 
 
-async def _run_hook(hook: Hook, given: Mapping[str, Json], scene: SessionFacts, scope: Scope) -> "HookAnswer":
+async def _run_hook(hook: Hook, args: Mapping[str, Json], scene: SessionFacts, scope: Scope) -> "HookAnswer":
     from cockpit.builtin.files.hooks import runner
     from cockpit.formats.hook_protocol import HookAnswer
     from cockpit.workspace.processes.local_processes import LocalProcesses
 
     if hook.kind == "http":
-        return await runner.run_http_hook(hook, given, scope.environment)
+        return await runner.run_http_hook(hook, args, scope.environment)
     if hook.kind == "block":
         return HookAnswer("deny", hook.action_text("reason") or "a hook forbids it")
     processes = LocalProcesses(scene.root)
     try:
-        return await runner.run_command_hook(hook, given, scene, processes)
+        return await runner.run_command_hook(hook, args, scene, processes)
     finally:
         await processes.close()
 
@@ -256,20 +258,20 @@ def _find_blocker(hook: Hook, scene: SessionFacts) -> str:
 
 def _format_trials(event: HookEvent, tried: Sequence[HookTrial], trusted: bool) -> list[str]:
     lines: list[str] = []
-    for one in tried:
-        state = "fits" if one.fits else "does not fit"
-        lines.append(f"{state:12}  {one.name}  {one.hook.kind}: {one.hook.text}")
-        if one.left_out:
-            lines.append(f"              does not run: {one.left_out}")
-        if one.answer is not None:
-            decision = one.answer.decision or ("failed" if one.answer.failed else "no objection")
-            lines.append(f"              {decision} in {1000 * one.seconds:.0f} ms")
-            told = {"reason": one.answer.reason, "added": one.answer.added, "message": one.answer.message}
-            told["halt"] = one.answer.halt
+    for item in tried:
+        state = "fits" if item.fits else "does not fit"
+        lines.append(f"{state:12}  {item.name}  {item.hook.kind}: {item.hook.text}")
+        if item.left_out:
+            lines.append(f"              does not run: {item.left_out}")
+        if item.answer is not None:
+            decision = item.answer.decision or ("failed" if item.answer.failed else "no objection")
+            lines.append(f"              {decision} in {1000 * item.seconds:.0f} ms")
+            told = {"reason": item.answer.reason, "added": item.answer.added, "message": item.answer.message}
+            told["halt"] = item.answer.halt
             lines += [f"              {name}: {text}" for name, text in told.items() if text]
-            if one.answer.arguments is not None:
-                lines.append(f"              updated input: {json.dumps(dict(one.answer.arguments))}")
-            lines += [f"              {fault}" for fault in one.answer.faults]
+            if item.answer.arguments is not None:
+                lines.append(f"              updated input: {json.dumps(dict(item.answer.arguments))}")
+            lines += [f"              {fault}" for fault in item.answer.faults]
     if not tried:
         lines.append(f"no hook for {event.name}")
     if not trusted:

@@ -33,22 +33,22 @@ STATE_WORDS = {
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    wanted = set(given.agents) or {"all"}
+    args = _parser().parse_args(list(argv))
+    wanted = set(args.agents) or {"all"}
     if strange := sorted(wanted - {*AGENTS, "all"}):
         raise CockpitError(f"{strange[0]} is no agent that is known", f"one of {', '.join(AGENTS)}, all")
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
+    root = resolve_folder(args.cwd)
+    trusted = args.trust or is_trusted(root)
     named = list(AGENTS) if "all" in wanted else wanted
     rows = plan_import(
-        collect_settings(named, Path(root), trusted, Path.home(), _list_providers(root)), given.copy
+        collect_settings(named, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
     )
-    written = apply_import(rows, _confirm_loosening(given, rows)) if given.apply else []
-    if given.json:
+    written = apply_import(rows, _confirm_loosening(args, rows)) if args.apply else []
+    if args.json:
         print(json.dumps([_encode_row(row, written) for row in rows], ensure_ascii=False, indent=1))
         return 0
-    _print_rows(rows, written, given.apply)
-    if not trusted and not given.json:
+    _print_rows(rows, written, args.apply)
+    if not trusted and not args.json:
         print("this folder is not trusted: its own files were not read (--trust reads them)")
     return 0
 
@@ -75,11 +75,11 @@ def _list_providers(root: str) -> tuple[str, ...]:
     return tuple(known_presets(files.load_settings(root, False).table("plugins.openai_chat")))
 
 
-def _confirm_loosening(given: argparse.Namespace, rows: list[ImportRow]) -> bool:
+def _confirm_loosening(args: argparse.Namespace, rows: list[ImportRow]) -> bool:
     """Whether a person says yes to what allows more. Nobody there is a no."""
     loosening = select_loosening(rows)
-    if given.yes or not loosening:
-        return bool(given.yes)
+    if args.yes or not loosening:
+        return bool(args.yes)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print("these allow more than now:", file=sys.stderr)
@@ -135,8 +135,8 @@ def _format_row(row: ImportRow, width: int, is_written: bool) -> list[str]:
     line = f"{sign} {found.what:8}  {name:{width}}  {where}"
     more = [f"-> {row.becomes}"] if row.becomes and row.state in ("new", "other") else []
     notes = found.notes if row.state in ("new", "other") else ()
-    more += [one for one in (row.why, *notes) if one]
-    return [line, *(f"             {one}" for one in more)]
+    more += [item for item in (row.why, *notes) if item]
+    return [line, *(f"             {entry}" for entry in more)]
 
 
 def _shorten_path(file: str) -> str:

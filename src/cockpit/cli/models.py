@@ -27,16 +27,16 @@ def run_connect(argv: Sequence[str]) -> int:
     parser.add_argument("--base-url", default="", help="another address of the same API")
     parser.add_argument("--model", default="", help="which of its models is the default")
     parser.add_argument("--key-stdin", action="store_true", help="read the key from stdin, for scripts")
-    given = parser.parse_args(list(argv))
+    args = parser.parse_args(list(argv))
     root = str(Path.cwd())
     trusted = trust.is_trusted(root) is True
     environment = files.load_environment(root, trusted)
     rows = presets(environment, files.load_settings(root, trusted).table("plugins.openai_chat"))
-    row = _choose_preset(rows, given.preset)
+    row = _choose_preset(rows, args.preset)
     if row is None:
         return 2
-    key = _read_key(row, given.key_stdin)
-    return asyncio.run(_connect_provider(row, key, given.base_url, given.model, environment))
+    key = _read_key(row, args.key_stdin)
+    return asyncio.run(_connect_provider(row, key, args.base_url, args.model, environment))
 
 
 def _choose_preset(rows: tuple[ProviderEntry, ...], name: str | None) -> ProviderEntry | None:
@@ -96,15 +96,15 @@ def run_models(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit models", description="Who can be asked.")
     parser.add_argument("provider", nargs="?", help="list this provider's models, from its server")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
+    args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
-    models = [one for one in catalog.all(Model) if given.provider in (None, one.name)]
+    models = [model for model in catalog.all(Model) if args.provider in (None, model.name)]
     if not models:
-        names = ", ".join(one.name for one in catalog.all(Model))
-        print(f"there is no provider {given.provider}; providers: {names}")
+        names = ", ".join(entry.name for entry in catalog.all(Model))
+        print(f"there is no provider {args.provider}; providers: {names}")
         return 2
-    rows = asyncio.run(_query_providers(models, ask=given.provider is not None))
-    if given.json:
+    rows = asyncio.run(_query_providers(models, ask=args.provider is not None))
+    if args.json:
         print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
         return 0
     for row in rows:

@@ -32,17 +32,17 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--root", required=True, metavar="DIR", help="the folder whose files are meant")
     parser.add_argument("--dry-run", action="store_true", help="only say what would change")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    given = parser.parse_args(list(argv))
-    root = Path(given.root).expanduser()
+    args = parser.parse_args(list(argv))
+    root = Path(args.root).expanduser()
     if not root.is_dir():
-        parser.error(f"there is no folder {given.root}")
+        parser.error(f"there is no folder {args.root}")
     try:
-        raw = sys.stdin.buffer.read() if given.file == "-" else Path(given.file).expanduser().read_bytes()
+        raw = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).expanduser().read_bytes()
     except OSError as error:
-        parser.error(f"{given.file} cannot be read: {error.strerror or error}")
+        parser.error(f"{args.file} cannot be read: {error.strerror or error}")
     # Bytes that are no UTF-8 pass through: a new file may hold them.
     text = raw.decode("utf-8", "surrogateescape")
-    return asyncio.run(_apply_patch(str(root), text, given.dry_run, given.json))
+    return asyncio.run(_apply_patch(str(root), text, args.dry_run, args.json))
 
 
 async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
@@ -99,13 +99,13 @@ def _encode_change(change: FileChange, asked: WorkspacePatch) -> Json:
     placed = asked.patch.placed.get(change.path, ())
     hunks: list[Json] = [
         {
-            "hunk": one.number,
-            "patch_line": one.place,
-            "line": one.line,
-            "asked": one.asked,
-            "matched": one.how,
+            "hunk": item.number,
+            "patch_line": item.place,
+            "line": item.line,
+            "asked": item.asked,
+            "matched": item.how,
         }
-        for one in placed
+        for item in placed
     ]
     return {
         "path": os.fsencode(change.path).decode("utf-8", "replace"),

@@ -20,18 +20,18 @@ LEVEL_VERBS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    root = resolve_folder(getattr(given, "cwd", ""))
-    trusted = getattr(given, "trust", False) or is_trusted(root)
-    match given.what:
+    args = _parser().parse_args(list(argv))
+    root = resolve_folder(getattr(args, "cwd", ""))
+    trusted = getattr(args, "trust", False) or is_trusted(root)
+    match args.what:
         case "explain":
-            return _explain_call(given, root, trusted)
+            return _explain_call(args, root, trusted)
         case "remove":
-            return _remove_rule(given.rule, root)
+            return _remove_rule(args.rule, root)
         case "adopt":
-            return _adopt_rules(given.rules, root, trusted)
+            return _adopt_rules(args.rules, root, trusted)
         case _:
-            return _list_rules(given.json, root, trusted)
+            return _list_rules(args.json, root, trusted)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,55 +50,57 @@ def _parser() -> argparse.ArgumentParser:
     remove.add_argument("rule", help="as `list` shows it: 'Bash(git push *)'")
     adopt = what.add_parser("adopt", help="take over what a project or another agent would allow")
     adopt.add_argument("rules", nargs="*", help="these only (default: all that is offered)")
-    for one in (listed, explain, remove, adopt):
+    for item in (listed, explain, remove, adopt):
         # Without a default of its own, so that `--json` may stand before the word too.
-        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+        item.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     return parser
 
 
 def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
     told = definition_list.list_permissions(root, trusted)
     if as_json:
-        out = [row.json() | (_encode_rule(one) if one is not None else {}) for row, one in told]
+        out = [
+            row.json() | (_encode_rule(each_item) if each_item is not None else {}) for row, each_item in told
+        ]
         print(json.dumps(out, ensure_ascii=False))
         return 0
-    rows = [one for _, one in told if one is not None]
+    rows = [item for _, item in told if item is not None]
     if not told:
         print("no rules: what the policy asks about is asked. An answer of `always` makes one.")
     for level in RULE_LEVELS:
-        for one in (row for row in rows if row.level == level and row.applies):
-            print(escape_text(f"{level:5}  {one.text:40}  {one.where}"))
+        for entry in (row for row in rows if row.level == level and row.applies):
+            print(escape_text(f"{level:5}  {entry.text:40}  {entry.where}"))
     allowed = {row.text for row in rows if row.applies and row.level == "allow"}
     offers = [row for row in rows if not row.applies and row.text not in allowed]
     if offers:
         print("\noffered, not applied (cockpit permissions adopt):")
-        for one in offers:
-            print(escape_text(f"       {one.text:40}  {one.where}"))
-    for fault in (fault for row, one in told if one is None for fault in row.refused):
+        for offer in offers:
+            print(escape_text(f"       {offer.text:40}  {offer.where}"))
+    for fault in (fault for row, element in told if element is None for fault in row.refused):
         print(escape_text(f"refused {definition_list.format_fault(fault, root)}"))
     if not trusted:
         print(definition_list.UNTRUSTED_NOTE)
     return 0
 
 
-def _encode_rule(one: PermissionEntry) -> dict[str, object]:
+def _encode_rule(rule: PermissionEntry) -> dict[str, object]:
     return {
-        "level": one.level,
-        "rule": one.text,
-        "source": one.source,
-        "scope": one.scope,
-        "applies": one.applies,
+        "level": rule.level,
+        "rule": rule.text,
+        "source": rule.source,
+        "scope": rule.scope,
+        "applies": rule.applies,
     }
 
 
-def _explain_call(given: argparse.Namespace, root: str, trusted: bool) -> int:
+def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
     catalog = load_catalog(root, trusted)
-    tool = catalog.get(Tool, given.tool)
+    tool = catalog.get(Tool, args.tool)
     if tool is None:
-        raise CockpitError(f"there is no tool called {given.tool}", "cockpit plugins lists them")
-    says, asked = _judge_call(tool, str(given.call), root, trusted)
+        raise CockpitError(f"there is no tool called {args.tool}", "cockpit plugins lists them")
+    says, asked = _judge_call(tool, str(args.call), root, trusted)
     covered = match_rules(load_rules(root, trusted), asked)
-    if given.json:
+    if args.json:
         print(json.dumps(says | _encode_covering(covered), ensure_ascii=False))
         return 0
     print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'nothing speaks against it'}")
@@ -137,7 +139,7 @@ def _encode_covering(covered: RuleMatch | None) -> dict[str, object]:
     if covered is None:
         return {"rules": "none", "by": [], "shadows": []}
     by = [{"rule": str(rule), "source": rule.source} for rule in covered.by]
-    shadows = [{"level": one.level, "rule": str(one), "source": one.source} for one in covered.shadowed]
+    shadows = [{"level": item.level, "rule": str(item), "source": item.source} for item in covered.shadowed]
     return {"rules": covered.level, "by": by, "shadows": shadows}
 
 
@@ -153,13 +155,13 @@ def _remove_rule(rule: str, root: str) -> int:
 
 def _adopt_rules(wanted: list[str], root: str, trusted: bool) -> int:
     offers = permissions.find_offers(root, trusted)
-    chosen = tuple(one for one in offers if not wanted or one.text in wanted)
-    if strange := [text for text in wanted if text not in {one.text for one in offers}]:
+    chosen = tuple(offer for offer in offers if not wanted or offer.text in wanted)
+    if strange := [text for text in wanted if text not in {entry.text for entry in offers}]:
         raise CockpitError(f"{strange[0]} is not offered here", "cockpit permissions list shows what is")
     if not chosen:
         print("nothing is offered here")
         return 0
     permissions.adopt_offers(root, chosen)
-    for one in chosen:
-        print(f"allow  {one.text}  (from {one.source})")
+    for item in chosen:
+        print(f"allow  {item.text}  (from {item.source})")
     return 0

@@ -28,17 +28,17 @@ def main(argv: Sequence[str]) -> int:
         if reconfigure is not None:
             raw = "surrogateescape" if stream is sys.stdin else "backslashreplace"
             reconfigure(encoding="utf-8", errors=raw)
-    given = _parser().parse_args(list(argv))
+    args = _parser().parse_args(list(argv))
     try:
-        match given.what:
+        match args.what:
             case "check":
-                return _check_commands(given)
+                return _check_commands(args)
             case "paths":
-                return _check_paths(given)
+                return _check_paths(args)
             case "rules":
-                return _print_rules(given)
+                return _print_rules(args)
             case _:
-                return _explain_command(given)
+                return _explain_command(args)
     except SettingsInvalid as error:
         print(f"cockpit: {error}", file=sys.stderr)
         return 2
@@ -50,10 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     check = subs.add_parser("check", help="the verdict on a command line")
     explain = subs.add_parser("explain", help="its parts, the rules that matched, the form that would run")
     usual = "powershell" if os.name == "nt" else "bash"
-    for one in (check, explain):
-        one.add_argument("command", nargs="?" if one is check else None)
-        one.add_argument("--shell", choices=get_args(Shell), default=usual)
-        sandbox = one.add_mutually_exclusive_group()
+    for item in (check, explain):
+        item.add_argument("command", nargs="?" if item is check else None)
+        item.add_argument("--shell", choices=get_args(Shell), default=usual)
+        sandbox = item.add_mutually_exclusive_group()
         sandbox.add_argument("--sandbox", action="store_true", help="as held in by the full read profile")
         alone = "the policy alone (default)"
         sandbox.add_argument("--no-sandbox", dest="sandbox", action="store_false", help=alone)
@@ -65,23 +65,23 @@ def _parser() -> argparse.ArgumentParser:
     paths.add_argument("--os", choices=get_args(Platform), default="windows" if os.name == "nt" else "posix")
     rules = subs.add_parser("rules", help="the rules in force")
     rules.add_argument("--json", action="store_true")
-    for one in (check, explain, paths, rules):
-        one.add_argument("--root", default=".", help="the project's folder (default: this one)")
-        one.add_argument("--home", default="", help="whose home is meant (default: yours)")
+    for entry in (check, explain, paths, rules):
+        entry.add_argument("--root", default=".", help="the project's folder (default: this one)")
+        entry.add_argument("--home", default="", help="whose home is meant (default: yours)")
     return parser
 
 
-def _build_ground(given: argparse.Namespace) -> ExecutionContext:
+def _build_ground(args: argparse.Namespace) -> ExecutionContext:
     from cockpit.safety.policy import build_context
 
-    platform: Platform = getattr(given, "os", "windows" if os.name == "nt" else "posix")
+    platform: Platform = getattr(args, "os", "windows" if os.name == "nt" else "posix")
     lexical = platform == "windows" and os.name != "nt"
-    root = given.root if lexical and ":" in given.root else os.path.realpath(given.root)
-    home = given.home or str(Path.home())
+    root = args.root if lexical and ":" in args.root else os.path.realpath(args.root)
+    home = args.home or str(Path.home())
     home = home if lexical and ":" in home else os.path.realpath(home)
     if not lexical:
-        return build_context(root, held=bool(getattr(given, "sandbox", False)), home=home)
-    return ExecutionContext(root, home, sandbox=bool(getattr(given, "sandbox", False)), platform=platform)
+        return build_context(root, held=bool(getattr(args, "sandbox", False)), home=home)
+    return ExecutionContext(root, home, sandbox=bool(getattr(args, "sandbox", False)), platform=platform)
 
 
 def _load_rules(root: str) -> "RuleSet":
@@ -93,23 +93,23 @@ def _load_rules(root: str) -> "RuleSet":
 
 
 def _judge_line(
-    text: str, given: argparse.Namespace, ground: ExecutionContext, rules: "RuleSet"
+    text: str, args: argparse.Namespace, ground: ExecutionContext, rules: "RuleSet"
 ) -> "JudgedLine":
     from cockpit.safety.engine import judge_line
 
-    shell: Shell = given.shell
+    shell: Shell = args.shell
     return judge_line(text, shell, ground, rules)
 
 
-def _check_commands(given: argparse.Namespace) -> int:
-    if given.jsonl == (given.command is not None):
+def _check_commands(args: argparse.Namespace) -> int:
+    if args.jsonl == (args.command is not None):
         print("cockpit policy check: give a command, or --jsonl and lines on stdin", file=sys.stderr)
         return 2
-    ground = _build_ground(given)
+    ground = _build_ground(args)
     rules = _load_rules(ground.root)
-    if given.command is not None:
-        line = _judge_line(given.command, given, ground, rules)
-        if given.json:
+    if args.command is not None:
+        line = _judge_line(args.command, args, ground, rules)
+        if args.json:
             _print_json(_encode_line(line))
         else:
             print(_format_line(line))
@@ -120,25 +120,25 @@ def _check_commands(given: argparse.Namespace) -> int:
             bad += 1
             print(f"cockpit policy check: line {row.number}: {row.fault}", file=sys.stderr)
             continue
-        _print_json({"id": row.id, **_encode_line(_judge_line(row.text, given, ground, rules))})
+        _print_json({"id": row.id, **_encode_line(_judge_line(row.text, args, ground, rules))})
     return 2 if bad else 0
 
 
-def _check_paths(given: argparse.Namespace) -> int:
-    if given.jsonl == bool(given.path):
+def _check_paths(args: argparse.Namespace) -> int:
+    if args.jsonl == bool(args.path):
         print("cockpit policy paths: give paths, or --jsonl and lines on stdin", file=sys.stderr)
         return 2
     from cockpit.safety.path_classifier import classify_path
 
-    ground = _build_ground(given)
-    for path in given.path:
+    ground = _build_ground(args)
+    for path in args.path:
         read, write = (classify_path(path, access, ground) for access in ("read", "write"))
         why = write.reason or read.reason
         print(f"{escape_text(path)}: read {ACCESS_WORDS[read.level]}, write {ACCESS_WORDS[write.level]}")
         if why:
             print(f"  {escape_text(why)}")
     bad = 0
-    for row in read_json_lines(sys.stdin, "path") if given.jsonl else ():
+    for row in read_json_lines(sys.stdin, "path") if args.jsonl else ():
         if row.fault:
             bad += 1
             print(f"cockpit policy paths: line {row.number}: {row.fault}", file=sys.stderr)
@@ -148,24 +148,27 @@ def _check_paths(given: argparse.Namespace) -> int:
     return 2 if bad else 0
 
 
-def _print_rules(given: argparse.Namespace) -> int:
-    rules = _load_rules(_build_ground(given).root)
-    if given.json:
+def _print_rules(args: argparse.Namespace) -> int:
+    rules = _load_rules(_build_ground(args).root)
+    if args.json:
         _print_json(
-            [{"id": one.id, "level": VERDICT_WORDS[one.level], "source": one.source} for one in rules.rules]
+            [
+                {"id": entry.id, "level": VERDICT_WORDS[entry.level], "source": entry.source}
+                for entry in rules.rules
+            ]
         )
         return 0
-    width = max((len(one.id) for one in rules.rules), default=0)
-    for one in rules.rules:
-        print(f"{one.id:{width}}  {VERDICT_WORDS[one.level]:13}  {one.source}")
+    width = max((len(rule.id) for rule in rules.rules), default=0)
+    for item in rules.rules:
+        print(f"{item.id:{width}}  {VERDICT_WORDS[item.level]:13}  {item.source}")
     for left in rules.left_out:
         print(f"! {left}")
     return 0
 
 
-def _explain_command(given: argparse.Namespace) -> int:
-    ground = _build_ground(given)
-    line = _judge_line(given.command, given, ground, _load_rules(ground.root))
+def _explain_command(args: argparse.Namespace) -> int:
+    ground = _build_ground(args)
+    line = _judge_line(args.command, args, ground, _load_rules(ground.root))
     print(_format_line(line))
     for number, part in enumerate(line.verdict.parts, 1):
         words = " ".join("?" if word is None else repr(word) for word in part.argv)

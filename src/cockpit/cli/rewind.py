@@ -23,8 +23,8 @@ ORIGIN = "headless"
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    return asyncio.run(_run(given))
+    args = _parser().parse_args(list(argv))
+    return asyncio.run(_run(args))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,23 +43,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _run(given: argparse.Namespace) -> int:
-    session = given.session or _find_latest_session()
+async def _run(args: argparse.Namespace) -> int:
+    session = args.session or _find_latest_session()
     deck = LocalDeck(RunOptions(someone=False, origin=ORIGIN, takes_up=False))
     try:
         channel = await deck.open(str(Path.cwd()), session)
         found = await _query_checkpoints(channel, "")
-        if given.undo:
-            return await _submit_rewind(channel, Rewind(uuid.uuid4().hex, ORIGIN, "", undo=True), given.json)
-        if given.turn is None or given.list:
-            _print_checkpoints(found, given.json)
+        if args.undo:
+            return await _submit_rewind(channel, Rewind(uuid.uuid4().hex, ORIGIN, "", undo=True), args.json)
+        if args.turn is None or args.list:
+            _print_checkpoints(found, args.json)
             return 0
-        turn = _find_turn(found, given.turn)
-        if given.dry_run:
-            _print_preview(await _query_checkpoints(channel, turn), given.json)
+        turn = _find_turn(found, args.turn)
+        if args.dry_run:
+            _print_preview(await _query_checkpoints(channel, turn), args.json)
             return 0
-        op = Rewind(uuid.uuid4().hex, ORIGIN, turn, given.what, "overwrite" if given.overwrite else "keep")
-        return await _submit_rewind(channel, op, given.json)
+        op = Rewind(uuid.uuid4().hex, ORIGIN, turn, args.what, "overwrite" if args.overwrite else "keep")
+        return await _submit_rewind(channel, op, args.json)
     finally:
         await deck.close()
 

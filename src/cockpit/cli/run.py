@@ -33,18 +33,18 @@ MODE_ALIASES = {
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
+    args = _parser().parse_args(list(argv))
     _replace_undecodable()
-    if given.version:
+    if args.version:
         print(f"cockpit {__version__}")
         return 0
-    root = str(Path(given.cwd or ".").expanduser().absolute())
-    prompt = _read_prompt(given)
+    root = str(Path(args.cwd or ".").expanduser().absolute())
+    prompt = _read_prompt(args)
     if prompt is not None:
-        return _run_prompt(given, root, prompt)
-    if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return _run_plain(given, root)
-    return _run_screen(given, root)
+        return _run_prompt(args, root, prompt)
+    if args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _run_plain(args, root)
+    return _run_screen(args, root)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -153,11 +153,11 @@ def _replace_undecodable() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _read_prompt(given: argparse.Namespace) -> str | None:
+def _read_prompt(args: argparse.Namespace) -> str | None:
     """The prompt of `-p`, from stdin where it is `-` or left out. Exits with 2 when it is empty."""
-    if given.prompt is None:
+    if args.prompt is None:
         return None
-    text = str(given.prompt)
+    text = str(args.prompt)
     if text in ("", "-"):
         text = "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
@@ -166,37 +166,37 @@ def _read_prompt(given: argparse.Namespace) -> str | None:
     return text
 
 
-def build_options(given: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
+def build_options(args: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
     from cockpit.core.agent.turn_limits import TurnLimits
     from cockpit.core.session.options import RunOptions
 
     limits = TurnLimits(
-        steps=given.max_steps or TurnLimits().steps,
-        tool_calls=given.max_tool_calls,
-        seconds=given.max_seconds,
-        tokens=given.max_tokens,
-        money=given.max_cost,
+        steps=args.max_steps or TurnLimits().steps,
+        tool_calls=args.max_tool_calls,
+        seconds=args.max_seconds,
+        tokens=args.max_tokens,
+        money=args.max_cost,
         stop_file=os.environ.get("COCKPIT_STOP_FILE", ""),
     )
     return RunOptions(
         someone=someone,
         origin=origin,
-        model=given.model,
-        mode=given.mode,
-        allow=tuple(given.allow),
-        deny=tuple(given.deny),
-        trust=True if given.trust else None,
-        keep_trust=given.trust,
+        model=args.model,
+        mode=args.mode,
+        allow=tuple(args.allow),
+        deny=tuple(args.deny),
+        trust=True if args.trust else None,
+        keep_trust=args.trust,
         limits=limits,
-        record=given.record or "",
-        roles=given.agents,
+        record=args.record or "",
+        roles=args.agents,
     )
 
 
-def _find_resumed_session(given: argparse.Namespace, root: str) -> str | None:
-    if given.resume:
-        return str(given.resume)
-    if not given.last:
+def _find_resumed_session(args: argparse.Namespace, root: str) -> str | None:
+    if args.resume:
+        return str(args.resume)
+    if not args.last:
         return None
     from cockpit.core.transcript.session_store import latest_session
     from cockpit.errors import SessionUnknown
@@ -207,7 +207,7 @@ def _find_resumed_session(given: argparse.Namespace, root: str) -> str | None:
     return found
 
 
-def _run_prompt(given: argparse.Namespace, root: str, prompt: str) -> int:
+def _run_prompt(args: argparse.Namespace, root: str, prompt: str) -> int:
     import asyncio
 
     from cockpit.core.session.deck import LocalDeck
@@ -216,23 +216,23 @@ def _run_prompt(given: argparse.Namespace, root: str, prompt: str) -> int:
     out = sys.stdout
     # What a plugin prints is no part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
-        deck = LocalDeck(build_options(given, someone=False, origin="headless"))
+        deck = LocalDeck(build_options(args, someone=False, origin="headless"))
         return asyncio.run(
-            run_prompt(deck, root, _find_resumed_session(given, root), prompt, given.output_format, out)
+            run_prompt(deck, root, _find_resumed_session(args, root), prompt, args.output_format, out)
         )
 
 
-def _run_plain(given: argparse.Namespace, root: str) -> int:
+def _run_plain(args: argparse.Namespace, root: str) -> int:
     import asyncio
 
     from cockpit.core.session.deck import LocalDeck
     from cockpit.headless.line_frontend import run_lines
 
-    deck = LocalDeck(build_options(given, someone=True, origin="tui"))
-    return asyncio.run(run_lines(deck, root, _find_resumed_session(given, root)))
+    deck = LocalDeck(build_options(args, someone=True, origin="tui"))
+    return asyncio.run(run_lines(deck, root, _find_resumed_session(args, root)))
 
 
-def _run_screen(given: argparse.Namespace, root: str) -> int:
+def _run_screen(args: argparse.Namespace, root: str) -> int:
     from cockpit.tui.run import run
 
     async def make_deck() -> "Deck":
@@ -241,8 +241,8 @@ def _run_screen(given: argparse.Namespace, root: str) -> int:
         def make() -> "Deck":
             from cockpit.core.session.deck import LocalDeck
 
-            return LocalDeck(build_options(given, someone=True, origin="tui"))
+            return LocalDeck(build_options(args, someone=True, origin="tui"))
 
         return await asyncio.to_thread(make)
 
-    return run(make_deck, root, _find_resumed_session(given, root) if given.resume or given.last else None)
+    return run(make_deck, root, _find_resumed_session(args, root) if args.resume or args.last else None)

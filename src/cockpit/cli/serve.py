@@ -27,15 +27,15 @@ from cockpit.settings import api_keys, files, trust
 def run_serve(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit serve", description="Hold the deck another way.")
     parser.add_argument("name", help="`stdio`, or a frontend of a plugin")
-    given = parser.parse_args(list(argv))
-    if given.name == "stdio":
+    args = parser.parse_args(list(argv))
+    if args.name == "stdio":
         asyncio.run(_serve_stdio())
         return 0
     catalog = load_catalog(str(Path.cwd()))
-    frontend = catalog.get(Frontend, given.name)
+    frontend = catalog.get(Frontend, args.name)
     if frontend is None:
-        names = ", ".join(["stdio", *(one.name for one in catalog.all(Frontend))])
-        raise CockpitError(f"there is no frontend {given.name}", f"there is {names}")
+        names = ", ".join(["stdio", *(entry.name for entry in catalog.all(Frontend))])
+        raise CockpitError(f"there is no frontend {args.name}", f"there is {names}")
     asyncio.run(_run_frontend(frontend))
     return 0
 
@@ -68,18 +68,18 @@ APPROVAL_SECONDS = 300.0
 
 
 def run_mcp_serve(argv: Sequence[str]) -> int:
-    given = _build_mcp_parser().parse_args(list(argv))
-    root = str(Path(given.root or ".").expanduser().absolute())
+    args = _build_mcp_parser().parse_args(list(argv))
+    root = str(Path(args.root or ".").expanduser().absolute())
     if not Path(root).is_dir():
         raise CockpitError(f"{root} is no folder", "name the folder of a project")
-    if given.trust:
+    if args.trust:
         trust.save_trust(root, True)
     settings = files.load_settings(root, trust.is_trusted(root) is True)
-    exposed = parse_exposed(given.expose, settings.words("mcp.expose_tools"))
-    options = build_mcp_options(settings.text("mode"), tuple(given.allow), tuple(given.deny))
-    if given.list:
+    exposed = parse_exposed(args.expose, settings.words("mcp.expose_tools"))
+    options = build_mcp_options(settings.text("mode"), tuple(args.allow), tuple(args.deny))
+    if args.list:
         return asyncio.run(_print_tools(options, root, exposed))
-    asyncio.run(_serve_mcp(options, root, exposed, _find_address(given)))
+    asyncio.run(_serve_mcp(options, root, exposed, _find_address(args)))
     return 0
 
 
@@ -87,7 +87,7 @@ def build_mcp_options(mode: str, allow: tuple[str, ...], deny: tuple[str, ...]) 
     """How the session is opened: never looser than asking, and without other servers."""
     return RunOptions(
         origin=ORIGIN,
-        mode=next((one for one in STRICT_MODES if one == mode), "ask"),
+        mode=next((entry for entry in STRICT_MODES if entry == mode), "ask"),
         allow=allow,
         deny=deny,
         approval_seconds=APPROVAL_SECONDS,
@@ -135,19 +135,19 @@ def _parse_port(text: str) -> int:
     return int(text)
 
 
-def _find_address(given: argparse.Namespace) -> ListenAddress | None:
-    if given.http is None:
+def _find_address(args: argparse.Namespace) -> ListenAddress | None:
+    if args.http is None:
         return None
-    if given.no_token:
-        if given.host not in LOOPBACK:
-            raise CockpitError(f"--no-token and --host {given.host}: others could call", "leave one out")
-        return ListenAddress(given.host, given.http)
-    token = given.token or os.environ.get(TOKEN_VARIABLE) or ""
+    if args.no_token:
+        if args.host not in LOOPBACK:
+            raise CockpitError(f"--no-token and --host {args.host}: others could call", "leave one out")
+        return ListenAddress(args.host, args.http)
+    token = args.token or os.environ.get(TOKEN_VARIABLE) or ""
     if not token:
         token = secrets.token_urlsafe(32)
         print(f"cockpit: clients send `Authorization: Bearer {token}`", file=sys.stderr)
     api_keys.register_secret(token, "mcp-serve")
-    return ListenAddress(given.host, given.http, token)
+    return ListenAddress(args.host, args.http, token)
 
 
 async def _serve_mcp(

@@ -39,16 +39,16 @@ def run_sessions(argv: Sequence[str]) -> int:
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("session", help="its id, or the beginning of it")
-    given = parser.parse_args(list(argv))
-    match given.what:
+    args = parser.parse_args(list(argv))
+    match args.what:
         case "list":
-            return _list_sessions(given.all, given.json)
+            return _list_sessions(args.all, args.json)
         case "show":
-            return _show_session(given.session)
+            return _show_session(args.session)
         case "export":
-            return _export_session(given.session)
+            return _export_session(args.session)
         case "rm":
-            print(f"deleted {session_store.remove_session(given.session)}")
+            print(f"deleted {session_store.remove_session(args.session)}")
             return 0
         case other:
             raise AssertionError(other)
@@ -96,21 +96,21 @@ def _export_session(session: str) -> int:
 
 
 def run_agents(argv: Sequence[str]) -> int:
-    given = _build_agents_parser().parse_args(list(argv))
-    root = resolve_folder(given.cwd)
-    session = given.session or session_store.latest_session(root)
+    args = _build_agents_parser().parse_args(list(argv))
+    root = resolve_folder(args.cwd)
+    session = args.session or session_store.latest_session(root)
     if not session:
         raise SessionUnknown("this folder has no session", "name one with --session, or another --cwd")
     records = load_transcript(session_store.session_file(session, root)).records
-    envelopes = [one for one in records if isinstance(one, Envelope)]
+    envelopes = [record for record in records if isinstance(record, Envelope)]
     past = SubagentRecords()
     for envelope in envelopes:
         past.see(envelope)
-    if given.what == "list":
-        return _list_agents(past, given.json)
-    path = _find_agent(past, given.agent)
+    if args.what == "list":
+        return _list_agents(past, args.json)
+    path = _find_agent(past, args.agent)
     for envelope in envelopes:
-        if envelope.agent == path and envelope.seq > given.cursor:
+        if envelope.agent == path and envelope.seq > args.cursor:
             print(wire.dumps(envelope))
     return 0
 
@@ -123,21 +123,25 @@ def _build_agents_parser() -> argparse.ArgumentParser:
     transcript = subs.add_parser("transcript", help="its events, one JSON object a line")
     transcript.add_argument("agent", help="its path, or the part of it that names it: review-1")
     transcript.add_argument("--cursor", type=int, default=0, metavar="SEQ", help="only what came after it")
-    for one in (listed, transcript):
-        one.add_argument("--session", metavar="ID", default="", help="default: the last one of the folder")
-        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    for item in (listed, transcript):
+        item.add_argument("--session", metavar="ID", default="", help="default: the last one of the folder")
+        item.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
     return parser
 
 
 def _list_agents(past: SubagentRecords, as_json: bool) -> int:
-    known = [one.row for one in past.known.values()]
+    known = [item.row for item in past.known.values()]
     if as_json:
-        print(json.dumps([wire.encode(one) for one in known], ensure_ascii=False, indent=1))
+        print(json.dumps([wire.encode(element) for element in known], ensure_ascii=False, indent=1))
         return 0
-    width = max((len(one.id) for one in known), default=0)
-    for one in known:
-        cost = f"{one.steps:4} steps {one.tokens:9,} tokens"
-        print(escape_text(f"{one.id:<{width}}  {one.phase:<9}  {cost}  {' '.join(one.task.split())[:60]}"))
+    width = max((len(entry.id) for entry in known), default=0)
+    for each_item in known:
+        cost = f"{each_item.steps:4} steps {each_item.tokens:9,} tokens"
+        print(
+            escape_text(
+                f"{each_item.id:<{width}}  {each_item.phase:<9}  {cost}  {' '.join(each_item.task.split())[:60]}"
+            )
+        )
     if not known:
         print("no subagent was opened in this session")
     return 0
@@ -154,12 +158,12 @@ def run_replay(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit replay", description="Show a session as it was.")
     parser.add_argument("file", help="a transcript or recording, or a session's id")
     parser.add_argument("--plain", action="store_true", help="line by line")
-    given = parser.parse_args(list(argv))
-    path = Path(given.file)
-    envelopes = read_recording(path if path.exists() else session_store.session_file(given.file))
+    args = parser.parse_args(list(argv))
+    path = Path(args.file)
+    envelopes = read_recording(path if path.exists() else session_store.session_file(args.file))
     if not envelopes:
-        raise SessionUnknown(f"{given.file} holds no events", "name a transcript that cockpit wrote")
-    if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SessionUnknown(f"{args.file} holds no events", "name a transcript that cockpit wrote")
+    if args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _replay_as_lines(envelopes)
     return _replay_on_screen(envelopes)
 

@@ -59,8 +59,8 @@ def _encode_skill(
         "fields": dict(origin.fields) if origin is not None else {},
         "shadows": list(origin.shadows) if origin is not None else [],
         "refused": [
-            {"file": one.file, "line": one.line, "reason": one.reason, "remedy": one.remedy}
-            for one in refused
+            {"file": fault.file, "line": fault.line, "reason": fault.reason, "remedy": fault.remedy}
+            for fault in refused
         ],
         "text": text,
         "commands": list(expanded.commands),
@@ -82,17 +82,19 @@ def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list
     lines += [f"would run: {command}" for command in expanded.commands]
     if (folder := find_skill_folder(skill)) is not None:
         files = tuple(
-            one.relative_to(folder).as_posix() for one in sorted(folder.rglob("*")) if one.is_file()
+            entry.relative_to(folder).as_posix() for entry in sorted(folder.rglob("*")) if entry.is_file()
         )
-        lines += [f"program: {one}" for one in list_programs(files, folder)]
+        lines += [f"program: {program}" for program in list_programs(files, folder)]
     if skill.effort and not skill.fork:
         lines.append("effort is of no effect unless it runs in a subagent (context: fork)")
     if skill.model and not skill.fork:
         lines.append(
             f"/{skill.name} is answered by {skill.model}; a turn that uses it goes on with its model"
         )
-    lines += [f"hides {shorten_path(one, root)}" for one in (origin.shadows if origin is not None else ())]
-    lines += [f"refused {format_fault(one, root)}" for one in (origin.refused if origin is not None else ())]
+    lines += [f"hides {shorten_path(path, root)}" for path in (origin.shadows if origin is not None else ())]
+    lines += [
+        f"refused {format_fault(fault, root)}" for fault in (origin.refused if origin is not None else ())
+    ]
     if hooks := _read_hooks(skill):
         lines.append(f"its hooks, which are not run: {json.dumps(hooks, ensure_ascii=False)}")
     return lines
@@ -137,20 +139,20 @@ def main(argv: Sequence[str]) -> int:
     arguments = list(argv)
     if arguments[:1] in ([], ["list"]) or arguments[0] in ("--json", "--cwd", "--trust"):
         return definition_list.run_list("skills", arguments[1:] if arguments[:1] == ["list"] else arguments)
-    given = _parser().parse_args(arguments)
-    root = resolve_folder(getattr(given, "cwd", ""))
-    match given.what:
+    args = _parser().parse_args(arguments)
+    root = resolve_folder(getattr(args, "cwd", ""))
+    match args.what:
         case "show":
-            trusted = given.trust or is_trusted(root)
-            return show_skill(_find_skill(given.name, root, trusted), given.args, root, given.json)
+            trusted = args.trust or is_trusted(root)
+            return show_skill(_find_skill(args.name, root, trusted), args.args, root, args.json)
         case "install":
-            return _install_skills(given, root)
+            return _install_skills(args, root)
         case "remove":
-            return _remove_skill(given, root)
+            return _remove_skill(args, root)
         case "enable":
-            return _switch_skill(given.name, root, True)
+            return _switch_skill(args.name, root, True)
         case "disable":
-            return _switch_skill(given.name, root, False)
+            return _switch_skill(args.name, root, False)
         case other:
             raise AssertionError(other)
 
@@ -187,16 +189,16 @@ def _parser() -> argparse.ArgumentParser:
     gone.add_argument("--yes", "-y", action="store_true", help="do not ask")
     on = what.add_parser("enable", help="use a skill again that was switched off")
     off = what.add_parser("disable", help="switch a skill off, for you, wherever it is from")
-    for one in (on, off):
-        one.add_argument("name")
-    for one in (shown, add, gone, on, off):
-        one.add_argument("--cwd", default="", metavar="DIR", help="the folder (default: this one)")
+    for item in (on, off):
+        item.add_argument("name")
+    for entry in (shown, add, gone, on, off):
+        entry.add_argument("--cwd", default="", metavar="DIR", help="the folder (default: this one)")
     return parser
 
 
 def _list_skills(catalog: PluginCatalog) -> list[Skill]:
     """Every skill that loaded, also those that another hides."""
-    return [one.value for one in catalog.entries if isinstance(one.value, Skill)]
+    return [entry.value for entry in catalog.entries if isinstance(entry.value, Skill)]
 
 
 def _find_skill(name: str, root: str, trusted: bool) -> Skill:
@@ -204,30 +206,30 @@ def _find_skill(name: str, root: str, trusted: bool) -> Skill:
     found = catalog.get(Skill, name.removeprefix("/"))
     if found is not None:
         return found
-    for one in catalog.unloaded.get("register_skills", ()):
-        if one.name == name:
-            reasons = "; ".join(str(fault) for fault in one.origin.refused)
+    for item in catalog.unloaded.get("register_skills", ()):
+        if item.name == name:
+            reasons = "; ".join(str(fault) for fault in item.origin.refused)
             raise CockpitError(f"the skill {name} was not loaded: {reasons}")
     hint = "cockpit skills list shows them" + ("" if trusted else "; --trust reads this folder's")
     raise CockpitError(f"there is no skill {name}", hint)
 
 
-def _install_skills(given: argparse.Namespace, root: str) -> int:
-    home = _find_project_skills(root) if given.project else paths.config() / "skills"
-    with installing.fetch_skills(given.source) as found:
-        chosen = _choose_skills(found, given.skill)
-        for one in chosen:
-            _print_offer(one)
+def _install_skills(args: argparse.Namespace, root: str) -> int:
+    home = _find_project_skills(root) if args.project else paths.config() / "skills"
+    with installing.fetch_skills(args.source) as found:
+        chosen = _choose_skills(found, args.skill)
+        for item in chosen:
+            _print_offer(item)
         for fault in found.broken:
             print(f"left out: {escape_text(fault)}")
         print(f"to {home}" + ("" if not found.revision else f", from commit {found.revision[:12]}"))
-        if given.project and not is_trusted(root):
+        if args.project and not is_trusted(root):
             print("this folder is not trusted: its skills are read once it is")
-        if not given.yes and not _confirm("Install?"):
+        if not args.yes and not _confirm("Install?"):
             return 1
-        for one in chosen:
-            target = installing.install_skill(one, found.source, found.revision, home, given.replace)
-            print(f"installed {one.skill.name} in {target}; use it with /{one.skill.name}")
+        for entry in chosen:
+            target = installing.install_skill(entry, found.source, found.revision, home, args.replace)
+            print(f"installed {entry.skill.name} in {target}; use it with /{entry.skill.name}")
     return 0
 
 
@@ -236,21 +238,21 @@ def _find_project_skills(root: str) -> Path:
 
 
 def _choose_skills(found: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
-    there = {one.skill.name: one for one in found.offered}
+    there = {item.skill.name: item for item in found.offered}
     if missing := [name for name in names if name not in there]:
         raise CockpitError(f"{found.source} has no skill {missing[0]}", f"it has {', '.join(sorted(there))}")
     return [there[name] for name in names] if names else list(there.values())
 
 
-def _print_offer(one: OfferedSkill) -> None:
+def _print_offer(offer: OfferedSkill) -> None:
     """What would be installed, and what it may run."""
-    print(escape_text(f"{one.skill.name}: {one.skill.description}"))
-    more = f" and {len(one.files) - MAX_FILES_SHOWN} more" if len(one.files) > MAX_FILES_SHOWN else ""
-    if one.files:
-        print(escape_text(f"  files: {', '.join(one.files[:MAX_FILES_SHOWN])}{more}"))
-    for line in one.runs or ("runs nothing",):
+    print(escape_text(f"{offer.skill.name}: {offer.skill.description}"))
+    more = f" and {len(offer.files) - MAX_FILES_SHOWN} more" if len(offer.files) > MAX_FILES_SHOWN else ""
+    if offer.files:
+        print(escape_text(f"  files: {', '.join(offer.files[:MAX_FILES_SHOWN])}{more}"))
+    for line in offer.runs or ("runs nothing",):
         print(escape_text(f"  {line}"))
-    for fault in one.faults:
+    for fault in offer.faults:
         print(escape_text(f"  not taken over: {fault}"))
 
 
@@ -265,19 +267,19 @@ def _confirm(question: str) -> bool:
         return False
 
 
-def _remove_skill(given: argparse.Namespace, root: str) -> int:
+def _remove_skill(args: argparse.Namespace, root: str) -> int:
     ours = (paths.config() / "skills", _find_project_skills(root))
-    named = [one for one in _list_skills(load_catalog(root)) if one.name == given.name and one.path]
-    installed = [one for one in named if any(Path(one.path).is_relative_to(home) for home in ours)]
+    named = [entry for entry in _list_skills(load_catalog(root)) if entry.name == args.name and entry.path]
+    installed = [item for item in named if any(Path(item.path).is_relative_to(home) for home in ours)]
     if not installed:
         elsewhere = f"it is {named[0].path}, which cockpit did not install" if named else ""
         hint = (
             "remove it there, or `cockpit skills disable` it" if named else "cockpit skills list shows them"
         )
-        raise CockpitError(f"no skill {given.name} is installed{'; ' if elsewhere else ''}{elsewhere}", hint)
+        raise CockpitError(f"no skill {args.name} is installed{'; ' if elsewhere else ''}{elsewhere}", hint)
     skill = installed[0]
     print(f"{skill.path}{f' (from {note})' if (note := installing.read_source_note(skill)) else ''}")
-    if not given.yes and not _confirm("Remove it?"):
+    if not args.yes and not _confirm("Remove it?"):
         return 1
     print(f"removed {installing.remove_skill(skill)}")
     return 0
@@ -285,7 +287,7 @@ def _remove_skill(given: argparse.Namespace, root: str) -> int:
 
 def _switch_skill(name: str, root: str, on: bool) -> int:
     """Switch a skill on or off in the person's own settings."""
-    known = {one.name for one in _list_skills(load_catalog(root))}
+    known = {skill.name for skill in _list_skills(load_catalog(root))}
     if on:
         was_off = files.remove_user_word(("skills", "disabled"), name)
         if not was_off and name not in known:

@@ -18,8 +18,8 @@ from cockpit.workspace.worktrees.values import Repository
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    return asyncio.run(_run(given))
+    args = _parser().parse_args(list(argv))
+    return asyncio.run(_run(args))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,22 +43,22 @@ def _parser() -> argparse.ArgumentParser:
     pruning.add_argument("--max-age-hours", type=float, default=MAX_AGE_HOURS, metavar="N")
     pruning.add_argument("--unmerged", action="store_true", help="also work that is nowhere else: it is lost")
     pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
-    for one in (listing, merge, pruning):
-        one.add_argument("--json", action="store_true")
+    for item in (listing, merge, pruning):
+        item.add_argument("--json", action="store_true")
     return parser
 
 
-async def _run(given: argparse.Namespace) -> int:
+async def _run(args: argparse.Namespace) -> int:
     processes = LocalProcesses(str(Path.cwd()))
     try:
         git, seen = await open_repository(processes, str(Path.cwd()))
-        match given.command:
+        match args.command:
             case "list":
-                return await _list_worktrees(git, seen, given.json)
+                return await _list_worktrees(git, seen, args.json)
             case "merge":
-                return await _merge_worktree(git, seen, given)
+                return await _merge_worktree(git, seen, args)
             case _:
-                return await _prune_worktrees(git, seen, given)
+                return await _prune_worktrees(git, seen, args)
     finally:
         await processes.close()
 
@@ -73,19 +73,19 @@ async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> in
     return 0
 
 
-async def _merge_worktree(git: GitClient, seen: Repository, given: argparse.Namespace) -> int:
+async def _merge_worktree(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
     """0 for merged (or mergeable), 1 for a conflict or nothing to bring: nothing has changed then."""
-    if not given.dry_run:
-        await branch_merge.commit_pending_work(git, seen, given.name)
-    async with branch_merge.try_merge(git, seen, given.name, given.into) as (merge, _):
-        if given.json:
+    if not args.dry_run:
+        await branch_merge.commit_pending_work(git, seen, args.name)
+    async with branch_merge.try_merge(git, seen, args.name, args.into) as (merge, _):
+        if args.json:
             print(json.dumps(asdict(merge), ensure_ascii=False))
         else:
             print(describe_merge(merge))
-        if given.dry_run:
+        if args.dry_run:
             return 1 if merge.conflicts or not merge.new else 0
-        await branch_merge.apply_merge(git, seen, merge, given.protected)
-    if given.keep:
+        await branch_merge.apply_merge(git, seen, merge, args.protected)
+    if args.keep:
         return 0
     for row in await list_rows(git, seen):
         if row.branch == merge.branch and row.is_merged and not row.uncommitted and not row.is_in_use:
@@ -94,12 +94,12 @@ async def _merge_worktree(git: GitClient, seen: Repository, given: argparse.Name
     return 0
 
 
-async def _prune_worktrees(git: GitClient, seen: Repository, given: argparse.Namespace) -> int:
-    found = await prune_worktrees(git, seen, given.max_age_hours, given.dry_run, given.unmerged, given.name)
-    if given.name and not found:
-        raise CockpitError(f"there is no worktree called {given.name}", "cockpit worktrees list shows them")
-    if given.json:
-        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+async def _prune_worktrees(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
+    found = await prune_worktrees(git, seen, args.max_age_hours, args.dry_run, args.unmerged, args.name)
+    if args.name and not found:
+        raise CockpitError(f"there is no worktree called {args.name}", "cockpit worktrees list shows them")
+    if args.json:
+        print(json.dumps([asdict(item) for item in found], ensure_ascii=False))
     else:
-        print(describe_pruned(found, given.dry_run))
+        print(describe_pruned(found, args.dry_run))
     return 0

@@ -72,7 +72,7 @@ def read_bundle(folder: Path, source: str = "") -> Bundle | Unloaded:
 def list_bundles(home: Path, root: Path | None = None) -> tuple[Bundle, ...]:
     """The bundles that are installed and not switched off: those of `cockpit plugins install`, then Claude
     Code's own. One that Claude Code installed for a project counts there alone."""
-    return tuple(one for one in read_installed_bundles(home, root) if isinstance(one, Bundle))
+    return tuple(bundle for bundle in read_installed_bundles(home, root) if isinstance(bundle, Bundle))
 
 
 def read_installed_bundles(home: Path, root: Path | None = None) -> Iterator[Bundle | Unloaded]:
@@ -91,9 +91,9 @@ def _list_own_folders() -> Iterator[tuple[Path, str]]:
         found = sorted(folder.iterdir())
     except OSError:
         return
-    for one in found:
-        if not one.name.startswith(".") and one.is_dir():
-            yield one, "cockpit plugins"
+    for item in found:
+        if not item.name.startswith(".") and item.is_dir():
+            yield item, "cockpit plugins"
 
 
 def _list_claude_folders(home: Path, root: Path | None) -> Iterator[tuple[Path, str]]:
@@ -206,12 +206,12 @@ class _ManifestReader:
                 self._refuse(key, f"`{key}` is a table", 'name folders or files: ["./more"]')
             return []
         found: list[Path] = []
-        for one in value if isinstance(value, list) else [value]:
-            path = self._folder / one if isinstance(one, str) else None
+        for item in value if isinstance(value, list) else [value]:
+            path = self._folder / item if isinstance(item, str) else None
             if path is None or not path.resolve().is_relative_to(self._folder.resolve()):
-                self._refuse(key, f"`{key}` names {one!r}", "name a path in the bundle: ./more")
+                self._refuse(key, f"`{key}` names {item!r}", "name a path in the bundle: ./more")
             elif not path.exists():
-                self._refuse(key, f"`{key}` names {one!r}, which is not there", "mend the path")
+                self._refuse(key, f"`{key}` names {item!r}, which is not there", "mend the path")
             else:
                 found.append(path)
         return found

@@ -78,7 +78,7 @@ class CommandFile:
         names = self.arguments
         if self.family in ("codex", "crush"):
             names = tuple(
-                dict.fromkeys(one for one in CAPITAL_PLACEHOLDER.findall(template) if one != "ARGUMENTS")
+                dict.fromkeys(item for item in CAPITAL_PLACEHOLDER.findall(template) if item != "ARGUMENTS")
             )
         dialect = DIALECTS.get(self.family, "claude")
         given = _parse_named_arguments(names, typed) if self.family in ("codex", "crush") else {}
@@ -99,7 +99,7 @@ def _parse_named_arguments(names: tuple[str, ...], typed: str) -> dict[str, str]
             left.append(word)
     if not given:
         return {}
-    missing = [one for one in names if one not in given]
+    missing = [name for name in names if name not in given]
     return given | dict(zip(missing, [*left, *[""] * len(missing)], strict=False))
 
 
@@ -181,7 +181,7 @@ def _read_hint(fields: FieldReader) -> str:
     for key in ("argument-hint", "argument_hint"):
         value = fields.document.fields.get(key)
         if isinstance(value, list):
-            fields.understood[key] = hint = " ".join(f"[{one}]" for one in value)
+            fields.understood[key] = hint = " ".join(f"[{item}]" for item in value)
             return hint
         if value is not None:
             return fields.text(key)
@@ -212,16 +212,16 @@ def _read_toml(path: Path) -> FrontmatterDocument:
 def select_strongest(found: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile | Unloaded, ...]:
     """Of each name and layer the first, which tells which files it hides; what gave no command, too."""
     kept: dict[tuple[str, str], CommandFile | Unloaded] = {}
-    for one in found:
-        if isinstance(one, Unloaded):
-            kept[one.origin.file, one.name] = one
+    for item in found:
+        if isinstance(item, Unloaded):
+            kept[item.origin.file, item.name] = item
             continue
-        stronger = kept.get((one.name, one.origin.layer))
+        stronger = kept.get((item.name, item.origin.layer))
         if isinstance(stronger, CommandFile):
-            hidden = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
-            kept[one.name, one.origin.layer] = hidden
+            hidden = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
+            kept[item.name, item.origin.layer] = hidden
         else:
-            kept[one.name, one.origin.layer] = one
+            kept[item.name, item.origin.layer] = item
     return tuple(kept.values())
 
 
@@ -289,7 +289,7 @@ def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
     left = MAX_ENTRIES
     for here, folders, names in os.walk(folder, followlinks=True):
         parts = Path(here).relative_to(folder).parts
-        folders[:] = sorted(one for one in folders if one[0] != "." and len(parts) < deepest)
+        folders[:] = sorted(entry for entry in folders if entry[0] != "." and len(parts) < deepest)
         for name in sorted(names):
             path = Path(here, name)
             if path.suffix.lower() != ending or path.stem.lower() in NOT_COMMANDS or name[0] == ".":
@@ -298,7 +298,7 @@ def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
             if left < 0:
                 return
             base = ("prompts", path.stem) if family == "codex" else (*parts, path.stem)
-            yield path, ":".join("-".join(one.split()) for one in base)
+            yield path, ":".join("-".join(item.split()) for item in base)
 
 
 def _read_folder(
@@ -330,7 +330,9 @@ def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile 
         for key in ("command", "commands"):
             for command, table in located.table(key).items():
                 lines = (
-                    {one: located.line(key, command, one) for one in table} if isinstance(table, dict) else {}
+                    {item: located.line(key, command, item) for item in table}
+                    if isinstance(table, dict)
+                    else {}
                 )
                 fields = table if isinstance(table, dict) else {}
                 lines |= {"template": lines.get("template", located.line(key, command))}

@@ -72,8 +72,8 @@ class FieldReader:
             return None if key not in self.document.fields else self._note(key, ())
         if isinstance(value, str):
             return self._note(key, tuple(split_words(value)))
-        if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
-            return self._note(key, tuple(str(one).strip() for one in value))
+        if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+            return self._note(key, tuple(str(entry).strip() for entry in value))
         return self._refuse(key, "a list of words", None)
 
     def flag(self, key: str, default: bool = False) -> bool:

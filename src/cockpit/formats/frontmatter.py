@@ -66,7 +66,7 @@ def parse_frontmatter(text: str, file: str) -> FrontmatterDocument:
     if faults:
         mended = _parse_yaml("\n".join(_quote_value(line) for line in head), file)
         if not mended[2]:
-            told = tuple(one for at, line in enumerate(head, 2) for one in _find_unclosed(line, at, file))
+            told = tuple(item for at, line in enumerate(head, 2) for item in _find_unclosed(line, at, file))
             return FrontmatterDocument(file, mended[0], mended[1], body, end + 2, told)
         loose, loose_lines, left = _parse_loosely(head)
         # What no reader understands is told as YAML tells it, at the line that nobody could take.
@@ -111,7 +111,7 @@ def _parse_yaml(
         return {}, {}, (FileProblem(file, 2, "the frontmatter is no table", "write `key: value` lines"),)
     pairs = cast("yaml.MappingNode", node).value
     where = {str(key.value): key.start_mark.line + 2 for key, _ in pairs}
-    return {str(key): _to_json(one) for key, one in value.items()}, where, ()
+    return {str(key): _to_json(entry) for key, entry in value.items()}, where, ()
 
 
 def _load_yaml(text: str) -> "tuple[yaml.Node | None, object]":
@@ -136,8 +136,8 @@ def _count_values(node: "yaml.Node", known: dict[int, int]) -> int:
         return known[id(node)]
     known[id(node)] = MAX_VALUES + 1
     total = 1
-    for one in node.value if isinstance(node, yaml.CollectionNode) else ():
-        total += sum(_count_values(part, known) for part in (one if isinstance(one, tuple) else (one,)))
+    for item in node.value if isinstance(node, yaml.CollectionNode) else ():
+        total += sum(_count_values(part, known) for part in (item if isinstance(item, tuple) else (item,)))
     if total > MAX_VALUES:
         raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
     known[id(node)] = total
@@ -147,9 +147,9 @@ def _count_values(node: "yaml.Node", known: dict[int, int]) -> int:
 def _to_json(value: object) -> Json:
     """YAML's dates and odd keys as JSON."""
     if isinstance(value, Mapping):
-        return {str(key): _to_json(one) for key, one in value.items()}
+        return {str(key): _to_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_to_json(one) for one in value]
+        return [_to_json(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -247,7 +247,7 @@ class FrontmatterCache:
             "lines": dict(document.lines),
             "body": document.body,
             "body_line": document.body_line,
-            "faults": [asdict(one) for one in document.faults],
+            "faults": [asdict(fault) for fault in document.faults],
         }
         return document
 
@@ -276,7 +276,7 @@ class FrontmatterCache:
 
 
 def _decode_entry(file: str, known: dict[str, Any]) -> FrontmatterDocument:
-    faults = tuple(FileProblem(**one) for one in known["faults"])
+    faults = tuple(FileProblem(**item) for item in known["faults"])
     return FrontmatterDocument(
         file, known["fields"], known["lines"], known["body"], known["body_line"], faults
     )

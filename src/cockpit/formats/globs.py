@@ -19,7 +19,7 @@ INNERMOST_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 def parse_patterns(value: Json) -> tuple[str, ...]:
     """The globs of a field: a list, or text with commas between them; a comma in braces divides nothing."""
     listed = value if isinstance(value, list) else [value]
-    found = (part for one in listed if isinstance(one, str) for part in re.split(r",(?![^{]*\})|\n", one))
+    found = (part for item in listed if isinstance(item, str) for part in re.split(r",(?![^{]*\})|\n", item))
     return tuple(part.strip().removeprefix("./") for part in found if part.strip())
 
 
@@ -29,8 +29,8 @@ def expand_braces(pattern: str) -> tuple[str, ...]:
     if found is None:
         return (pattern,)
     made: list[str] = []
-    for one in found[1].split(","):
-        made += expand_braces(pattern[: found.start()] + one.strip() + pattern[found.end() :])
+    for word in found[1].split(","):
+        made += expand_braces(pattern[: found.start()] + word.strip() + pattern[found.end() :])
         if len(made) >= MAX_EXPANSIONS:
             break
     return tuple(made[:MAX_EXPANSIONS])

@@ -119,11 +119,11 @@ def read_hooks(located: ConfigFile, file: HookFile) -> HookSet:
             fault = located.fault(("hooks", name), *explain_unknown_event(name))
             unloaded.append(_build_unloaded(name, file, fault))
             continue
-        for one in _read_groups(located, ("hooks", name), event, file):
-            if isinstance(one, Hook):
-                hooks.append(one)
+        for group in _read_groups(located, ("hooks", name), event, file):
+            if isinstance(group, Hook):
+                hooks.append(group)
             else:
-                unloaded.append(_build_unloaded(event.name, file, one))
+                unloaded.append(_build_unloaded(event.name, file, group))
     return HookSet(number_hooks(hooks), tuple(unloaded))
 
 
@@ -203,7 +203,7 @@ def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKin
             continue
         fits = isinstance(value, shape) and (not isinstance(value, str) or value.strip() != "")
         if isinstance(value, list):
-            fits = fits and all(isinstance(one, str) for one in value)
+            fits = fits and all(isinstance(item, str) for item in value)
         if not fits:
             said = "needs" if value is None else "has another shape of"
             return located.fault(
@@ -222,7 +222,7 @@ def _read_seconds(
     """How long it may take, and what is wrong with what its file says of that."""
     default = DEFAULT_SECONDS[kind]
     if kind in ("command", "http", "mcp_tool"):
-        default = min(one for one in (event.seconds, file.seconds, default) if one)
+        default = min(second for second in (event.seconds, file.seconds, default) if second)
     for name in ("timeout", "timeoutSec"):
         value = located.at(*place, name)
         if value is None:

@@ -65,11 +65,11 @@ def to_claude_call(tool: Tool, arguments: Arguments, root: str, family: str = "c
         _find_claude_argument(tool, name, ours): _to_claude_value(ours, value)
         for ours, value in arguments.items()
     }
-    for one in ("file_path", "notebook_path"):
-        path = theirs.get(one)
+    for item in ("file_path", "notebook_path"):
+        path = theirs.get(item)
         if isinstance(path, str) and path:
             base = Path.home() / path[2:] if path.startswith("~/") else Path(root) / path
-            theirs[one] = os.path.normpath(base)
+            theirs[item] = os.path.normpath(base)
     seconds = theirs.get(TIMEOUT_ARGUMENT)
     if name == "Bash" and isinstance(seconds, int | float):
         theirs[TIMEOUT_ARGUMENT] = int(1000 * seconds)
@@ -92,7 +92,7 @@ def to_own_arguments(tool: Tool, updated: Arguments, before: Arguments, root: st
     """`updated`, in Claude Code's words, as arguments of ours; `before` is what the call was. What it did
     not change comes back as it was written."""
     told = to_claude_call(tool, before, root).arguments
-    back = {_find_claude_argument(tool, find_claude_name(tool), one): one for one in before}
+    back = {_find_claude_argument(tool, find_claude_name(tool), item): item for item in before}
     out: dict[str, Json] = {}
     for name, value in updated.items():
         own = back.get(name) or _find_own_argument(tool, name)
@@ -118,7 +118,7 @@ def _find_own_argument(tool: Tool, theirs: str) -> str:
     properties = tool.parameters.get("properties")
     if isinstance(properties, Mapping) and theirs in properties:
         return theirs
-    pairs = {one: own for alias in tool.aliases for one, own in reversed(alias.arguments)}
+    pairs = {entry: own for alias in tool.aliases for entry, own in reversed(alias.arguments)}
     return pairs.get(theirs, theirs)
 
 
@@ -126,7 +126,7 @@ def _to_claude_value(ours: str, value: Json) -> Json:
     if ours != "edits" or not isinstance(value, list):
         return value
     return [
-        {EDIT_KEYS.get(key, key): one for key, one in edit.items()} if isinstance(edit, dict) else edit
+        {EDIT_KEYS.get(key, key): entry for key, entry in edit.items()} if isinstance(edit, dict) else edit
         for edit in value
     ]
 
@@ -139,7 +139,7 @@ def _to_own_value(name: str, own: str, value: Json) -> Json:
         return value
     back = {theirs: mine for mine, theirs in EDIT_KEYS.items()}
     return [
-        {back.get(key, key): one for key, one in edit.items()} if isinstance(edit, dict) else edit
+        {back.get(key, key): entry for key, entry in edit.items()} if isinstance(edit, dict) else edit
         for edit in value
     ]
 

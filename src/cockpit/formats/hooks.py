@@ -49,8 +49,8 @@ class HookEvent:
 
 
 EVENTS: Mapping[str, HookEvent] = {
-    one.name: one
-    for one in (
+    item.name: item
+    for item in (
         HookEvent("SessionStart", "session_start", "source"),
         HookEvent("UserPromptSubmit", "prompt", seconds=30.0),
         HookEvent("PreToolUse", "tool_call", "tool"),
@@ -85,13 +85,13 @@ UNSUPPORTED_EVENTS = """
 def find_event(name: str) -> HookEvent | None:
     """The event of a name, in any case and with or without underscores, as crush and S0 write it."""
     folded = _fold_name(name)
-    known = {_fold_name(one): one for one in EVENTS} | EVENT_ALIASES
+    known = {_fold_name(event): event for event in EVENTS} | EVENT_ALIASES
     return EVENTS[known[folded]] if folded in known else None
 
 
 def explain_unknown_event(name: str) -> tuple[str, str]:
     """Why an event is not taken, and what to write instead."""
-    if _fold_name(name) in {_fold_name(one) for one in UNSUPPORTED_EVENTS.split()}:
+    if _fold_name(name) in {_fold_name(word) for word in UNSUPPORTED_EVENTS.split()}:
         return f"nothing here brings about {name}", f"there are {', '.join(EVENTS)}"
     near = difflib.get_close_matches(name, EVENTS, 1, 0.5)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(EVENTS)}"
@@ -216,7 +216,7 @@ class Hook:
         """What it does, in one line."""
         named = [self.action.get(name) for name in (*REQUIRED_FIELDS[self.kind], "reason")]
         args = self.action.get("args")
-        words = [str(one) for one in (*named, *(args if isinstance(args, list) else ())) if one]
+        words = [str(item) for item in (*named, *(args if isinstance(args, list) else ())) if item]
         return " ".join(" ".join(words).split())
 
     def name(self, root: str) -> str:
@@ -265,7 +265,7 @@ class HookSet:
         """All but those of these names; a name without a line (`PreToolUse .claude/settings.json`, or the
         file alone) is all that stand there."""
         kept = tuple(
-            one for one in self.hooks if not any(_is_hook_name(word, one.name(root)) for word in off)
+            hook for hook in self.hooks if not any(_is_hook_name(word, hook.name(root)) for word in off)
         )
         return HookSet(kept, self.unloaded)
 

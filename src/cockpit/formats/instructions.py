@@ -98,10 +98,10 @@ class _ImportResolver:
         text = COMMENT.sub(lambda found: REMOVED_LINE * found[0].count("\n"), text)
         lines: list[str] = []
         in_code = False
-        for one in text.split("\n"):
-            in_code ^= bool(FENCE.match(one))
-            lines.append(one if in_code or "@" not in one else self._line(one, file, line, depth))
-            line += 1 + one.count(REMOVED_LINE)
+        for line_text in text.split("\n"):
+            in_code ^= bool(FENCE.match(line_text))
+            lines.append(line_text if in_code or "@" not in line_text else self._line(line_text, file, line, depth))
+            line += 1 + line_text.count(REMOVED_LINE)
         return "\n".join(lines)
 
     def _line(self, text: str, file: Path, line: int, depth: int) -> str:
@@ -195,9 +195,9 @@ class InstructionFile:
 def load_always(root: Path, trusted: bool, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
     """Those that every request tells."""
     return tuple(
-        one
-        for one in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
-        if not one.paths
+        item
+        for item in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
+        if not item.paths
     )
 
 
@@ -206,9 +206,9 @@ def load_conditional(
 ) -> tuple[InstructionFile, ...]:
     """The rules that wait until a file of their `paths:` is touched."""
     return tuple(
-        one
-        for one in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
-        if one.paths
+        item
+        for item in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
+        if item.paths
     )
 
 
@@ -224,8 +224,8 @@ def list_instructions(root: Path, trusted: bool, home: Path, refuses: RefusePath
     for folder in _list_folders(root) if trusted else ():
         shelf.reading.left = MAX_CHARACTERS
         when = f"a file below {folder.relative_to(root).as_posix()}/ is touched"
-        rows += [_note_condition(one, when) for one in _load_folder(shelf, folder)]
-    return [(one.name, one.origin) for one in rows]
+        rows += [_note_condition(item, when) for item in _load_folder(shelf, folder)]
+    return [(row.name, row.origin) for row in rows]
 
 
 def _note_condition(told: InstructionFile, when: str) -> InstructionFile:
@@ -280,7 +280,7 @@ def _load_first(
     """CLAUDE.md is read only where no AGENTS.md is: they mostly say the same."""
     for at, path in enumerate(candidates):
         for told in _load_file(shelf, path, layer, bound):
-            hidden = tuple(str(one) for one in candidates[at + 1 :] if one.is_file())
+            hidden = tuple(str(candidate) for candidate in candidates[at + 1 :] if candidate.is_file())
             yield replace(told, origin=replace(told.origin, shadows=hidden))
             return
 
@@ -290,7 +290,7 @@ def _load_rules(
 ) -> Iterator[InstructionFile]:
     """Every rule of a folder, those for all files and those for some."""
     try:
-        files = sorted(one for one in folder.rglob("*.md") if one.name.lower() != "readme.md")
+        files = sorted(entry for entry in folder.rglob("*.md") if entry.name.lower() != "readme.md")
     except OSError:
         return
     for path in files[:MOST_RULES]:
@@ -368,8 +368,8 @@ def _list_folders(root: Path) -> Iterable[Path]:
     """The folders below the root that may hold instructions, 5,000 at most."""
     left = MOST_FOLDERS
     for here, names, _ in os.walk(root):
-        names[:] = sorted(one for one in names if one[0] != "." and one not in SKIPPED_FOLDERS)
+        names[:] = sorted(name for name in names if name[0] != "." and name not in SKIPPED_FOLDERS)
         left -= len(names)
         if left < 0:
             return
-        yield from (Path(here, one) for one in names)
+        yield from (Path(here, entry) for entry in names)

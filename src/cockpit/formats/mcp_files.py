@@ -102,11 +102,11 @@ class McpEntry:
         value = self.at(key)
         if value is None:
             return ()
-        if not isinstance(value, list) or not all(isinstance(one, str | int | float) for one in value):
+        if not isinstance(value, list) or not all(isinstance(entry, str | int | float) for entry in value):
             self.broken(key, f"`{key}` is {value!r}", "write a list of texts")
             return ()
-        self.understood[key] = [self.shown(str(one)) for one in value]
-        return tuple(self.filled(key, str(one), at) for at, one in enumerate(value))
+        self.understood[key] = [self.shown(str(item)) for item in value]
+        return tuple(self.filled(key, str(element), at) for at, element in enumerate(value))
 
     def table(self, key: str) -> dict[str, str]:
         """Texts by name. What may be secret by its name is not told."""
@@ -118,9 +118,9 @@ class McpEntry:
             return {}
         out: dict[str, str] = {}
         told: dict[str, Json] = {}
-        for name, one in value.items():
-            if isinstance(one, bool | int | float | str):
-                text = str(one).lower() if isinstance(one, bool) else str(one)
+        for name, entry in value.items():
+            if isinstance(entry, bool | int | float | str):
+                text = str(entry).lower() if isinstance(entry, bool) else str(entry)
                 out[name] = self.filled(key, text, name)
                 told[name] = MASK if SECRET_NAME.search(name) else self.shown(text)
             else:
@@ -252,7 +252,7 @@ def _read_target(entry: McpEntry) -> tuple[Transport, tuple[str, ...], str]:
     """What is started, or where it is."""
     said = entry.text("type") or entry.text("transport")
     listed = isinstance(entry.at("command"), list)
-    program = entry.words("command") if listed else tuple(one for one in (entry.text("command"),) if one)
+    program = entry.words("command") if listed else tuple(item for item in (entry.text("command"),) if item)
     command = (*program, *entry.words("args")) if program else ()
     url = entry.text("url") or entry.text("httpUrl") or entry.text("serverUrl")
     transport = TRANSPORT_OF_TYPE.get(said)
@@ -287,10 +287,11 @@ def _read_oauth(entry: McpEntry) -> Mapping[str, Json]:
     if not isinstance(value, dict):
         entry.refuse("oauth", f"`oauth` is {value!r}", 'write a table: {"clientId": "..."}')
         return {}
-    told: dict[str, Json] = {key: MASK if SECRET_NAME.search(key) else one for key, one in value.items()}
+    told: dict[str, Json] = {key: MASK if SECRET_NAME.search(key) else item for key, item in value.items()}
     entry.understood["oauth"] = told
     return {
-        key: entry.filled("oauth", one, key) if isinstance(one, str) else one for key, one in value.items()
+        key: entry.filled("oauth", element, key) if isinstance(element, str) else element
+        for key, element in value.items()
     }
 
 
@@ -307,12 +308,12 @@ def _select_nearest(found: Iterable[McpServer | Unloaded]) -> Iterator[McpServer
     """One value for each name: the first, which tells what it hides. A broken one hides the next of its name
     too: that would be another program than the one the nearest file means."""
     kept: dict[str, McpServer | Unloaded] = {}
-    for one in found:
-        first = kept.get(one.name)
+    for item in found:
+        first = kept.get(item.name)
         if first is None:
-            kept[one.name] = one
-        elif first.origin is not None and one.origin is not None:
-            kept[one.name] = replace(first, origin=add_shadowed(first.origin, one.origin))
+            kept[item.name] = item
+        elif first.origin is not None and item.origin is not None:
+            kept[item.name] = replace(first, origin=add_shadowed(first.origin, item.origin))
     yield from kept.values()
 
 

@@ -75,7 +75,7 @@ def read_tools(fields: FieldReader, family: str) -> tuple[tuple[str, ...] | None
         None if listed is None else tuple(name for name in listed if not _is_malformed(fields, "tools", name))
     )
     denied += _read_permissions(fields)
-    kept = tuple(one for one in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", one))
+    kept = tuple(item for item in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", item))
     return listed, kept
 
 

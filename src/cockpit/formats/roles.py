@@ -227,12 +227,12 @@ def _read_servers(fields: FieldReader) -> tuple[str, ...] | None:
         return None
     names: list[str] = []
     defined: list[str] = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, dict):
-            defined += [str(name) for name, said in one.items() if isinstance(said, dict)]
-            names += [str(name) for name in one]
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            defined += [str(name) for name, said in item.items() if isinstance(said, dict)]
+            names += [str(name) for name in item]
         else:
-            names += str(one).replace(",", " ").split()
+            names += str(item).replace(",", " ").split()
     fields.understood[key] = cast("Json", list(names))
     if defined:
         fields.faults.append(
@@ -390,15 +390,15 @@ def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterat
             yield from find_role_files(path, suffix, depth - 1)
 
 
-def _add_role(kept: dict[tuple[str, str], Role | Unloaded], one: Role | Unloaded) -> None:
+def _add_role(kept: dict[tuple[str, str], Role | Unloaded], item: Role | Unloaded) -> None:
     """Keep the first of a name; one that could not be read hides nothing."""
-    if isinstance(one, Unloaded):
-        kept[one.origin.file, ""] = one
+    if isinstance(item, Unloaded):
+        kept[item.origin.file, ""] = item
         return
-    assert one.origin is not None
-    key = one.name, one.origin.layer
+    assert item.origin is not None
+    key = item.name, item.origin.layer
     stronger = kept.get(key)
     if isinstance(stronger, Role) and stronger.origin is not None:
-        kept[key] = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
+        kept[key] = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
     else:
-        kept[key] = one
+        kept[key] = item

@@ -34,7 +34,7 @@ def find_repository_top(root: Path, home: Path) -> Path:
 def list_folders_upward(root: Path, home: Path) -> tuple[Path, ...]:
     """`root` and the folders above it up to the repository's top, the nearest first."""
     top = find_repository_top(root, home)
-    return (root, *(one for one in root.parents if one.is_relative_to(top)))
+    return (root, *(parent for parent in root.parents if parent.is_relative_to(top)))
 
 
 def list_search_folders(

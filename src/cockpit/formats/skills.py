@@ -100,7 +100,7 @@ def _build_skill(
         dialect="opencode" if family == "opencode" else "claude",
         aliases=fields.words("aliases") or (),
         trigger=_read_trigger(fields),
-        keywords=tuple(one.lower() for one in fields.words("keywords") or ()),
+        keywords=tuple(word.lower() for word in fields.words("keywords") or ()),
         origin=fields.origin(layer),
     )
 
@@ -168,7 +168,7 @@ def _read_hint(fields: FieldReader) -> str:
     """`argument-hint`: text, or the list that YAML makes of `[issue] [priority]`."""
     value = fields.document.fields.get("argument-hint")
     if isinstance(value, list):
-        fields.understood["argument-hint"] = hint = " ".join(f"[{one}]" for one in value)
+        fields.understood["argument-hint"] = hint = " ".join(f"[{item}]" for item in value)
         return hint
     return fields.text("argument-hint")
 
@@ -176,8 +176,8 @@ def _read_hint(fields: FieldReader) -> str:
 def _read_arguments(fields: FieldReader) -> tuple[str, ...]:
     """The names of the words behind `/name`. Some write `- name: x` and say more of it."""
     value = fields.document.fields.get("arguments")
-    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        names = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in value]
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        names = [str(item.get("name", "")) if isinstance(item, dict) else str(item) for item in value]
         fields.understood["arguments"] = list(names)
         return tuple(names)
     return fields.words("arguments") or ()
@@ -348,15 +348,15 @@ def _read_skill_file(
     return read_skill(path, place.layer, family=place.family, heads=heads)
 
 
-def _add_skill(kept: dict[tuple[str, str], Skill | Unloaded], one: Skill | Unloaded) -> None:
+def _add_skill(kept: dict[tuple[str, str], Skill | Unloaded], item: Skill | Unloaded) -> None:
     """Keep the first of a name; one that could not be read hides nothing."""
-    if isinstance(one, Unloaded):
-        kept[one.origin.file, ""] = one
+    if isinstance(item, Unloaded):
+        kept[item.origin.file, ""] = item
         return
-    assert one.origin is not None
-    stronger = kept.get((one.name, one.origin.layer))
+    assert item.origin is not None
+    stronger = kept.get((item.name, item.origin.layer))
     if isinstance(stronger, Skill) and stronger.origin is not None:
-        hidden = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
-        kept[one.name, one.origin.layer] = hidden
+        hidden = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
+        kept[item.name, item.origin.layer] = hidden
         return
-    kept[one.name, one.origin.layer] = one
+    kept[item.name, item.origin.layer] = item

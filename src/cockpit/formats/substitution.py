@@ -192,10 +192,10 @@ class _TemplateExpansion:
         self._text = text
         self._values = values
         named = {f"{name}={value}" for name, value in values.given.items()}
-        self._words = tuple(one for one in split_arguments(values.arguments) if one not in named)
+        self._words = tuple(word for word in split_arguments(values.arguments) if word not in named)
         self._used = False
         # opencode's last placeholder takes all the words that are left.
-        self._last = max((int(one) for one in POSITION_PATTERN.findall(text)), default=0)
+        self._last = max((int(item) for item in POSITION_PATTERN.findall(text)), default=0)
 
     def expanded(self) -> ExpandedTemplate:
         pieces: list[TemplatePiece] = []
@@ -306,9 +306,9 @@ def _build_placeholder_pattern(values: TemplateValues) -> re.Pattern[str]:
     if values.dialect == "gemini":
         return re.compile("|".join(parts))
     known = {*values.names, *values.given}
-    names = sorted((one for one in known if not one.isdigit()), key=len, reverse=True)
-    named = "|".join(re.escape(one) for one in names)
-    escaped = "|".join([r"\d|ARGUMENTS", *(re.escape(f"{{{one}}}") for one in values.variables)])
+    names = sorted((item for item in known if not item.isdigit()), key=len, reverse=True)
+    named = "|".join(re.escape(name) for name in names)
+    escaped = "|".join([r"\d|ARGUMENTS", *(re.escape(f"{{{variable}}}") for variable in values.variables)])
     escaped += rf"|(?:{named})(?!\w)" if named else ""
     doubled = r"|\$\$" if values.doubled else ""
     parts = [rf"(?P<escape>\\\$(?={escaped}){doubled})", *parts, r"\$ARGUMENTS\[(?P<index>\d+)\]"]

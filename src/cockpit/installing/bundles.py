@@ -79,7 +79,7 @@ def list_bundle_names() -> list[str]:
     home = discovery.bundles_folder()
     if not home.is_dir():
         return []
-    return sorted(one.name for one in home.iterdir() if one.is_dir() and NAME_PATTERN.fullmatch(one.name))
+    return sorted(path.name for path in home.iterdir() if path.is_dir() and NAME_PATTERN.fullmatch(path.name))
 
 
 def read_source(name: str) -> str:
@@ -123,21 +123,21 @@ def _describe_contents(folder: Path) -> Iterator[str]:
             yield from (f"{kind[:-1]:8} {name}" for name in _list_names(place, kind))
     found = read_hook_files(bundle.hooks)
     for hook in found.hooks:
-        matcher = " or ".join(one.matcher or "*" for one in hook.conditions)
+        matcher = " or ".join(condition.matcher or "*" for condition in hook.conditions)
         event = hook.event.name if matcher == "*" else f"{hook.event.name} {matcher}"
         yield f"hook     {event}: runs {hook.text}"
     for file, key in (
-        *((one, "mcpServers") for one in bundle.servers),
-        *((one, "lspServers") for one in bundle.languages),
+        *((server, "mcpServers") for server in bundle.servers),
+        *((language, "lspServers") for language in bundle.languages),
     ):
         yield from (f"server   {line}" for line in _describe_servers(file, key, whole=file != bundle.file))
     for unloaded in found.unloaded:
         yield f"left out {_format_faults(unloaded.origin.refused)}"
-    yield from (f"left out {_format_faults((one,))}" for one in bundle.faults)
+    yield from (f"left out {_format_faults((fault,))}" for fault in bundle.faults)
 
 
 def _format_faults(faults: tuple[FileProblem, ...]) -> str:
-    return "; ".join(f"{Path(one.file).name}:{one.line}: {one.reason}" for one in faults)
+    return "; ".join(f"{Path(fault.file).name}:{fault.line}: {fault.reason}" for fault in faults)
 
 
 def _list_names(place: Path, kind: BundleKind) -> Iterator[str]:
@@ -145,11 +145,11 @@ def _list_names(place: Path, kind: BundleKind) -> Iterator[str]:
     if kind == "skills":
         own = place / "SKILL.md"
         files = [own] if own.is_file() else [*skills.find_skill_files(place)] if place.is_dir() else [place]
-        yield from (one.parent.name if one.name.upper() == "SKILL.MD" else one.stem for one in files)
+        yield from (file.parent.name if file.name.upper() == "SKILL.MD" else file.stem for file in files)
     elif not place.is_dir():
         yield place.stem
     elif kind == "agents":
-        yield from (one.stem for one in roles.find_role_files(place, ".md"))
+        yield from (entry.stem for entry in roles.find_role_files(place, ".md"))
     else:
         yield from (name for _, name in command_files.find_command_files(place, "claude"))
 

@@ -89,7 +89,7 @@ def commit_environment(staged: StagedEnvironment, plugins: tuple[InstalledPlugin
     """Put a staged generation in force. Raises `CockpitError` when another one was, meanwhile."""
     if discovery.read_record() != staged.before:
         raise CockpitError("plugins were changed by another cockpit meanwhile", "run the command again")
-    record = staged.record(tuple(sorted(plugins, key=lambda one: one.distribution)))
+    record = staged.record(tuple(sorted(plugins, key=lambda item: item.distribution)))
     if not plugins:
         record = replace(record, generation="", site="")
     write_atomically(discovery.record_path(), discovery.encode_record(record))
@@ -120,10 +120,10 @@ def find_own_distributions() -> dict[str, metadata.Distribution]:
 def find_distributions(folders: list[str]) -> dict[str, metadata.Distribution]:
     """The distributions in `folders`, the first of a name, by normal name."""
     found: dict[str, metadata.Distribution] = {}
-    for one in metadata.distributions(path=folders):
+    for distribution in metadata.distributions(path=folders):
         # A folder without a METADATA is a torn uninstall, no distribution.
-        if one.metadata is not None and one.metadata["Name"]:
-            found.setdefault(normalize_name(one.metadata["Name"]), one)
+        if distribution.metadata is not None and distribution.metadata["Name"]:
+            found.setdefault(normalize_name(distribution.metadata["Name"]), distribution)
     return found
 
 
@@ -135,24 +135,24 @@ def normalize_name(name: str) -> str:
 def remove_distributions(staged: StagedEnvironment, names: set[str]) -> None:
     """Take the distributions of these normal names out of a staged generation, file by file."""
     inside = staged.folder.resolve()
-    for name, one in find_distributions([str(staged.site)]).items():
+    for name, value in find_distributions([str(staged.site)]).items():
         if name not in names:
             continue
         folders = set()
-        for file in one.files or ():
+        for file in value.files or ():
             path = Path(os.path.normpath(staged.site / file))
             # The list of files is the distribution's own word.
             if path.is_relative_to(inside) and path.parent.resolve().is_relative_to(inside):
                 path.unlink(missing_ok=True)
                 folders.add(path.parent)
-        for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+        for folder in sorted(folders, key=lambda value: len(value.parts), reverse=True):
             _remove_empty_folders(folder, staged.site)
 
 
 def _remove_empty_folders(folder: Path, top: Path) -> None:
     """Remove a folder with nothing but compiled modules in it, and those above it that are empty then."""
     while folder != top and folder.is_relative_to(top) and folder.is_dir():
-        if any(one.name != "__pycache__" for one in folder.iterdir()):
+        if any(path.name != "__pycache__" for path in folder.iterdir()):
             return
         shutil.rmtree(folder, ignore_errors=True)
         folder = folder.parent
@@ -189,23 +189,23 @@ def find_conflicts(beside: Distributions, own: Distributions) -> list[str]:
     """What does not fit, a sentence each: a need that nothing meets, and a distribution that would stand
     behind cockpit's own of the same name."""
     found = []
-    for name, one in beside.items():
+    for name, value in beside.items():
         if name in own:
             found.append(
-                f"{name} {one.version} stands behind cockpit's own {own[name].version}, which would be used"
+                f"{name} {value.version} stands behind cockpit's own {own[name].version}, which would be used"
             )
-        found += find_unmet_needs(one, beside, own)
+        found += find_unmet_needs(value, beside, own)
     return found
 
 
-def find_unmet_needs(one: Distribution, beside: Distributions, own: Distributions) -> list[str]:
+def find_unmet_needs(distribution: Distribution, beside: Distributions, own: Distributions) -> list[str]:
     """The needs of one distribution that nothing meets."""
     found = []
-    for requirement in _list_requirements(one, frozenset()):
+    for requirement in _list_requirements(distribution, frozenset()):
         name = normalize_name(requirement.name)
         # cockpit's own comes first on the path: it is what would be imported.
         met = own.get(name) or beside.get(name)
-        wanted = f"{one.metadata['Name']} {one.version} needs {requirement}"
+        wanted = f"{distribution.metadata['Name']} {distribution.version} needs {requirement}"
         if met is None:
             found.append(f"{wanted}, which is not installed")
         elif not requirement.specifier.contains(met.version, prereleases=True):
@@ -231,16 +231,16 @@ def find_orphans(beside: Distributions, asked_for: set[str]) -> set[str]:
 def find_hidden_modules(beside: Distributions, own: Distributions) -> dict[str, list[str]]:
     """By distribution beside, its modules that cockpit's own environment or Python itself hides."""
     taken = set(sys.stdlib_module_names)
-    for one in own.values():
-        taken |= list_modules(one)
-    found = {name: sorted(list_modules(one) & taken) for name, one in beside.items() if name not in own}
+    for item in own.values():
+        taken |= list_modules(item)
+    found = {name: sorted(list_modules(value) & taken) for name, value in beside.items() if name not in own}
     return {name: modules for name, modules in found.items() if modules}
 
 
-def list_modules(one: Distribution) -> set[str]:
+def list_modules(distribution: Distribution) -> set[str]:
     """The names that a distribution can be imported by."""
     found = set()
-    for file in one.files or ():
+    for file in distribution.files or ():
         top = file.parts[0]
         if (
             len(file.parts) > 1
@@ -255,11 +255,11 @@ def list_modules(one: Distribution) -> set[str]:
     return found
 
 
-def _list_requirements(one: Distribution, extras: frozenset[str]) -> "Iterator[Requirement]":
+def _list_requirements(distribution: Distribution, extras: frozenset[str]) -> "Iterator[Requirement]":
     """The requirements of a distribution that count here, with these extras of it."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    for line in one.requires or ():
+    for line in distribution.requires or ():
         try:
             requirement = Requirement(line)
         except InvalidRequirement:

@@ -112,9 +112,9 @@ def _build_constraints(name: InstallerName) -> str:
     own = find_own_distributions()
     match name:
         case "pip":
-            return "".join(f"{one}=={dist.version}\n" for one, dist in own.items())
+            return "".join(f"{value}=={dist.version}\n" for value, dist in own.items())
         case "uv":
-            return "".join(f'{one} ; python_version < "0"\n' for one in own)
+            return "".join(f'{item} ; python_version < "0"\n' for item in own)
 
 
 def _run_installer(name: InstallerName, command: list[str], folder: str) -> None:
@@ -143,8 +143,8 @@ def _build_environment() -> Mapping[str, str]:
     """The person's environment, with their index and proxy, and without keys: a build runs code."""
     dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
     return {
-        key: one
-        for key, one in os.environ.items()
+        key: value
+        for key, value in os.environ.items()
         if key not in dropped and not key.startswith("COCKPIT_") and not key.endswith(SECRET_SUFFIXES)
     }
 

@@ -85,26 +85,26 @@ def _read_entries(archive: Path) -> Iterator[ArchiveEntry]:
 
 def _read_zip(archive: Path) -> Iterator[ArchiveEntry]:
     with zipfile.ZipFile(archive) as opened:
-        for one in opened.infolist():
-            mode = one.external_attr >> 16
-            if one.is_dir():
+        for item in opened.infolist():
+            mode = item.external_attr >> 16
+            if item.is_dir():
                 continue
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-                raise _refuse_archive(archive, f"{one.filename} is a link or a device")
-            with opened.open(one) as content:
-                yield ArchiveEntry(one.filename, bool(mode & stat.S_IXUSR), content)
+                raise _refuse_archive(archive, f"{item.filename} is a link or a device")
+            with opened.open(item) as content:
+                yield ArchiveEntry(item.filename, bool(mode & stat.S_IXUSR), content)
 
 
 def _read_tar(archive: Path) -> Iterator[ArchiveEntry]:
     with tarfile.open(archive) as opened:
-        for one in opened:
-            if one.isdir():
+        for item in opened:
+            if item.isdir():
                 continue
-            content = opened.extractfile(one) if one.isreg() else None
+            content = opened.extractfile(item) if item.isreg() else None
             if content is None:
-                raise _refuse_archive(archive, f"{one.name} is a link or a device")
+                raise _refuse_archive(archive, f"{item.name} is a link or a device")
             with content:
-                yield ArchiveEntry(one.name, bool(one.mode & stat.S_IXUSR), content)
+                yield ArchiveEntry(item.name, bool(item.mode & stat.S_IXUSR), content)
 
 
 def _find_target(archive: Path, name: str, into: Path) -> Path:
@@ -198,13 +198,13 @@ def fetch_skills(named: str) -> Iterator[FetchedSkills]:
             for path in _find_skill_files(folder)
         ]
         broken = tuple(
-            str(fault) for one in found if isinstance(one, Unloaded) for fault in one.origin.refused
+            str(fault) for entry in found if isinstance(entry, Unloaded) for fault in entry.origin.refused
         )
-        skills = [one for one in found if isinstance(one, Skill)]
+        skills = [item for item in found if isinstance(item, Skill)]
         if not skills:
             said = f": {broken[0]}" if broken else ""
             raise CockpitError(f"{named} holds no skill{said}", "a skill is a folder with a SKILL.md")
-        yield FetchedSkills(source, revision, tuple(_build_offer(one) for one in skills), broken)
+        yield FetchedSkills(source, revision, tuple(_build_offer(skill) for skill in skills), broken)
 
 
 def install_skill(
@@ -256,9 +256,9 @@ def read_source_note(skill: Skill) -> str:
 def list_programs(files: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """Those of `files` that are programs: by their ending, or because they may be run."""
     return tuple(
-        one
-        for one in files
-        if Path(one).suffix.lower() in PROGRAM_SUFFIXES or os.access(folder / one, os.X_OK)
+        file
+        for file in files
+        if Path(file).suffix.lower() in PROGRAM_SUFFIXES or os.access(folder / file, os.X_OK)
     )
 
 
@@ -324,24 +324,26 @@ def _find_skill_files(folder: Path) -> Iterator[Path]:
 
 def _find_nested(folder: Path, depth: int) -> Iterator[Path]:
     entries = sorted(folder.iterdir())
-    own = next((one for one in entries if is_skill_file(one) and one.is_file()), None)
+    own = next((entry for entry in entries if is_skill_file(entry) and entry.is_file()), None)
     if own is not None:
         yield own
         return
-    for one in entries if depth < MAX_DEPTH else ():
-        is_hidden = one.name.startswith(".") and one.name not in AGENT_FOLDERS
-        if one.is_dir() and not one.is_symlink() and not is_hidden and one.name not in IGNORED_NAMES:
-            yield from _find_nested(one, depth + 1)
+    for item in entries if depth < MAX_DEPTH else ():
+        is_hidden = item.name.startswith(".") and item.name not in AGENT_FOLDERS
+        if item.is_dir() and not item.is_symlink() and not is_hidden and item.name not in IGNORED_NAMES:
+            yield from _find_nested(item, depth + 1)
 
 
 def _build_offer(skill: Skill) -> OfferedSkill:
     folder = find_skill_folder(skill)
     files = (
-        tuple(one.relative_to(folder).as_posix() for one, _ in _walk_files(folder))
+        tuple(file.relative_to(folder).as_posix() for file, _ in _walk_files(folder))
         if folder is not None
         else ()
     )
-    faults = tuple(f"{one.reason}; {one.remedy}" for one in skill.origin.refused) if skill.origin else ()
+    faults = (
+        tuple(f"{fault.reason}; {fault.remedy}" for fault in skill.origin.refused) if skill.origin else ()
+    )
     return OfferedSkill(skill, files, tuple(_describe_runs(skill, files, folder)), faults)
 
 
@@ -354,8 +356,8 @@ def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) ->
     for command in expanded.commands:
         yield f"runs when it is used: {command}"
     if folder is not None:
-        for one in list_programs(files, folder):
-            yield f"program: {one}"
+        for program in list_programs(files, folder):
+            yield f"program: {program}"
     if skill.allowed_tools is not None:
         yield f"uses these tools only: {', '.join(skill.allowed_tools) or 'none'}"
     if skill.fork:

@@ -113,10 +113,10 @@ def clone_repository(named: str, into: Path) -> tuple[Path, str]:
     return folder, revision
 
 
-def is_built_from(one: Distribution, source: PluginSource) -> bool:
+def is_built_from(distribution: Distribution, source: PluginSource) -> bool:
     """Whether an installed distribution was made of `source`, by the note that installers leave in it."""
     try:
-        note = json.loads(one.read_text("direct_url.json") or "{}")
+        note = json.loads(distribution.read_text("direct_url.json") or "{}")
     except ValueError:
         return False
     url = note.get("url", "") if isinstance(note, dict) else ""
@@ -176,7 +176,7 @@ def _parse_requirement(text: str) -> PluginSource:
 
 
 def _run_git(git: str, *arguments: str) -> str:
-    environment = {key: one for key, one in os.environ.items() if not key.startswith("GIT_DIR")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_DIR")}
     try:
         ended = subprocess.run(
             (git, *SAFE_GIT_OPTIONS, *arguments),

@@ -19,10 +19,10 @@ def main(argv: Sequence[str]) -> int:
     if "--" in arguments:
         at = arguments.index("--")
         arguments, line = arguments[:at], arguments[at + 1 :]
-    given = parser.parse_args(arguments)
-    given.line = line
-    run: Callable[[argparse.Namespace], int] = given.run
-    return run(given)
+    args = parser.parse_args(arguments)
+    args.line = line
+    run: Callable[[argparse.Namespace], int] = args.run
+    return run(args)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,21 +65,21 @@ def _parser() -> argparse.ArgumentParser:
     _add_server_arguments(
         named("add", server_files.add_server, "add a server: NAME -- COMMAND ARG..., or NAME ADDRESS")
     )
-    given = named("add-json", server_files.add_server_json, "add a server as it would stand in .mcp.json")
-    given.add_argument("json", metavar="JSON")
-    _add_scope_arguments(given)
+    args = named("add-json", server_files.add_server_json, "add a server as it would stand in .mcp.json")
+    args.add_argument("json", metavar="JSON")
+    _add_scope_arguments(args)
     return parser
 
 
-def _add_server_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("target", nargs="*", metavar="COMMAND|ADDRESS", help="or behind --")
-    one.add_argument("--transport", "-t", choices=("stdio", "http", "sse"), default="")
-    one.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
-    one.add_argument("--header", "-H", action="append", default=[], metavar="'NAME: VALUE'")
-    one.add_argument("--timeout", type=int, default=0, metavar="MS", help="for one call, in milliseconds")
-    _add_scope_arguments(one)
+def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", nargs="*", metavar="COMMAND|ADDRESS", help="or behind --")
+    parser.add_argument("--transport", "-t", choices=("stdio", "http", "sse"), default="")
+    parser.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--header", "-H", action="append", default=[], metavar="'NAME: VALUE'")
+    parser.add_argument("--timeout", type=int, default=0, metavar="MS", help="for one call, in milliseconds")
+    _add_scope_arguments(parser)
 
 
-def _add_scope_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--scope", "-s", choices=("user", "project"), default="user")
-    one.add_argument("--force", action="store_true", help="replace a server of this name")
+def _add_scope_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scope", "-s", choices=("user", "project"), default="user")
+    parser.add_argument("--force", action="store_true", help="replace a server of this name")

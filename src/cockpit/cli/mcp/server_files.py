@@ -19,53 +19,53 @@ from cockpit.settings.files import add_user_word, remove_user_word
 DISABLED_KEY = ("mcp", "disabled")
 
 
-def add_server(given: argparse.Namespace) -> int:
+def add_server(args: argparse.Namespace) -> int:
     """Write the server, and keep that this command line was typed by a person."""
-    words = [*given.target, *given.line]
+    words = [*args.target, *args.line]
     if not words:
         raise CockpitError("what is the server?", "cockpit mcp add NAME -- COMMAND ARG..., or NAME ADDRESS")
     is_address = words[0].startswith(("http://", "https://"))
-    transport = given.transport or ("http" if is_address else "stdio")
+    transport = args.transport or ("http" if is_address else "stdio")
     entry: dict[str, Json] = {"type": transport}
     if transport == "stdio":
         entry["command"] = words[0]
         entry["args"] = list(words[1:])
-        entry["env"] = dict(_parse_pairs(given.env, "=", "--env NAME=VALUE"))
+        entry["env"] = dict(_parse_pairs(args.env, "=", "--env NAME=VALUE"))
     else:
         if not is_address or len(words) > 1:
             raise CockpitError(f"{words[0]} is no address", "it begins with http:// or https://")
         entry["url"] = words[0]
-        entry["headers"] = dict(_parse_pairs(given.header, ":", "--header 'NAME: VALUE'"))
-    if given.timeout:
-        entry["timeout"] = given.timeout
-    return _store_server(given, {key: value for key, value in entry.items() if value not in ({}, [])})
+        entry["headers"] = dict(_parse_pairs(args.header, ":", "--header 'NAME: VALUE'"))
+    if args.timeout:
+        entry["timeout"] = args.timeout
+    return _store_server(args, {key: value for key, value in entry.items() if value not in ({}, [])})
 
 
-def add_server_json(given: argparse.Namespace) -> int:
+def add_server_json(args: argparse.Namespace) -> int:
     try:
-        entry = json.loads(given.json)
+        entry = json.loads(args.json)
     except ValueError as error:
         raise CockpitError(f"this is no JSON: {error}", 'write {"command": "...", "args": []}') from error
     if not isinstance(entry, dict):
         raise CockpitError("this is no server", 'write {"command": "...", "args": []}')
-    return _store_server(given, entry)
+    return _store_server(args, entry)
 
 
-def _store_server(given: argparse.Namespace, entry: Mapping[str, Json]) -> int:
-    root = resolve_folder(given.cwd)
-    file = _find_server_file(root, given.scope)
+def _store_server(args: argparse.Namespace, entry: Mapping[str, Json]) -> int:
+    root = resolve_folder(args.cwd)
+    file = _find_server_file(root, args.scope)
     # What may hold a key is read by nobody else.
-    mcp_files.add_server(file, given.name, entry, given.force, private=given.scope == "user")
-    made = [one for one in read_server_files(ProjectFolder(root, True)) if one.name == given.name]
-    read = next((one for one in made if isinstance(one, McpServer)), None)
+    mcp_files.add_server(file, args.name, entry, args.force, private=args.scope == "user")
+    made = [item for item in read_server_files(ProjectFolder(root, True)) if item.name == args.name]
+    read = next((element for element in made if isinstance(element, McpServer)), None)
     if read is None:
-        for one in made:
-            for fault in one.origin.refused if one.origin is not None else ():
+        for each_item in made:
+            for fault in each_item.origin.refused if each_item.origin is not None else ():
                 print(fault)
         return 1
     open_pins(root).approve(read)
-    print(f"{given.name} is added to {file}: {single_line(describe_target(read))}")
-    if given.scope == "project":
+    print(f"{args.name} is added to {file}: {single_line(describe_target(read))}")
+    if args.scope == "project":
         print("whoever else opens this project is asked before it starts")
     return 0
 
@@ -76,48 +76,48 @@ def _find_server_file(root: str, scope: str) -> Path:
 
 def _parse_pairs(written: list[str], sign: str, form: str) -> list[tuple[str, Json]]:
     pairs: list[tuple[str, Json]] = []
-    for one in written:
-        name, found_sign, value = one.partition(sign)
+    for item in written:
+        name, found_sign, value = item.partition(sign)
         if not found_sign or not name.strip():
             raise CockpitError(f"{name!r} is no pair", f"write {form}")
         pairs.append((name.strip(), value.strip()))
     return pairs
 
 
-def remove_server(given: argparse.Namespace) -> int:
+def remove_server(args: argparse.Namespace) -> int:
     """Take it out of the file that names it, and forget what was agreed to."""
-    where = resolve_project(given)
-    if given.scope == "project":
+    where = resolve_project(args)
+    if args.scope == "project":
         where = ProjectFolder(where.root, True)
-    scopes = (given.scope,) if given.scope else ("project", "user") if where.trusted else ("user",)
+    scopes = (args.scope,) if args.scope else ("project", "user") if where.trusted else ("user",)
     own = Path(where.root, ".cockpit", "mcp.json")
     files = [_find_server_file(where.root, scope) for scope in scopes] + (
         [own] if "project" in scopes else []
     )
-    known = [one for one in read_server_files(where) if one.name == given.name]
+    known = [entry for entry in read_server_files(where) if entry.name == args.name]
     for file in files:
-        if mcp_files.remove_server(file, given.name):
-            for one in known:
-                if isinstance(one, McpServer):
-                    open_pins(where.root).forget(one)
-            print(f"{given.name} is taken out of {file}")
+        if mcp_files.remove_server(file, args.name):
+            for element in known:
+                if isinstance(element, McpServer):
+                    open_pins(where.root).forget(element)
+            print(f"{args.name} is taken out of {file}")
             return 0
-    for one in known:
-        if one.origin is not None:
+    for item in known:
+        if item.origin is not None:
             raise CockpitError(
-                f"{given.name} is named by {one.origin.file}, which cockpit does not write",
-                f"take it out there, or: cockpit mcp disable {given.name}",
+                f"{args.name} is named by {item.origin.file}, which cockpit does not write",
+                f"take it out there, or: cockpit mcp disable {args.name}",
             )
-    raise CockpitError(f"there is no MCP server {given.name}", "cockpit mcp list shows them")
+    raise CockpitError(f"there is no MCP server {args.name}", "cockpit mcp list shows them")
 
 
-def enable_server(given: argparse.Namespace) -> int:
-    was = remove_user_word(DISABLED_KEY, given.name)
-    print(f"{given.name} is {'switched on again' if was else 'not switched off in your settings'}")
+def enable_server(args: argparse.Namespace) -> int:
+    was = remove_user_word(DISABLED_KEY, args.name)
+    print(f"{args.name} is {'switched on again' if was else 'not switched off in your settings'}")
     return 0
 
 
-def disable_server(given: argparse.Namespace) -> int:
-    add_user_word(DISABLED_KEY, given.name)
-    print(f"{given.name} is switched off; cockpit mcp enable {given.name} takes that back")
+def disable_server(args: argparse.Namespace) -> int:
+    add_user_word(DISABLED_KEY, args.name)
+    print(f"{args.name} is switched off; cockpit mcp enable {args.name} takes that back")
     return 0

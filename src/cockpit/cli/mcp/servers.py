@@ -37,10 +37,10 @@ class ProjectFolder:
     trusted: bool
 
 
-def resolve_project(given: argparse.Namespace) -> ProjectFolder:
+def resolve_project(args: argparse.Namespace) -> ProjectFolder:
     """The folder that was named."""
-    root = resolve_folder(given.cwd)
-    return ProjectFolder(root, given.trust or is_trusted(root))
+    root = resolve_folder(args.cwd)
+    return ProjectFolder(root, args.trust or is_trusted(root))
 
 
 def read_server_files(where: ProjectFolder) -> list[McpServer | Unloaded]:
@@ -54,30 +54,30 @@ def list_registered_servers(where: ProjectFolder) -> tuple[McpServer, ...]:
     return load_catalog(where.root, where.trusted).all(McpServer)
 
 
-def find_server(given: argparse.Namespace) -> McpServer:
+def find_server(args: argparse.Namespace) -> McpServer:
     """The server that was named. Raises `CockpitError`, which says why it is none."""
-    where = resolve_project(given)
+    where = resolve_project(args)
     known = list_registered_servers(where)
     for server in known:
-        if server.name == given.name:
+        if server.name == args.name:
             return server
-    for one in read_server_files(where):
-        if one.name == given.name and isinstance(one, Unloaded):
-            faults = "; ".join(str(fault) for fault in one.origin.refused)
-            raise CockpitError(f"{given.name} cannot be used: {faults}")
+    for file in read_server_files(where):
+        if file.name == args.name and isinstance(file, Unloaded):
+            faults = "; ".join(str(fault) for fault in file.origin.refused)
+            raise CockpitError(f"{args.name} cannot be used: {faults}")
     names = ", ".join(server.name for server in known) or "none"
     hint = f"there are: {names}" if where.trusted else f"there are: {names}; this folder is not trusted"
-    raise CockpitError(f"there is no MCP server {given.name}", hint)
+    raise CockpitError(f"there is no MCP server {args.name}", hint)
 
 
 def open_pins(root: str) -> PinStore:
     return PinStore(root, paths.state())
 
 
-def check_servers(given: argparse.Namespace) -> int:
+def check_servers(args: argparse.Namespace) -> int:
     """Start what may start, and say how each is; 1 when one is not ready that should be."""
-    where = resolve_project(given)
-    return asyncio.run(_check_servers(where.root, list_registered_servers(where), given.json))
+    where = resolve_project(args)
+    return asyncio.run(_check_servers(where.root, list_registered_servers(where), args.json))
 
 
 async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: bool) -> int:
@@ -93,9 +93,9 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
     return 0 if all(row.state in ("ready", "disabled") for row in rows) else 1
 
 
-def show_server(given: argparse.Namespace) -> int:
+def show_server(args: argparse.Namespace) -> int:
     """What is known without starting anything."""
-    where, server = resolve_project(given), find_server(given)
+    where, server = resolve_project(args), find_server(args)
     standing = open_pins(where.root).standing(server)
     agreed = "may start" if standing.allowed else f"does not start: {standing.reason}"
     rows = {
@@ -116,10 +116,10 @@ def show_server(given: argparse.Namespace) -> int:
     return 0
 
 
-def list_tools(given: argparse.Namespace) -> int:
+def list_tools(args: argparse.Namespace) -> int:
     """What a server offers now, under the names that rules use."""
-    where, server = resolve_project(given), find_server(given)
-    return asyncio.run(_list_tools(where.root, server, given.json))
+    where, server = resolve_project(args), find_server(args)
+    return asyncio.run(_list_tools(where.root, server, args.json))
 
 
 async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
@@ -131,19 +131,19 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
     if as_json:
         told: list[Json] = [
             {
-                "name": make_tool_name(server.name, one.name),
-                "tool": one.name,
-                "description": one.description,
-                "parameters": dict(one.parameters),
-                "changed": changed.get(one.name, ""),
+                "name": make_tool_name(server.name, tool.name),
+                "tool": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+                "changed": changed.get(tool.name, ""),
             }
-            for one in offer.tools
+            for tool in offer.tools
         ]
         print(json.dumps(told, ensure_ascii=False, indent=1))
         return 0
-    for one in offer.tools:
-        note = "  (changed since it was approved: not called)" if one.name in changed else ""
-        print(f"{make_tool_name(server.name, one.name)}  {single_line(one.description, 100)}{note}")
+    for entry in offer.tools:
+        note = "  (changed since it was approved: not called)" if entry.name in changed else ""
+        print(f"{make_tool_name(server.name, entry.name)}  {single_line(entry.description, 100)}{note}")
     for prompt in offer.prompts:
         print(f"/{make_tool_name(server.name, prompt.name)}  {single_line(prompt.description, 100)}")
     for resource in offer.resources:
@@ -153,27 +153,27 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
     return 0
 
 
-def show_log(given: argparse.Namespace) -> int:
-    server = find_server(given)
-    text = ServerLog(find_server_log(paths.state(), server)).tail(given.lines)
+def show_log(args: argparse.Namespace) -> int:
+    server = find_server(args)
+    text = ServerLog(find_server_log(paths.state(), server)).tail(args.lines)
     print(clean(text) if text else f"{server.name} has written nothing yet")
     return 0
 
 
-def approve_server(given: argparse.Namespace) -> int:
+def approve_server(args: argparse.Namespace) -> int:
     """Show what is agreed to, ask, and keep the yes; then the same for tools that changed."""
-    where, server = resolve_project(given), find_server(given)
+    where, server = resolve_project(args), find_server(args)
     pins = open_pins(where.root)
     standing = pins.standing(server)
     if not standing.allowed:
         print(f"{server.name}: {clean(describe_target(server))}")
         print(clean(standing.reason))
-        if not _confirm("Let it start?", given.yes):
+        if not _confirm("Let it start?", args.yes):
             print("nothing was changed")
             return 1
         pins.approve(server)
         print(f"{server.name} may start")
-    return asyncio.run(_approve_tools(where.root, server, given.yes))
+    return asyncio.run(_approve_tools(where.root, server, args.yes))
 
 
 async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
@@ -192,21 +192,21 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
     return 0
 
 
-def login_server(given: argparse.Namespace) -> int:
+def login_server(args: argparse.Namespace) -> int:
     from cockpit.mcp.oauth import TerminalLoginPrompt
     from cockpit.mcp.oauth import login as log_in
 
-    server = find_server(given)
+    server = find_server(args)
     done = asyncio.run(log_in(server, TerminalLoginPrompt()))
     where = f"logged in to {server.name}; kept in {done.place}"
     print(where if done.place else f"{server.name} wants no login")
     return 0
 
 
-def logout_server(given: argparse.Namespace) -> int:
+def logout_server(args: argparse.Namespace) -> int:
     from cockpit.mcp.oauth import logout as log_out
 
-    server = find_server(given)
+    server = find_server(args)
     was = asyncio.run(log_out(server))
     print(f"the login to {server.name} is forgotten" if was else f"there was no login to {server.name}")
     return 0

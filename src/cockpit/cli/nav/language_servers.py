@@ -49,7 +49,7 @@ def find_candidates(root: str, registered: Sequence[Language], trusted: bool) ->
     named = lsp_json.read_all_lsp_json(root, paths.config()) if trusted else lsp_json.LspJsonContents()
     languages = (*named.languages, *registered)
     files = count_files(root, languages)
-    ordered = sorted(languages, key=lambda one: -files[one.name])
+    ordered = sorted(languages, key=lambda item: -files[item.name])
     return tuple(
         _build_candidate(root, language, server, files[language.name], trusted)
         for language in ordered
@@ -67,10 +67,10 @@ def count_files(root: str, languages: Sequence[Language]) -> Counter[str]:
 
 
 def _choose_servers(root: str, language: Language, trusted: bool) -> Iterator[LanguageServer]:
-    mains = [one for one in language.servers if not one.beside]
-    installed = [one for one in mains if server_programs.find_program(one.command, root, trusted)]
+    mains = [server for server in language.servers if not server.beside]
+    installed = [main for main in mains if server_programs.find_program(main.command, root, trusted)]
     yield from (installed or mains)[:1]
-    yield from (one for one in language.servers if one.beside)
+    yield from (entry for entry in language.servers if entry.beside)
 
 
 def _build_candidate(
@@ -110,29 +110,29 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--root", default=".", metavar="DIR", help="the project's folder")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--trust", action="store_true", help="trust the folder for this run (allow)")
-    given = parser.parse_args(list(argv))
-    root = resolve_root(given.root)
-    if given.verb == "status":
+    args = parser.parse_args(list(argv))
+    root = resolve_root(args.root)
+    if args.verb == "status":
         trusted = trust.is_trusted(root) is True
         own = lsp_json.read_lsp_json(paths.config() / lsp_json.USER_FILE)
         for text in (lsp_json.read_all_lsp_json(root, paths.config()) if trusted else own).warnings:
             print_warning(text)
-    match given.verb:
+    match args.verb:
         case "status":
-            return _print_status(root, given.name, given.json)
+            return _print_status(root, args.name, args.json)
         case "log":
-            return _print_logs(root, given.name, given.json)
+            return _print_logs(root, args.name, args.json)
         case "allow":
-            return _allow_servers(root, given.name, given.trust or trust.is_trusted(root) is True)
+            return _allow_servers(root, args.name, args.trust or trust.is_trusted(root) is True)
         case verb:
-            return _send_verb(root, cast("status_files.ServerVerb", verb), given.name, given.json)
+            return _send_verb(root, cast("status_files.ServerVerb", verb), args.name, args.json)
 
 
 def _print_status(root: str, name: str, as_json: bool) -> int:
     running = status_files.find_running(paths.state(), root)
     rows: list[Json] = [
         {
-            "pid": one.pid,
+            "pid": item.pid,
             "language": row.language,
             "name": row.name,
             "state": row.state,
@@ -141,19 +141,19 @@ def _print_status(root: str, name: str, as_json: bool) -> int:
             "detail": row.detail,
             "log": row.log,
         }
-        for one in running
-        for row in one.rows
+        for item in running
+        for row in item.rows
         if name in ("", row.name, row.language)
     ]
     if as_json:
         would: list[Json] = [] if rows else _list_candidates(root, name)
         print(json.dumps({"running": rows, "would": would}, ensure_ascii=False))
         return 0
-    for one in running:
-        print(f"cockpit {one.pid} on {root}")
-        if not one.rows:
+    for entry in running:
+        print(f"cockpit {entry.pid} on {root}")
+        if not entry.rows:
             print("  no server yet: one starts with the first file of its language")
-        for row in one.rows:
+        for row in entry.rows:
             if name in ("", row.name, row.language):
                 size = f"{row.megabytes} MB" if row.megabytes else ""
                 print(f"  {row.name:28} {row.language:12} {row.state:9} {size:8} {row.detail}".rstrip())
@@ -168,15 +168,15 @@ def _list_candidates(root: str, name: str) -> list[Json]:
     found = find_candidates(root, load_catalog(root).all(Language), trusted)
     return [
         {
-            "language": one.language,
-            "name": one.server.name,
-            "state": one.state,
-            "files": one.files,
-            "program": one.program,
-            "detail": one.why,
+            "language": item.language,
+            "name": item.server.name,
+            "state": item.state,
+            "files": item.files,
+            "program": item.program,
+            "detail": item.why,
         }
-        for one in found
-        if one.files and name in ("", one.server.name, one.language)
+        for item in found
+        if item.files and name in ("", item.server.name, item.language)
     ]
 
 
@@ -226,14 +226,14 @@ def _allow_servers(root: str, name: str, trusted: bool) -> int:
     for text in read.warnings:
         print_warning(text)
     named = {
-        one.name: one
+        server.name: server
         for language in read.languages
-        for one in language.servers
-        if one.named_by and name in ("", one.name)
+        for server in language.servers
+        if server.named_by and name in ("", server.name)
     }
-    for one in named.values():
-        server_programs.approve(find_approval_file(root), one, root)
-        print(f"allowed: {one.name}: {' '.join(one.command)}")
+    for item in named.values():
+        server_programs.approve(find_approval_file(root), item, root)
+        print(f"allowed: {item.name}: {' '.join(item.command)}")
     if not named:
         there = f"{lsp_json.PROJECT_FILE} of {root} names no server" + (f" {name}" if name else "")
         raise CockpitError(there, "cockpit lsp status lists what would start")

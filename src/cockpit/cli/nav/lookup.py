@@ -125,7 +125,7 @@ async def answer_request(opened: NavProject, asked: NavRequest) -> NavAnswer:
 def make_relative(root: str, place: str) -> str:
     """`place` with an absolute path inside the root made relative to it."""
     folders = (root.rstrip("/\\"), str(Path(root).resolve()))
-    inside = next((one for one in folders if place.startswith((one + "/", one + os.sep))), None)
+    inside = next((folder for folder in folders if place.startswith((folder + "/", folder + os.sep))), None)
     return place if inside is None else place[len(inside) + 1 :].replace(os.sep, "/")
 
 

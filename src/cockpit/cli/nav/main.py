@@ -77,12 +77,12 @@ async def _answer_line(opened: NavProject, line: str, source: SourceChoice, out:
 
 async def _build_reply(opened: NavProject, line: str, source: SourceChoice) -> dict[str, Json]:
     try:
-        given = json.loads(line)
+        args = json.loads(line)
     except ValueError as error:
         return _build_error(None, f"this line is no JSON: {error}")
-    if not isinstance(given, dict):
+    if not isinstance(args, dict):
         return _build_error(None, 'a line is an object: {"id", "op", "place"}')
-    id, op, place = given.get("id"), given.get("op"), given.get("place", "")
+    id, op, place = args.get("id"), args.get("op"), args.get("place", "")
     if not isinstance(op, str) or not isinstance(place, str):
         return _build_error(id, "op and place must be texts")
     try:
@@ -113,18 +113,18 @@ PLACE_FORMS = "file:line:column (from 1, columns in characters), file:Class.meth
 def main(argv: Sequence[str]) -> int:
     """0 when something was found, 1 when not, 2 for a fault of usage."""
     parser = _parser()
-    given = parser.parse_args(list(argv))
-    if given.op == "rename" and (not given.place or not given.new):
+    args = parser.parse_args(list(argv))
+    if args.op == "rename" and (not args.place or not args.new):
         parser.error("rename needs PLACE and the new name")
-    if given.op not in ("rename", "batch", "diagnostics") and not given.place:
-        parser.error(f"{given.op} needs PLACE: {PLACE_FORMS}")
-    if given.new and given.op != "rename":
-        parser.error(f"{given.op} takes one PLACE")
-    if given.source == "tree-sitter" and given.op in ("rename", "diagnostics"):
-        parser.error(f"{given.op} needs a language server; leave out --source")
-    root = resolve_root(given.root)
+    if args.op not in ("rename", "batch", "diagnostics") and not args.place:
+        parser.error(f"{args.op} needs PLACE: {PLACE_FORMS}")
+    if args.new and args.op != "rename":
+        parser.error(f"{args.op} takes one PLACE")
+    if args.source == "tree-sitter" and args.op in ("rename", "diagnostics"):
+        parser.error(f"{args.op} needs a language server; leave out --source")
+    root = resolve_root(args.root)
     try:
-        return asyncio.run(_run_until_signal(_run_operation(given, root)))
+        return asyncio.run(_run_until_signal(_run_operation(args, root)))
     except asyncio.CancelledError:
         return INTERRUPTED_EXIT_CODE
 
@@ -163,15 +163,15 @@ async def _run_until_signal(work: Coroutine[object, object, int]) -> int:
         forget()
 
 
-async def _run_operation(given: argparse.Namespace, root: str) -> int:
-    source = cast("SourceChoice", given.source)
-    async with open_project(root, given.trust) as open_root:
-        if given.op == "batch":
+async def _run_operation(args: argparse.Namespace, root: str) -> int:
+    source = cast("SourceChoice", args.source)
+    async with open_project(root, args.trust) as open_root:
+        if args.op == "batch":
             await run_batch(open_root, source)
             return 0
-        if given.op == "rename":
-            return await _rename(open_root, given)
-        return await _look_up(open_root, NavRequest(given.op, given.place, source), given.json)
+        if args.op == "rename":
+            return await _rename(open_root, args)
+        return await _look_up(open_root, NavRequest(args.op, args.place, source), args.json)
 
 
 async def _look_up(open_root: NavProject, asked: NavRequest, as_json: bool) -> int:
@@ -207,16 +207,16 @@ def _print_answer(found: NavAnswer) -> None:
         return
     for row in found.rows:
         print(_format_symbol(row))
-    for one in found.problems:
-        print(_format_problem(one))
+    for problem in found.problems:
+        print(_format_problem(problem))
     if not found.complete and found.note and (found.rows or found.problems):
         print(f"cockpit: {found.note}", file=sys.stderr)
 
 
-def _format_problem(one: ProblemRow) -> str:
-    code = f" [{one.code}]" if one.code else ""
-    message = one.message.strip().partition("\n")[0]
-    return f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {message}"
+def _format_problem(problem: ProblemRow) -> str:
+    code = f" [{problem.code}]" if problem.code else ""
+    message = problem.message.strip().partition("\n")[0]
+    return f"{problem.path}:{problem.line}:{problem.column}  {problem.severity} {problem.server}{code}  {message}"
 
 
 def _format_symbol(row: SymbolRow) -> str:
@@ -235,14 +235,14 @@ def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
     return 1
 
 
-async def _rename(open_root: NavProject, given: argparse.Namespace) -> int:
+async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
     """The diff, or with `--apply` what was written."""
     navigator, workspace = open_root.navigator, open_root.workspace
     try:
-        at = await navigator.locate(make_relative(workspace.root, given.place))
+        at = await navigator.locate(make_relative(workspace.root, args.place))
     except PlaceAmbiguous as error:
-        return _print_candidates(error, given.json)
-    edits = await navigator.rename(at, given.new)
+        return _print_candidates(error, args.json)
+    edits = await navigator.rename(at, args.new)
     changes = await workspace.plan(edits)
     if not changes.files:
         print("cockpit: nothing would change", file=sys.stderr)
@@ -250,24 +250,25 @@ async def _rename(open_root: NavProject, given: argparse.Namespace) -> int:
     for row in await navigator.left(at, edits):
         print(f"cockpit: not renamed: {_format_symbol(row)}", file=sys.stderr)
     broken = (await navigator.checked(changes, CHECK_SECONDS)).new
-    for one in broken:
-        print(f"cockpit: new problem: {_format_problem(one)}", file=sys.stderr)
-    errors = sum(one.severity == "error" for one in broken)
-    if given.apply and errors and not given.force:
+    for each_item in broken:
+        print(f"cockpit: new problem: {_format_problem(each_item)}", file=sys.stderr)
+    errors = sum(item.severity == "error" for item in broken)
+    if args.apply and errors and not args.force:
         count = f"{errors} new error{'s' if errors > 1 else ''}"
         raise CockpitError(f"not renamed: it would bring {count}", "--force renames all the same")
-    if given.apply:
+    if args.apply:
         await workspace.apply(changes)
     diffs = [make_diff(file) for file in changes.files]
-    if given.json:
+    if args.json:
         rows: list[Json] = [
-            {"path": one.path, "change": one.change, "moved_from": one.moved_from} for one in changes.files
+            {"path": entry.path, "change": entry.change, "moved_from": entry.moved_from}
+            for entry in changes.files
         ]
-        text = "".join(format_unified_diff(one) for one in diffs)
-        print(json.dumps({"results": rows, "applied": given.apply, "diff": text}, ensure_ascii=False))
-    elif given.apply:
+        text = "".join(format_unified_diff(element) for element in diffs)
+        print(json.dumps({"results": rows, "applied": args.apply, "diff": text}, ensure_ascii=False))
+    elif args.apply:
         for file, diff in zip(changes.files, diffs, strict=True):
             print(f"{file.change}  {file.path}  +{diff.added} -{diff.removed}")
     else:
-        print("".join(format_unified_diff(one) for one in diffs), end="")
+        print("".join(format_unified_diff(each_diff) for each_diff in diffs), end="")
     return 0

@@ -49,11 +49,11 @@ class InstallPreview:
 
 def install_plugins(name: str, argv: Sequence[str]) -> int:
     """0 when it is installed, 1 when the person says no."""
-    given = _build_parser(name).parse_args(list(argv))
+    args = _build_parser(name).parse_args(list(argv))
     if name == "upgrade":
-        return _upgrade_plugins(given)
-    named = [sources.parse_source(text, given.editable) for text in given.source]
-    return _install_sources(named, given, upgrade=given.upgrade)
+        return _upgrade_plugins(args)
+    named = [sources.parse_source(text, args.editable) for text in args.source]
+    return _install_sources(named, args, upgrade=args.upgrade)
 
 
 def _build_parser(name: str) -> argparse.ArgumentParser:
@@ -73,33 +73,35 @@ def _build_parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _upgrade_plugins(given: argparse.Namespace) -> int:
+def _upgrade_plugins(args: argparse.Namespace) -> int:
     record = discovery.read_record()
-    known = {normalize_name(one.distribution): one for one in record.plugins}
-    known |= {name: one for one in record.plugins for name in one.names}
-    for name in given.name:
+    known = {normalize_name(plugin.distribution): plugin for plugin in record.plugins}
+    known |= {name: entry for entry in record.plugins for name in entry.names}
+    for name in args.name:
         if normalize_name(name) not in known and name not in known:
             raise unknown_name("installed plugin", name, known)
-    chosen = [known.get(name) or known[normalize_name(name)] for name in given.name] or list(record.plugins)
+    chosen = [known.get(name) or known[normalize_name(name)] for name in args.name] or list(record.plugins)
     if not chosen:
         print("No plugin is installed.")
         return 0
     # What was made for another Python is made anew as a whole.
     whole = record.plugins if not record.fits else tuple(chosen)
-    named = [sources.parse_source(one.source, one.kind == "editable") for one in dict.fromkeys(whole)]
-    return _install_sources(named, given, upgrade=True)
+    named = [sources.parse_source(item.source, item.kind == "editable") for item in dict.fromkeys(whole)]
+    return _install_sources(named, args, upgrade=True)
 
 
-def _install_sources(named: list[PluginSource], given: argparse.Namespace, upgrade: bool) -> int:
-    wishes = InstallOptions(given.installer, not given.no_index, not given.no_build_isolation, upgrade)
+def _install_sources(named: list[PluginSource], args: argparse.Namespace, upgrade: bool) -> int:
+    wishes = InstallOptions(args.installer, not args.no_index, not args.no_build_isolation, upgrade)
     with tempfile.TemporaryDirectory(prefix="cockpit-fetch-") as folder:
-        fetched = [sources.fetch_source(one, Path(folder) / str(at)) for at, one in enumerate(named)]
-        folders = [one for one in fetched if _is_bundle(one)]
-        packages = [one for one in fetched if one not in folders]
-        for one in folders:
-            if not _add_bundle(one, given.yes):
+        fetched = [
+            sources.fetch_source(each_item, Path(folder) / str(at)) for at, each_item in enumerate(named)
+        ]
+        folders = [item for item in fetched if _is_bundle(item)]
+        packages = [entry for entry in fetched if entry not in folders]
+        for element in folders:
+            if not _add_bundle(element, args.yes):
                 return 1
-        return _add_packages(packages, wishes, given.yes) if packages else 0
+        return _add_packages(packages, wishes, args.yes) if packages else 0
 
 
 def _is_bundle(source: PluginSource) -> bool:
@@ -127,14 +129,14 @@ def _add_bundle(source: PluginSource, yes: bool) -> bool:
 
 def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: bool) -> int:
     record = discovery.read_record()
-    named = {one.named for one in packages}
-    if not record.fits and any(one.source not in named for one in record.plugins):
+    named = {package.named for package in packages}
+    if not record.fits and any(entry.source not in named for entry in record.plugins):
         raise CockpitError(
             f"the plugins here were installed for Python {record.python}", "cockpit plugins upgrade"
         )
     with stage_environment() as staged:
         # Read now: a distribution that is replaced has no version any more.
-        before = {name: one.version for name, one in find_distributions([str(staged.site)]).items()}
+        before = {name: value.version for name, value in find_distributions([str(staged.site)]).items()}
         installer = install_packages(staged, packages, wishes)
         asked = _find_requested(staged, packages, installer)
         brought = _preview_install(staged, asked, before)
@@ -142,8 +144,10 @@ def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: boo
         if not _confirm(yes):
             print(f"Left out; {UNCHANGED}.")
             return 1
-        names = {normalize_name(one.distribution) for one in brought.asked}
-        kept = [one for one in staged.before.plugins if normalize_name(one.distribution) not in names]
+        names = {normalize_name(item.distribution) for item in brought.asked}
+        kept = [
+            plugin for plugin in staged.before.plugins if normalize_name(plugin.distribution) not in names
+        ]
         commit_environment(staged, (*brought.asked, *kept))
     _print_installed(brought)
     return 0
@@ -186,7 +190,7 @@ def _find_distribution_name(source: PluginSource, found: dict[str, Distribution]
         from packaging.requirements import Requirement
 
         return normalize_name(Requirement(source.named).name)
-    return next((name for name, one in found.items() if sources.is_built_from(one, source)), None)
+    return next((name for name, value in found.items() if sources.is_built_from(value, source)), None)
 
 
 def _preview_install(
@@ -195,9 +199,9 @@ def _preview_install(
     """What is in the staged environment now, without what nothing needs any more. Raises `CockpitError`
     where it does not fit cockpit, or does not load."""
     own = find_own_distributions()
-    names = {normalize_name(one.distribution) for one in asked}
+    names = {normalize_name(item.distribution) for item in asked}
     if staged.before.fits:
-        kept = {normalize_name(one.distribution) for one in staged.before.plugins}
+        kept = {normalize_name(entry.distribution) for entry in staged.before.plugins}
         remove_distributions(
             staged, environment.find_orphans(find_distributions([str(staged.site)]), names | kept)
         )
@@ -205,29 +209,31 @@ def _preview_install(
     if faults := environment.find_conflicts(after, own):
         raise CockpitError("it does not fit:\n  " + "\n  ".join(faults), UNCHANGED)
     plugins = [
-        one for one in probe_plugins(staged.folder, staged.site) if normalize_name(one.distribution) in names
+        plugin
+        for plugin in probe_plugins(staged.folder, staged.site)
+        if normalize_name(plugin.distribution) in names
     ]
-    for one in plugins:
-        if one.state == "failed":
-            where = f" ({one.trace})" if one.trace else ""
-            raise CockpitError(f"the plugin {one.name} does not load: {one.reason}{where}", UNCHANGED)
+    for element in plugins:
+        if element.state == "failed":
+            where = f" ({element.trace})" if element.trace else ""
+            raise CockpitError(f"the plugin {element.name} does not load: {element.reason}{where}", UNCHANGED)
     fresh = {
-        name: one
-        for name, one in after.items()
-        if name not in names and (name not in before or before[name] != one.version)
+        name: value
+        for name, value in after.items()
+        if name not in names and (name not in before or before[name] != value.version)
     }
     gone = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
     return InstallPreview(tuple(asked), tuple(fresh.values()), gone, tuple(plugins))
 
 
 def _print_preview(brought: InstallPreview) -> None:
-    for one in brought.asked:
-        revision = f" at {one.revision[:12]}" if one.revision else ""
+    for item in brought.asked:
+        revision = f" at {item.revision[:12]}" if item.revision else ""
         print(
-            f"{escape_text(one.distribution)} {escape_text(one.version)}  from {escape_text(one.source)}{revision}"
+            f"{escape_text(item.distribution)} {escape_text(item.version)}  from {escape_text(item.source)}{revision}"
         )
         for plugin in brought.plugins:
-            if plugin.distribution == one.distribution:
+            if plugin.distribution == item.distribution:
                 _print_plugin(plugin)
     if brought.needed:
         print("It needs, and brings:")
@@ -262,11 +268,11 @@ def _confirm(yes: bool) -> bool:
 
 def _print_installed(brought: InstallPreview) -> None:
     off = set(files.load_settings(str(Path.cwd()), False).words("plugins.disabled"))
-    for one in brought.asked:
+    for item in brought.asked:
         print(
-            f"Installed {escape_text(one.distribution)} {escape_text(one.version)}; a cockpit that starts now has it."
+            f"Installed {escape_text(item.distribution)} {escape_text(item.version)}; a cockpit that starts now has it."
         )
-        for name in one.names:
+        for name in item.names:
             if name in off:
                 print(
                     f"{escape_text(name)} is switched off in your settings: cockpit plugins enable {escape_text(name)}"
@@ -276,23 +282,23 @@ def _print_installed(brought: InstallPreview) -> None:
 def remove_plugins(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit plugins remove")
     parser.add_argument("name", nargs="+", help="of a plugin, its distribution or a bundle")
-    given = parser.parse_args(list(argv))
+    args = parser.parse_args(list(argv))
     record = discovery.read_record()
-    leaving = [one for one in given.name if one not in bundles.list_bundle_names()]
-    chosen = [_find_installed(one, record) for one in leaving]
-    for one in given.name:
-        if one not in leaving:
-            bundles.remove_bundle(one)
-            print(f"Removed the bundle {one}.")
+    leaving = [item for item in args.name if item not in bundles.list_bundle_names()]
+    chosen = [_find_installed(entry, record) for entry in leaving]
+    for element in args.name:
+        if element not in leaving:
+            bundles.remove_bundle(element)
+            print(f"Removed the bundle {element}.")
     if chosen:
         _remove_packages(chosen)
     return 0
 
 
 def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
-    for one in record.plugins:
-        if name in one.names or normalize_name(name) == normalize_name(one.distribution):
-            return one
+    for entry in record.plugins:
+        if name in entry.names or normalize_name(name) == normalize_name(entry.distribution):
+            return entry
     own = find_own_distributions()
     if normalize_name(name) == OWN_DISTRIBUTION or any(
         name == point.name for point in own[OWN_DISTRIBUTION].entry_points
@@ -302,22 +308,22 @@ def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
         names = [point.name for point in dist.entry_points if point.group == ENTRY_POINT_GROUP]
         if names and (normalize_name(name) == normalize_name(dist.name) or name in names):
             raise CockpitError(f"{name} is in cockpit's own environment", f"pip uninstall {dist.name}")
-    known = {each for one in record.plugins for each in (one.distribution, *one.names)}
+    known = {each for plugin in record.plugins for each in (plugin.distribution, *plugin.names)}
     raise unknown_name("installed plugin", name, {*known, *bundles.list_bundle_names()})
 
 
 def _remove_packages(chosen: list[InstalledPlugin]) -> None:
     with stage_environment() as staged:
-        kept = tuple(one for one in staged.before.plugins if one not in chosen)
+        kept = tuple(plugin for plugin in staged.before.plugins if plugin not in chosen)
         present = find_distributions([str(staged.site)])
-        gone = environment.find_orphans(present, {normalize_name(one.distribution) for one in kept})
+        gone = environment.find_orphans(present, {normalize_name(entry.distribution) for entry in kept})
         # A distribution is read lazily: what is gone has no version any more.
         labels = {name: f"{name} {present[name].version}" for name in gone}
         remove_distributions(staged, gone)
         commit_environment(staged, kept)
-    for one in chosen:
-        print(f"Removed {one.distribution} {one.version}.")
-    names = {normalize_name(one.distribution) for one in chosen}
+    for element in chosen:
+        print(f"Removed {element.distribution} {element.version}.")
+    names = {normalize_name(item.distribution) for item in chosen}
     others = sorted(label for name, label in labels.items() if name not in names)
     if others:
         print(f"Nothing else needed: {', '.join(others)}")

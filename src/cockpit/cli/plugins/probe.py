@@ -55,7 +55,7 @@ def describe_value(value: object) -> str:
         case McpServer():
             text = f"starts {' '.join(value.command)}" if value.command else f"talks to {value.url}"
         case Language():
-            servers = ", ".join(one.name for one in value.servers)
+            servers = ", ".join(server.name for server in value.servers)
             text = f"{' '.join(value.globs)}" + (
                 f"; starts {servers} where it is installed" if servers else ""
             )
@@ -131,7 +131,7 @@ def probe_plugins(generation: Path, site: Path) -> list[PluginProbe]:
         except (OSError, ValueError) as error:
             raise CockpitError(f"it ended the process that loaded it: {said}", "tell its author") from error
     return [
-        PluginProbe(**{**row, "registers": tuple(RegisteredValue(**one) for one in row["registers"])})
+        PluginProbe(**{**row, "registers": tuple(RegisteredValue(**item) for item in row["registers"])})
         for row in rows
     ]
 
@@ -139,8 +139,8 @@ def probe_plugins(generation: Path, site: Path) -> list[PluginProbe]:
 def _run_probe(command: list[str], folder: str) -> str:
     """Run the other process; the last line of what it said to its stderr."""
     environment = {
-        key: one
-        for key, one in os.environ.items()
+        key: value
+        for key, value in os.environ.items()
         if not key.startswith("COCKPIT_") and not key.endswith(SECRET_SUFFIXES)
     }
     environment["COCKPIT_HOME"] = str(Path(folder) / "home")
@@ -174,7 +174,7 @@ def _write_answer(generation: str, site: str, file: str) -> None:
     catalog = build_catalog(
         manager, found, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
     )
-    rows = [asdict(_build_probe(one, catalog)) for one in catalog.plugins if one.found.beside]
+    rows = [asdict(_build_probe(plugin, catalog)) for plugin in catalog.plugins if plugin.found.beside]
     Path(file).write_text(json.dumps(rows), encoding="utf-8")
 
 

@@ -85,8 +85,8 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
 def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
     path = ("mcp_servers", name)
     env: dict[str, Json] = dict(doc.section(*path, "env"))
-    for one in doc.rows(*path, "env_vars"):
-        variable = one.get("name") if isinstance(one, dict) else one
+    for row in doc.rows(*path, "env_vars"):
+        variable = row.get("name") if isinstance(row, dict) else row
         if isinstance(variable, str):
             env[variable] = f"${{{variable}}}"
     headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))

@@ -218,8 +218,8 @@ class SettingsCollector:
         self.defined.add(known)
         table: dict[str, Json] = {"base_url": url}
         table |= {
-            one: value
-            for one, value in (("key_env", key_env), ("label", label), ("default", default))
+            item: value
+            for item, value in (("key_env", key_env), ("label", label), ("default", default))
             if value
         }
         if headers:
@@ -249,7 +249,7 @@ class SettingsCollector:
         facts: Mapping[str, Json],
     ) -> None:
         """What a model costs and can."""
-        kept = {one: value for one, value in facts.items() if value not in (None, 0, 0.0, False)}
+        kept = {entry: value for entry, value in facts.items() if value not in (None, 0, 0.0, False)}
         name = PROVIDER_ALIASES.get(provider, provider)
         if kept and id and not doc.is_project and (name in self.known or name in self.defined):
             self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, kept))
@@ -342,5 +342,7 @@ class SettingsCollector:
         if made.why:
             self.left(doc, path, "mcp", name, made.why)
             return
-        secrets = tuple(f"set {one} in your environment: its value was not copied" for one in made.variables)
+        secrets = tuple(
+            f"set {variable} in your environment: its value was not copied" for variable in made.variables
+        )
         self.take(doc, path, "mcp", name, AddServer(name, entry), in_place=in_place, notes=(*secrets, *notes))

@@ -100,7 +100,7 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
         name,
         url=doc.text(*path, "options", "baseURL"),
         key=doc.text(*path, "options", "apiKey"),
-        key_env=next((str(one) for one in doc.rows(*path, "env")), ""),
+        key_env=next((str(row) for row in doc.rows(*path, "env")), ""),
         label=doc.text(*path, "name"),
         default=next(iter(models), ""),
         headers=doc.section(*path, "options", "headers"),
@@ -124,7 +124,7 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
     path = ("mcp", name)
     command = doc.at(*path, "command")
     words = (
-        tuple(str(one) for one in command)
+        tuple(str(entry) for entry in command)
         if isinstance(command, list)
         else tuple(doc.text(*path, "command").split())
     )
@@ -187,7 +187,7 @@ def _collect_tool(
             gathering.left(
                 doc, where, "rule", f"{name} {pattern}", f"{level!r} is none of {', '.join(LEVELS)}"
             )
-        elif pattern == "*" and level != "allow" and any(one == "allow" for _, one in rules[at + 1 :]):
+        elif pattern == "*" and level != "allow" and any(rule == "allow" for _, rule in rules[at + 1 :]):
             if level == "deny":
                 why = "a deny holds over every allow here; write one for each that is to be denied"
                 gathering.left(doc, where, "rule", f"deny {convert_tool_name(name, doc)}", why)

@@ -31,7 +31,7 @@ from cockpit.settings.layers import get_value
 from cockpit.settings.schema import format_key
 
 PlanState: TypeAlias = Literal["new", "there", "other", "in place", "left"]
-AGENTS = {one.AGENT: one.read for one in (claude, codex, opencode, crush, vibe)}
+AGENTS = {item.AGENT: item.read for item in (claude, codex, opencode, crush, vibe)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def plan_import(found: Iterable[FoundSetting], copy: bool = False) -> list[Impor
     """What would become of each find. With `copy` also what is read in place is taken over. Raises
     `SettingsInvalid` where the person's own files cannot be read."""
     standing = _read_current()
-    return [_plan_row(one, standing, copy) for one in found]
+    return [_plan_row(item, standing, copy) for item in found]
 
 
 def apply_import(rows: Iterable[ImportRow], loosening: bool) -> list[ImportRow]:
@@ -179,7 +179,7 @@ def _format_server(entry: Mapping[str, Json]) -> str:
     """What a server would run, or where it is."""
     args = entry.get("args")
     words = [entry.get("command", ""), *(args if isinstance(args, list) else ())]
-    return str(entry["url"]) if entry.get("url") else " ".join(str(one) for one in words)
+    return str(entry["url"]) if entry.get("url") else " ".join(str(word) for word in words)
 
 
 def _read_or_none(path: Path) -> str | None:

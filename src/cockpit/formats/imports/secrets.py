@@ -90,13 +90,13 @@ def _replace_embedded(text: str, instead: str) -> SafeText:
         return f"${{{name}}}"
 
     text = URL_PASSWORD.sub(
-        lambda one: f"{one[1]}{named(make_variable_name(instead, 'password'))}{one[3]}", text
+        lambda item: f"{item[1]}{named(make_variable_name(instead, 'password'))}{item[3]}", text
     )
     text = SECRET_QUERY.sub(
-        lambda one: one[1] + named(make_variable_name(instead, one[1].strip("?&="))), text
+        lambda item: item[1] + named(make_variable_name(instead, item[1].strip("?&="))), text
     )
     text = SECRET_JSON.sub(
-        lambda one: f'"{one[1]}"{one[2]}"{named(make_variable_name(instead, one[1]))}"', text
+        lambda item: f'"{item[1]}"{item[2]}"{named(make_variable_name(instead, item[1]))}"', text
     )
     return SafeText(text, tuple(dict.fromkeys(names)))
 

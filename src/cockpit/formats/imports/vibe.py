@@ -58,20 +58,20 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
 
 
 def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for at, one in enumerate(doc.rows("providers")):
-        if isinstance(one, dict):
+    for at, row in enumerate(doc.rows("providers")):
+        if isinstance(row, dict):
             _collect_provider(gathering, doc, at)
     active = doc.text("active_model")
-    for at, one in enumerate(doc.rows("models")):
-        if isinstance(one, dict):
+    for at, entry in enumerate(doc.rows("models")):
+        if isinstance(entry, dict):
             _collect_model(gathering, doc, at, active)
     if active and not any(
         active in (doc.text("models", at, "alias"), doc.text("models", at, "name"))
         for at in range(len(doc.rows("models")))
     ):
         gathering.model(doc, ("active_model",), "mistral", active, "models.default")
-    for at, one in enumerate(doc.rows("mcp_servers")):
-        if isinstance(one, dict):
+    for at, item in enumerate(doc.rows("mcp_servers")):
+        if isinstance(item, dict):
             _collect_server(gathering, doc, at)
     _collect_permissions(gathering, doc, root)
     if mode := MODES.get(doc.text("default_agent")):
@@ -128,11 +128,13 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
         )
     oauth: dict[str, Json] = {}
     if doc.text(*auth, "type") == "oauth":
-        scopes = " ".join(str(one) for one in doc.rows(*auth, "scopes"))
+        scopes = " ".join(str(row) for row in doc.rows(*auth, "scopes"))
         said = {"clientId": doc.text(*auth, "client_id"), "scope": scopes}
         oauth = {key: value for key, value in said.items() if value}
     command = doc.at(*path, "command")
-    words = [str(one) for one in command] if isinstance(command, list) else shlex.split(str(command or ""))
+    words = (
+        [str(entry) for entry in command] if isinstance(command, list) else shlex.split(str(command or ""))
+    )
     seconds = doc.at(*path, "tool_timeout_sec")
     name = doc.text(*path, "name")
     gathering.server(
@@ -205,14 +207,14 @@ def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Pa
 def _build_head(doc: SettingsDocument, name: str) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text("description") or doc.text("display_name") or f"from vibe: {name}"
     on = [
-        convert_tool_name(str(one), doc)
-        for one in doc.rows("enabled_tools")
-        if not str(one).startswith("re:")
+        convert_tool_name(str(row), doc)
+        for row in doc.rows("enabled_tools")
+        if not str(row).startswith("re:")
     ]
     off = [
-        convert_tool_name(str(one), doc)
-        for one in doc.rows("disabled_tools")
-        if not str(one).startswith("re:")
+        convert_tool_name(str(entry), doc)
+        for entry in doc.rows("disabled_tools")
+        if not str(entry).startswith("re:")
     ]
     off += [
         convert_tool_name(tool, doc)
