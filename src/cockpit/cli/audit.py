@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from cockpit import paths
+from cockpit.cli.command import add_options, print_json
 from cockpit.errors import CockpitError
 from cockpit.safety import audit_log, audit_report
 from cockpit.safety.audit_chain import parse_records
@@ -22,14 +23,14 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit audit", description="The record of decisions.")
     commands = parser.add_subparsers(dest="what", required=True)
     verify = commands.add_parser("verify", help="check the chain; exit 1 names the first bad line")
-    verify.add_argument("--json", action="store_true")
+    add_options(verify, "json")
     tail = commands.add_parser("tail", help="the last decisions")
     tail.add_argument("-n", type=int, default=20, metavar="N")
     tail.add_argument("--follow", "-f", action="store_true", help="and those to come")
     tail.add_argument("--json", action="store_true", help="the lines as they are")
     summary = commands.add_parser("summary", help="decisions by level, tool and approver")
     summary.add_argument("--since", default="", metavar="WHEN", help="30m, 12h, 7d, or 2026-11-20")
-    summary.add_argument("--json", action="store_true")
+    add_options(summary, "json")
     args = parser.parse_args(list(argv))
     match args.what:
         case "verify":
@@ -55,7 +56,7 @@ def _verify(as_json: bool) -> int:
         }
         if fault is not None:
             told |= {"file": fault.file, "line": fault.line, "what": fault.what}
-        print(json.dumps(told, ensure_ascii=False))
+        print_json(told)
     elif fault is not None:
         print(f"broken: {fault.file} line {fault.line}: {fault.what}")
     elif found.missing:
@@ -133,7 +134,7 @@ def _parse_since(text: str) -> float:
 def _print_summary(since: float, as_json: bool) -> int:
     summary = audit_report.summarize(audit_report.read_records(paths.state()), since)
     if as_json:
-        print(json.dumps(summary.as_json(), ensure_ascii=False))
+        print_json(summary.as_json())
         return 0
     print(f"{summary.decisions} decisions, {summary.asked} asked, {sum(summary.denied.values())} denied")
     for title, counted in (

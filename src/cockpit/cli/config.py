@@ -6,7 +6,15 @@ import contextlib
 import json
 from collections.abc import Sequence
 
-from cockpit.cli.command import escape_text, is_trusted, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    is_trusted,
+    print_json,
+    resolve_folder,
+    resolve_project,
+)
 from cockpit.core.queries.queries import setting_rows
 from cockpit.errors import CockpitError, SettingsInvalid
 from cockpit.formats.imports.secrets import mask_secret
@@ -59,36 +67,23 @@ def _parser() -> argparse.ArgumentParser:
     path = what.add_parser("path", help="the files that are read here, and those that could be")
     check = what.add_parser("check", help="every fault of these files, with its line; exit code 1 for one")
     for item in (show, get, put, path, check):
-        item.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+        add_options(item, "cwd")
     for entry in (show, get, path, check):
-        entry.add_argument("--json", action="store_true")
-        entry.add_argument(
-            "--trust", action="store_true", help="read its files although nobody trusts it yet"
-        )
+        add_options(entry, "json", "trust")
     parser.set_defaults(origin=False, all=False, key="", cwd="", json=False, trust=False)
     return parser
 
 
-def _resolve_project(args: argparse.Namespace) -> tuple[str, bool]:
-    root = resolve_folder(args.cwd)
-    return root, bool(args.trust) or is_trusted(root)
-
-
 def _print_settings(args: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(args)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     settings = files.load_settings(root, trusted)
     rows = [row for row in setting_rows(settings) if is_key_under(row.key, args.key)]
     if args.key and not rows:
         parse_key_path(args.key.rstrip("."))
     rows = rows if args.all else [element for element in rows if element.value is not None]
     if args.json:
-        print(
-            json.dumps(
-                [_encode_setting(each_row) for each_row in rows] + _encode_unlisted(settings, args.key),
-                ensure_ascii=False,
-                indent=1,
-            )
-        )
+        print_json([_encode_setting(each_row) for each_row in rows] + _encode_unlisted(settings, args.key), 1)
         return 0
     lines = [(entry.key, _format_value(entry.value), entry.origin) for entry in rows]
     lines += [
@@ -102,7 +97,7 @@ def _print_settings(args: argparse.Namespace) -> int:
     for problem in settings.left_out:
         print(escape_text(f"! {problem}"))
     if not trusted:
-        print("this folder is not trusted: its own settings were not read (--trust reads them)")
+        print(UNTRUSTED_NOTE)
     return 0
 
 
@@ -138,13 +133,14 @@ def _mask_secrets(key: str, value: object) -> object:
 
 
 def _print_value(args: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(args)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     path = parse_key_path(args.key)
     settings = files.load_settings(root, trusted)
     value, origin = _mask_secrets(format_key(path), get_value(settings.values, path)), settings.origin(path)
     if args.json:
         told = {"key": format_key(path), "value": value, "origin": origin}
-        print(json.dumps(told, ensure_ascii=False, default=str))
+        print_json(told)
     elif value is not None:
         print(escape_text(f"{_format_value(value)}  {origin}" if args.origin else _format_value(value)))
     # As `git config --get`: nothing is set.
@@ -170,7 +166,8 @@ def _unset_value(key: str) -> int:
 
 
 def _print_files(args: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(args)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     rows = [("user", files.user_file(), True)]
     rows += [("project", path, trusted) for path in files.project_files(root)]
     managed = files.managed_file()
@@ -180,7 +177,7 @@ def _print_files(args: argparse.Namespace) -> int:
         for layer, path, read in rows
     ]
     if args.json:
-        print(json.dumps(told, ensure_ascii=False, indent=1))
+        print_json(told, 1)
         return 0
     for item in told:
         state = (
@@ -191,10 +188,11 @@ def _print_files(args: argparse.Namespace) -> int:
 
 
 def _check_files(args: argparse.Namespace) -> int:
-    root, trusted = _resolve_project(args)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     faults = _find_faults(root, trusted)
     if args.json:
-        print(json.dumps(faults, ensure_ascii=False, indent=1))
+        print_json(faults, 1)
     else:
         for fault in faults:
             print(escape_text(fault))

@@ -6,7 +6,6 @@ The checks of `cockpit doctor`. Each looks at one thing and changes nothing.
 """
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from cockpit import __version__, paths
-from cockpit.cli.command import load_catalog
+from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.cli.nav import language_servers
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.errors import SettingsInvalid
@@ -253,11 +252,11 @@ STATE_LABELS = {"ok": "ok  ", "optional": "-   ", "missing": "MISS"}
 def main(argv: Sequence[str]) -> int:
     """0 when nothing that is needed is missing, else 1."""
     parser = argparse.ArgumentParser(prog="cockpit doctor", description="Is everything here?")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     args = parser.parse_args(list(argv))
     found = run_checks()
     if args.json:
-        print(json.dumps([_encode_check(entry) for entry in found], ensure_ascii=False))
+        print_json([_encode_check(entry) for entry in found])
     else:
         _print_checks(found)
     return 1 if any(item.state == "missing" for item in found) else 0

@@ -4,7 +4,6 @@ would run now, and the yes that a project's hooks need."""
 import argparse
 import asyncio
 import json
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,16 @@ from cockpit.builtin.files.hooks.approvals import (
 )
 from cockpit.builtin.files.hooks.events import SessionFacts, build_payload, is_selected, translate_call
 from cockpit.cli import definition_list
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    confirm,
+    escape_text,
+    is_trusted,
+    load_catalog,
+    print_json,
+    resolve_folder,
+)
 from cockpit.core.plugins.catalog import plugin_scope
 from cockpit.errors import CockpitError
 from cockpit.formats.hooks import EVENTS, Hook, HookEvent, explain_unknown_event, find_event
@@ -82,16 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--text", default="", help="the prompt, result, error or answer")
     run.add_argument("--really", action="store_true", help="run them and show what they answer")
-    run.add_argument("--json", action="store_true")
-    run.add_argument(
-        "--trust", action="store_true", help="read the folder's files although nobody trusts it yet"
-    )
+    add_options(run, "json", "trust")
     approve = what.add_parser("approve", help="show what a project's hooks would run, and take your yes")
-    approve.add_argument("--trust", action="store_true", help="read the folder's files all the same")
+    add_options(approve, "trust")
     approve.add_argument("--yes", action="store_true", help="without a question")
     take_back = what.add_parser("revoke", help="take back every yes for this folder")
     for item in (run, approve, take_back):
-        item.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+        add_options(item, "cwd")
     return parser
 
 
@@ -114,20 +119,12 @@ def _approve_hooks(root: str, yes: bool, trusted: bool) -> int:
         return 0
     for hook in fresh.values():
         print(escape_text(describe_hook(hook, Path(root))))
-    if not yes and not _confirm(
-        f"Run {len(fresh)} of them with your rights whenever their event comes? [y/N] "
-    ):
-        print("they do not run")
+    if not confirm(f"Run these {len(fresh)} hooks with your rights whenever their event occurs?", yes):
+        print("not approved: they do not run")
         return 1
     approve_hooks(root, fresh)
     print("they run from now on; one that changes is asked about again")
     return 0
-
-
-def _confirm(question: str) -> bool:
-    if not sys.stdin.isatty():
-        raise CockpitError("nobody is there to answer", "`--yes` says it on the command line")
-    return input(question).strip().lower() in ("y", "yes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +168,13 @@ def _try_event(args: argparse.Namespace, root: str) -> int:
     )
     guarded = _build_guarded(event, args, tools)
     hooks = [hook for hook in load_hooks(scope).hooks if hook.event.name == event.name]
-    tried = asyncio.run(_try_hooks(hooks, guarded, scene, scope, args.really))
+
+    async def try_hooks() -> list[HookTrial]:
+        return [await _try_hook(hook, guarded, scene, scope, args.really) for hook in hooks]
+
+    tried = asyncio.run(try_hooks())
     if args.json:
-        print(json.dumps([item.json() for item in tried], ensure_ascii=False, indent=1))
+        print_json([item.json() for item in tried], 1)
         return 0
     for line in _format_trials(event, tried, trusted):
         print(escape_text(line))
@@ -206,12 +207,6 @@ def _resolve_tool_name(name: str, tools: tuple[Tool, ...]) -> str:
         if name == tool.name or any(alias.name == name for alias in tool.aliases):
             return tool.name
     return name
-
-
-async def _try_hooks(
-    hooks: Sequence[Hook], guarded: Guarded, scene: SessionFacts, scope: Scope, really: bool
-) -> list[HookTrial]:
-    return [await _try_hook(hook, guarded, scene, scope, really) for hook in hooks]
 
 
 async def _try_hook(
@@ -275,5 +270,5 @@ def _format_trials(event: HookEvent, tried: Sequence[HookTrial], trusted: bool) 
     if not tried:
         lines.append(f"no hook for {event.name}")
     if not trusted:
-        lines.append("this folder is not trusted: its own files were not read (--trust reads them)")
+        lines.append(UNTRUSTED_NOTE)
     return lines

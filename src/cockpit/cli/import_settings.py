@@ -4,13 +4,18 @@ A dry run unless `--apply` is said. No secret is copied, nothing is written over
 yes."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.command import escape_text, is_trusted, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    print_json,
+    resolve_project,
+)
 from cockpit.errors import CockpitError
 from cockpit.formats.imports.plan import (
     AGENTS,
@@ -37,19 +42,19 @@ def main(argv: Sequence[str]) -> int:
     wanted = set(args.agents) or {"all"}
     if strange := sorted(wanted - {*AGENTS, "all"}):
         raise CockpitError(f"{strange[0]} is no agent that is known", f"one of {', '.join(AGENTS)}, all")
-    root = resolve_folder(args.cwd)
-    trusted = args.trust or is_trusted(root)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     named = list(AGENTS) if "all" in wanted else wanted
     rows = plan_import(
         collect_settings(named, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
     )
     written = apply_import(rows, _confirm_loosening(args, rows)) if args.apply else []
     if args.json:
-        print(json.dumps([_encode_row(row, written) for row in rows], ensure_ascii=False, indent=1))
+        print_json([_encode_row(row, written) for row in rows], 1)
         return 0
     _print_rows(rows, written, args.apply)
     if not trusted and not args.json:
-        print("this folder is not trusted: its own files were not read (--trust reads them)")
+        print(UNTRUSTED_NOTE)
     return 0
 
 
@@ -62,9 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--apply", action="store_true", help="write what is new")
     parser.add_argument("--yes", action="store_true", help="also what allows more than now")
     parser.add_argument("--copy", action="store_true", help="also what cockpit reads where it is")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--cwd", metavar="DIR", default="", help="the project's folder (default: this one)")
-    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+    add_options(parser, "json", "cwd", "trust")
     return parser
 
 

@@ -6,7 +6,6 @@
 import argparse
 import asyncio
 import getpass
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from cockpit.builtin.commands.connect import presets, save_connection, try_connection
 from cockpit.builtin.models.openai_chat.presets import ProviderEntry
-from cockpit.cli.command import load_catalog
+from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.plugin.models import Model, ModelFailed
 from cockpit.settings import files, trust
 
@@ -95,7 +94,7 @@ QUERY_SECONDS = 15.0
 def run_models(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit models", description="Who can be asked.")
     parser.add_argument("provider", nargs="?", help="list this provider's models, from its server")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
     models = [model for model in catalog.all(Model) if args.provider in (None, model.name)]
@@ -105,7 +104,7 @@ def run_models(argv: Sequence[str]) -> int:
         return 2
     rows = asyncio.run(_query_providers(models, ask=args.provider is not None))
     if args.json:
-        print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+        print_json([asdict(row) for row in rows])
         return 0
     for row in rows:
         print(f"{row.name:14} {row.default or '-':34} {row.state}")

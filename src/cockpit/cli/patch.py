@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cockpit import paths
+from cockpit.cli.command import add_options
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, FileChange
 from cockpit.protocol.messages import Json
@@ -31,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="the patch; - reads standard input")
     parser.add_argument("--root", required=True, metavar="DIR", help="the folder whose files are meant")
     parser.add_argument("--dry-run", action="store_true", help="only say what would change")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_options(parser, "json")
     args = parser.parse_args(list(argv))
     root = Path(args.root).expanduser()
     if not root.is_dir():

@@ -2,12 +2,20 @@
 call and which it shadows, and taking them back."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 
 from cockpit.cli import definition_list
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    is_trusted,
+    load_catalog,
+    print_json,
+    resolve_folder,
+    unknown_name,
+)
 from cockpit.core.permission.rules import CallFacts, RuleMatch, match_rules
 from cockpit.core.session.assembly import load_rules
 from cockpit.errors import CockpitError
@@ -38,11 +46,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit permissions", description="Permission rules of this folder."
     )
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     what = parser.add_subparsers(dest="what", metavar="WHAT")
     listed = what.add_parser("list", help="every rule, where it stands, whether it applies")
-    listed.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    listed.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+    add_options(listed, "cwd", "trust")
     explain = what.add_parser("explain", help="which rule decides about a call, and which it shadows")
     explain.add_argument("call", help="a command line, or a path with --tool")
     explain.add_argument("--tool", default="shell", help="the tool that is called (default: shell)")
@@ -51,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     adopt = what.add_parser("adopt", help="take over what a project or another agent would allow")
     adopt.add_argument("rules", nargs="*", help="these only (default: all that is offered)")
     for item in (listed, explain, remove, adopt):
-        # Without a default of its own, so that `--json` may stand before the word too.
+        # No default here, so that `--json` also works before the subcommand.
         item.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     return parser
 
@@ -62,7 +69,7 @@ def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
         out = [
             row.json() | (_encode_rule(each_item) if each_item is not None else {}) for row, each_item in told
         ]
-        print(json.dumps(out, ensure_ascii=False))
+        print_json(out)
         return 0
     rows = [item for _, item in told if item is not None]
     if not told:
@@ -79,7 +86,7 @@ def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
     for fault in (fault for row, element in told if element is None for fault in row.refused):
         print(escape_text(f"refused {definition_list.format_fault(fault, root)}"))
     if not trusted:
-        print(definition_list.UNTRUSTED_NOTE)
+        print(UNTRUSTED_NOTE)
     return 0
 
 
@@ -97,11 +104,11 @@ def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
     catalog = load_catalog(root, trusted)
     tool = catalog.get(Tool, args.tool)
     if tool is None:
-        raise CockpitError(f"there is no tool called {args.tool}", "cockpit plugins lists them")
+        raise unknown_name("tool", args.tool, [tool.name for tool in catalog.all(Tool)])
     says, asked = _judge_call(tool, str(args.call), root, trusted)
     covered = match_rules(load_rules(root, trusted), asked)
     if args.json:
-        print(json.dumps(says | _encode_covering(covered), ensure_ascii=False))
+        print_json(says | _encode_covering(covered))
         return 0
     print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'nothing speaks against it'}")
     if not covered:

@@ -2,13 +2,13 @@
 
 import argparse
 import asyncio
-import json
 import sys
 import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
+from cockpit.cli.command import print_json
 from cockpit.core.session.deck import LocalDeck
 from cockpit.core.session.options import RunOptions
 from cockpit.core.transcript import session_store
@@ -95,7 +95,7 @@ def _find_turn(found: CheckpointRows, wanted: str) -> str:
 
 def _print_checkpoints(found: CheckpointRows, as_json: bool) -> None:
     if as_json:
-        print(json.dumps([wire.encode(row) for row in reversed(found.rows)], ensure_ascii=False))
+        print_json([wire.encode(row) for row in reversed(found.rows)])
         return
     for number, row in enumerate(_list_turns(found), start=1):
         changed = f"{row.files} files +{row.added} -{row.removed}" if row.files else "no files"
@@ -109,7 +109,7 @@ def _print_checkpoints(found: CheckpointRows, as_json: bool) -> None:
 
 def _print_preview(found: CheckpointRows, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(wire.encode(found), ensure_ascii=False))
+        print_json(wire.encode(found))
         return
     for diff in found.diffs:
         print(f"{diff.path}  +{diff.added} -{diff.removed}")
@@ -138,7 +138,7 @@ async def _submit_rewind(channel: Channel, op: Rewind, as_json: bool) -> int:
 
 def _print_result(event: Rewound, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(wire.encode(event), ensure_ascii=False))
+        print_json(wire.encode(event))
         return
     print(f"{event.files} files are as they were")
     for path in event.kept:

@@ -1,4 +1,4 @@
-"""`cockpit` itself: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
+"""`cockpit` without a command: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
 
 import argparse
 import contextlib
@@ -61,15 +61,21 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="PROMPT",
-        help="run one prompt; - or nothing: stdin",
+        help="run one prompt (read from stdin if it is - or missing)",
     )
     add("--output-format", "--output", choices=("text", "json", "stream-json"), default="text")
     add("--model", metavar="PROVIDER:MODEL", help="or a tier: fast, default, medium, strong")
     add("--mode", "--permission-mode", type=_parse_mode, metavar="MODE", help=", ".join(MODES))
-    add("--max-steps", "--max-turns", type=_parse_positive, metavar="N", help="model requests of the turn")
+    add(
+        "--max-steps",
+        "--max-turns",
+        type=_parse_positive,
+        metavar="N",
+        help="limit of model requests per turn",
+    )
     add("--max-tool-calls", type=_parse_positive, metavar="N")
     add("--max-seconds", type=_parse_seconds, metavar="S")
-    add("--max-tokens", type=_parse_positive, metavar="N", help="tokens in and out together")
+    add("--max-tokens", type=_parse_positive, metavar="N", help="limit of input and output tokens together")
     add("--max-cost", type=_parse_dollars, metavar="USD")
     add(
         "--allow",
@@ -81,12 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--deny", "--disallowedTools", action="append", type=_parse_rule, default=[], metavar="RULE")
     add("--agents", type=_parse_roles, metavar="JSON", help="roles by name, each with description and prompt")
-    add("--trust", action="store_true", help="trust this folder, from now on")
-    add("--cwd", metavar="DIR", help="the project's folder")
-    add("-c", "--continue", dest="last", action="store_true", help="go on with the folder's last session")
-    add("-r", "--resume", metavar="ID", help="go on with a session")
+    add("--trust", action="store_true", help="trust this folder from now on")
+    add("--cwd", metavar="DIR", help="project folder (default: .)")
+    add("-c", "--continue", dest="last", action="store_true", help="resume the last session of the folder")
+    add("-r", "--resume", metavar="ID", help="resume a session")
     add("--plain", action="store_true", help="line by line, without the full screen")
-    add("--record", metavar="FILE", help="write every event, deltas too, to FILE")
+    add("--record", metavar="FILE", help="write every event, including deltas, to FILE")
     add("--version", "-V", action="store_true", help="print the version")
     return parser
 
@@ -94,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 def _parse_mode(name: str) -> str:
     mode = MODE_ALIASES.get(name.lower(), name)
     if mode not in MODES:
-        raise argparse.ArgumentTypeError(f"no mode {name!r}; one of {', '.join(MODES)}")
+        raise argparse.ArgumentTypeError(f"unknown mode {name!r}; choose one of {', '.join(MODES)}")
     return mode
 
 
@@ -105,7 +111,7 @@ def _parse_rule(text: str) -> str:
     try:
         parse_rule("allow", text, "")
     except SettingsInvalid as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no rule; {error.hint}") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rule; {error.hint}") from error
     return text
 
 
@@ -115,27 +121,27 @@ def _parse_roles(text: str) -> dict[str, object]:
     try:
         table = json.loads(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"this is no JSON: {error}") from error
+        raise argparse.ArgumentTypeError(f"not valid JSON: {error}") from error
     if not isinstance(table, dict):
-        raise argparse.ArgumentTypeError("it is a JSON object of roles by their names")
+        raise argparse.ArgumentTypeError("expected a JSON object of roles by name")
     return table
 
 
 def _parse_positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def _parse_seconds(text: str) -> float:
     if not 0 < (number := _parse_number(text)) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return number
 
 
 def _parse_dollars(text: str) -> float:
     if not 0 <= (number := _parse_number(text)) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of dollars from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of dollars of at least 0")
     return number
 
 
@@ -147,21 +153,24 @@ def _parse_number(text: str) -> float:
 
 
 def _replace_undecodable() -> None:
-    """A byte that is no letter, or a letter the terminal does not know, is shown as `?`, not raised."""
+    """Read and print `?` in place of undecodable bytes and unprintable characters instead of raising."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _read_prompt(args: argparse.Namespace) -> str | None:
-    """The prompt of `-p`, from stdin where it is `-` or left out. Exits with 2 when it is empty."""
+    """The prompt of `-p`, read from stdin if it is `-` or missing. Exits with 2 if it is empty."""
     if args.prompt is None:
         return None
     text = str(args.prompt)
     if text in ("", "-"):
         text = "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
-        print("cockpit: the prompt is empty; cockpit -p 'what to do', or pipe it in", file=sys.stderr)
+        print(
+            "cockpit: the prompt is empty; pass it as in cockpit -p 'what to do', or pipe it in",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     return text
 
@@ -201,10 +210,10 @@ def _find_resumed_session(args: argparse.Namespace, root: str) -> str | None:
     from cockpit.core.transcript.session_store import latest_session
     from cockpit.errors import SessionUnknown
 
-    found = latest_session(root)
-    if found is None:
-        raise SessionUnknown("there is no session of this folder yet", "start one without --continue")
-    return found
+    session = latest_session(root)
+    if session is None:
+        raise SessionUnknown("this folder has no session yet", "start one without --continue")
+    return session
 
 
 def _run_prompt(args: argparse.Namespace, root: str, prompt: str) -> int:
@@ -213,12 +222,14 @@ def _run_prompt(args: argparse.Namespace, root: str, prompt: str) -> int:
     from cockpit.core.session.deck import LocalDeck
     from cockpit.headless.one_shot import run_prompt
 
-    out = sys.stdout
-    # What a plugin prints is no part of the answer.
+    answer_stream = sys.stdout
+    # What a plugin prints is not part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
         deck = LocalDeck(build_options(args, someone=False, origin="headless"))
         return asyncio.run(
-            run_prompt(deck, root, _find_resumed_session(args, root), prompt, args.output_format, out)
+            run_prompt(
+                deck, root, _find_resumed_session(args, root), prompt, args.output_format, answer_stream
+            )
         )
 
 

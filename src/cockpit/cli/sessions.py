@@ -7,13 +7,12 @@ lines. Opens no session and writes nothing.
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.cli.command import escape_text, resolve_folder
+from cockpit.cli.command import add_options, escape_text, print_json, resolve_folder
 from cockpit.core.subagents.opener import SubagentRecords
 from cockpit.core.transcript import session_store
 from cockpit.core.transcript.history import ConversationHistory, message_text
@@ -31,7 +30,7 @@ def run_sessions(argv: Sequence[str]) -> int:
     commands = parser.add_subparsers(dest="what", required=True)
     listing = commands.add_parser("list", help="the sessions of this folder, the newest first")
     listing.add_argument("--all", action="store_true", help="of every folder")
-    listing.add_argument("--json", action="store_true")
+    add_options(listing, "json")
     for name, text in (
         ("show", "print the conversation"),
         ("export", "print it as JSON lines"),
@@ -57,7 +56,7 @@ def run_sessions(argv: Sequence[str]) -> int:
 def _list_sessions(everywhere: bool, as_json: bool) -> int:
     rows = session_store.list_sessions(None if everywhere else str(Path.cwd()))
     if as_json:
-        print(json.dumps([wire.encode(row) for row in rows], ensure_ascii=False))
+        print_json([wire.encode(row) for row in rows])
         return 0
     for row in rows:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.updated))
@@ -119,20 +118,20 @@ def _build_agents_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cockpit agents", description="The subagents of a stored session.")
     subs = parser.add_subparsers(dest="what", required=True)
     listed = subs.add_parser("list", help="each with its role, task, end and cost")
-    listed.add_argument("--json", action="store_true")
+    add_options(listed, "json")
     transcript = subs.add_parser("transcript", help="its events, one JSON object a line")
     transcript.add_argument("agent", help="its path, or the part of it that names it: review-1")
     transcript.add_argument("--cursor", type=int, default=0, metavar="SEQ", help="only what came after it")
     for item in (listed, transcript):
         item.add_argument("--session", metavar="ID", default="", help="default: the last one of the folder")
-        item.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+        add_options(item, "cwd")
     return parser
 
 
 def _list_agents(past: SubagentRecords, as_json: bool) -> int:
     known = [item.row for item in past.known.values()]
     if as_json:
-        print(json.dumps([wire.encode(element) for element in known], ensure_ascii=False, indent=1))
+        print_json([wire.encode(element) for element in known], 1)
         return 0
     width = max((len(entry.id) for entry in known), default=0)
     for each_item in known:

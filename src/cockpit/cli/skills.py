@@ -13,8 +13,16 @@ from pathlib import Path
 from cockpit import paths
 from cockpit.builtin.files.skills.prompt_text import expand_skill, frame_text
 from cockpit.cli import definition_list
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
-from cockpit.cli.definition_list import format_fault, shorten_path
+from cockpit.cli.command import (
+    add_options,
+    confirm,
+    escape_text,
+    is_trusted,
+    load_catalog,
+    print_json,
+    resolve_folder,
+)
+from cockpit.cli.definition_list import encode_faults, format_fault, shorten_path
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.errors import CockpitError
 from cockpit.formats.frontmatter import parse_frontmatter
@@ -29,6 +37,7 @@ from cockpit.settings import file_io, files
 from cockpit.workspace.resolver import Resolver
 
 MAX_FILE_BYTES = 50_000
+MAX_FILES_SHOWN = 12
 
 
 def show_skill(skill: Skill, arguments: str, root: str, as_json: bool) -> int:
@@ -39,7 +48,7 @@ def show_skill(skill: Skill, arguments: str, root: str, as_json: bool) -> int:
     }
     text = frame_text(skill, expanded.filled({}, contents))
     if as_json:
-        print(json.dumps(_encode_skill(skill, expanded, contents, text), ensure_ascii=False, indent=1))
+        print_json(_encode_skill(skill, expanded, contents, text), 1)
         return 0
     print(text)
     for line in _describe_skill(skill, expanded, root):
@@ -51,17 +60,13 @@ def _encode_skill(
     skill: Skill, expanded: ExpandedTemplate, contents: Mapping[str, str], text: str
 ) -> dict[str, object]:
     origin = skill.origin
-    refused = origin.refused if origin is not None else ()
     return {
         "name": skill.name,
         "file": skill.path,
         "layer": origin.layer if origin is not None else "plugin",
         "fields": dict(origin.fields) if origin is not None else {},
         "shadows": list(origin.shadows) if origin is not None else [],
-        "refused": [
-            {"file": fault.file, "line": fault.line, "reason": fault.reason, "remedy": fault.remedy}
-            for fault in refused
-        ],
+        "refused": encode_faults(origin.refused if origin is not None else ()),
         "text": text,
         "commands": list(expanded.commands),
         "files": list(contents),
@@ -132,9 +137,6 @@ def _read_mentioned_file(path: str, skill: Skill, root: str) -> str | None:
         return None
 
 
-MAX_FILES_SHOWN = 12
-
-
 def main(argv: Sequence[str]) -> int:
     arguments = list(argv)
     if arguments[:1] in ([], ["list"]) or arguments[0] in ("--json", "--cwd", "--trust"):
@@ -168,10 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     shown = what.add_parser("show", help="what a model would get; nothing of it is run")
     shown.add_argument("name")
     shown.add_argument("--args", default="", metavar="TEXT", help="what would stand behind /NAME")
-    shown.add_argument("--json", action="store_true")
-    shown.add_argument(
-        "--trust", action="store_true", help="read this folder's skills although nobody trusts it"
-    )
+    add_options(shown, "json", "trust")
     add = what.add_parser("install", help="copy skills here, after showing what they may run")
     add.add_argument(
         "source", help="a folder, an archive, or a git address (@REFERENCE, #subdirectory=FOLDER)"
@@ -192,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     for item in (on, off):
         item.add_argument("name")
     for entry in (shown, add, gone, on, off):
-        entry.add_argument("--cwd", default="", metavar="DIR", help="the folder (default: this one)")
+        add_options(entry, "cwd")
     return parser
 
 
@@ -225,7 +224,7 @@ def _install_skills(args: argparse.Namespace, root: str) -> int:
         print(f"to {home}" + ("" if not found.revision else f", from commit {found.revision[:12]}"))
         if args.project and not is_trusted(root):
             print("this folder is not trusted: its skills are read once it is")
-        if not args.yes and not _confirm("Install?"):
+        if not confirm("Install?", args.yes):
             return 1
         for entry in chosen:
             target = installing.install_skill(entry, found.source, found.revision, home, args.replace)
@@ -256,17 +255,6 @@ def _print_offer(offer: OfferedSkill) -> None:
         print(escape_text(f"  not taken over: {fault}"))
 
 
-def _confirm(question: str) -> bool:
-    """A person's yes. Without a person it is a no."""
-    if not sys.stdin.isatty():
-        print("nothing was done: nobody is there to ask; --yes agrees beforehand", file=sys.stderr)
-        return False
-    try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
-
-
 def _remove_skill(args: argparse.Namespace, root: str) -> int:
     ours = (paths.config() / "skills", _find_project_skills(root))
     named = [entry for entry in _list_skills(load_catalog(root)) if entry.name == args.name and entry.path]
@@ -279,7 +267,7 @@ def _remove_skill(args: argparse.Namespace, root: str) -> int:
         raise CockpitError(f"no skill {args.name} is installed{'; ' if elsewhere else ''}{elsewhere}", hint)
     skill = installed[0]
     print(f"{skill.path}{f' (from {note})' if (note := installing.read_source_note(skill)) else ''}")
-    if not args.yes and not _confirm("Remove it?"):
+    if not confirm("Remove it?", args.yes):
         return 1
     print(f"removed {installing.remove_skill(skill)}")
     return 0

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cockpit.builtin.tools.worktrees.summaries import describe_merge, describe_pruned, describe_worktrees
+from cockpit.cli.command import add_options, print_json
 from cockpit.errors import CockpitError
 from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.worktrees import branch_merge
@@ -44,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     pruning.add_argument("--unmerged", action="store_true", help="also work that is nowhere else: it is lost")
     pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
     for item in (listing, merge, pruning):
-        item.add_argument("--json", action="store_true")
+        add_options(item, "json")
     return parser
 
 
@@ -79,7 +80,7 @@ async def _merge_worktree(git: GitClient, seen: Repository, args: argparse.Names
         await branch_merge.commit_pending_work(git, seen, args.name)
     async with branch_merge.try_merge(git, seen, args.name, args.into) as (merge, _):
         if args.json:
-            print(json.dumps(asdict(merge), ensure_ascii=False))
+            print_json(asdict(merge))
         else:
             print(describe_merge(merge))
         if args.dry_run:
@@ -99,7 +100,7 @@ async def _prune_worktrees(git: GitClient, seen: Repository, args: argparse.Name
     if args.name and not found:
         raise CockpitError(f"there is no worktree called {args.name}", "cockpit worktrees list shows them")
     if args.json:
-        print(json.dumps([asdict(item) for item in found], ensure_ascii=False))
+        print_json([asdict(item) for item in found])
     else:
         print(describe_pruned(found, args.dry_run))
     return 0

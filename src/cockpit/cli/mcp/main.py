@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from cockpit.cli import definition_list
+from cockpit.cli.command import add_options
 
 VERBS = "list|get|add|add-json|remove|tools|log|approve|enable|disable|login|logout"
 
@@ -34,8 +35,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def verb(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
         one = verbs.add_parser(name, help=about, description=about)
-        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-        one.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+        add_options(one, "cwd", "trust")
         one.set_defaults(run=run)
         return one
 
@@ -46,10 +46,10 @@ def _parser() -> argparse.ArgumentParser:
 
     checked = verb("list", servers.check_servers, "start every approved server, and say how it is")
     checked.add_argument("--check", action="store_true")
-    checked.add_argument("--json", action="store_true")
+    add_options(checked, "json")
     named("get", servers.show_server, "what is known of a server; nothing is started")
     tools = named("tools", servers.list_tools, "start a server, and list what it offers")
-    tools.add_argument("--json", action="store_true")
+    add_options(tools, "json")
     log = named("log", servers.show_log, "the last lines that a server wrote")
     log.add_argument("--lines", type=int, default=60, metavar="N")
     approve = named(

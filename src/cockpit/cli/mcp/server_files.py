@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.command import resolve_folder
-from cockpit.cli.mcp.servers import ProjectFolder, open_pins, read_server_files, resolve_project
+from cockpit.cli.command import ProjectFolder, resolve_folder, resolve_project
+from cockpit.cli.mcp.servers import open_pins, read_server_files
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import describe_target

@@ -5,15 +5,18 @@
 
 import argparse
 import asyncio
-import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.command import is_trusted, load_catalog, resolve_folder
+from cockpit.cli.command import (
+    ProjectFolder,
+    confirm,
+    load_catalog,
+    print_json,
+    resolve_project,
+)
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import PinStore, describe_target
@@ -27,20 +30,6 @@ from cockpit.protocol.messages import Json
 from cockpit.protocol.safe_text import clean, single_line
 from cockpit.settings import files
 from cockpit.workspace.processes.server_process import ServerLog
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectFolder:
-    """A folder, and whether its files may be read."""
-
-    root: str
-    trusted: bool
-
-
-def resolve_project(args: argparse.Namespace) -> ProjectFolder:
-    """The folder that was named."""
-    root = resolve_folder(args.cwd)
-    return ProjectFolder(root, args.trust or is_trusted(root))
 
 
 def read_server_files(where: ProjectFolder) -> list[McpServer | Unloaded]:
@@ -84,7 +73,7 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
     async with _start_servers(root, servers) as running:
         rows = running.rows()
     if as_json:
-        print(json.dumps([_encode_row(row) for row in rows], ensure_ascii=False, indent=1))
+        print_json([_encode_row(row) for row in rows], 1)
     else:
         for row in rows:
             print(f"{row.name}  {row.state}  {_format_state(row)}")
@@ -139,7 +128,7 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
             }
             for tool in offer.tools
         ]
-        print(json.dumps(told, ensure_ascii=False, indent=1))
+        print_json(told, 1)
         return 0
     for entry in offer.tools:
         note = "  (changed since it was approved: not called)" if entry.name in changed else ""
@@ -168,7 +157,7 @@ def approve_server(args: argparse.Namespace) -> int:
     if not standing.allowed:
         print(f"{server.name}: {clean(describe_target(server))}")
         print(clean(standing.reason))
-        if not _confirm("Let it start?", args.yes):
+        if not confirm("Let it start?", args.yes):
             print("nothing was changed")
             return 1
         pins.approve(server)
@@ -183,7 +172,7 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
             raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
         for name, what in (row.changed or {}).items():
             print(f"{name} changed:\n{clean(what)}")
-        if row.changed and not _confirm("Call them from now on as they are?", yes):
+        if row.changed and not confirm("Call them from now on as they are?", yes):
             print("nothing was changed")
             return 1
         if row.changed:
@@ -227,14 +216,6 @@ async def _start_servers(root: str, servers: tuple[McpServer, ...]) -> AsyncIter
         yield running
     finally:
         await running.close()
-
-
-def _confirm(question: str, yes: bool) -> bool:
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise CockpitError("nobody is there to agree", "run it in a terminal, or take --yes")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _encode_row(row: ConnectionRow) -> dict[str, Json]:

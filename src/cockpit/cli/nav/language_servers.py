@@ -6,7 +6,6 @@ Without one of them it says which servers would start, and what installs those t
 """
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from cockpit import paths
-from cockpit.cli.command import load_catalog
+from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.cli.nav.lookup import print_warning, resolve_root
 from cockpit.errors import CockpitError
 from cockpit.navigation.backends import find_language
@@ -108,8 +107,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("name", nargs="?", default="", metavar="NAME", help="a server or language; all")
     parser.add_argument("--root", default=".", metavar="DIR", help="the project's folder")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--trust", action="store_true", help="trust the folder for this run (allow)")
+    add_options(parser, "json", "trust")
     args = parser.parse_args(list(argv))
     root = resolve_root(args.root)
     if args.verb == "status":
@@ -147,7 +145,7 @@ def _print_status(root: str, name: str, as_json: bool) -> int:
     ]
     if as_json:
         would: list[Json] = [] if rows else _list_candidates(root, name)
-        print(json.dumps({"running": rows, "would": would}, ensure_ascii=False))
+        print_json({"running": rows, "would": would})
         return 0
     for entry in running:
         print(f"cockpit {entry.pid} on {root}")
@@ -192,7 +190,7 @@ def _print_candidates(rows: list[Json]) -> None:
 def _send_verb(root: str, verb: status_files.ServerVerb, name: str, as_json: bool) -> int:
     words = status_files.request_command(paths.state(), root, verb, name, REPLY_SECONDS)
     if as_json:
-        print(json.dumps({"answers": words.splitlines()}, ensure_ascii=False))
+        print_json({"answers": words.splitlines()})
     elif words:
         print(words)
     if not words:
@@ -209,7 +207,7 @@ def _print_logs(root: str, name: str, as_json: bool) -> int:
         if name in ("", file.stem)
     }
     if as_json:
-        print(json.dumps(logs, ensure_ascii=False))
+        print_json(logs)
     else:
         for server, lines in logs.items():
             print("\n".join([f"== {server}", *lines]))

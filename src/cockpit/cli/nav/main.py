@@ -13,6 +13,7 @@ import threading
 from collections.abc import Coroutine, Sequence
 from typing import TextIO, cast
 
+from cockpit.cli.command import print_json
 from cockpit.cli.nav.lookup import (
     OPERATIONS,
     NavAnswer,
@@ -189,7 +190,7 @@ async def _look_up(open_root: NavProject, asked: NavRequest, as_json: bool) -> i
             "complete": found.complete,
             "note": found.note,
         }
-        print(json.dumps(said, ensure_ascii=False))
+        print_json(said)
     else:
         _print_answer(found)
     if not (found.rows or found.problems):
@@ -228,7 +229,7 @@ def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
     if as_json:
         rows = encode_results(NavAnswer(error.candidates))
         said = {"results": [], "complete": True, "note": "", "error": str(error), "candidates": rows}
-        print(json.dumps(said, ensure_ascii=False))
+        print_json(said)
     print(f"cockpit: {error}", file=sys.stderr)
     for row in error.candidates:
         print(f"  {_format_symbol(row)}", file=sys.stderr)
@@ -265,7 +266,7 @@ async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
             for entry in changes.files
         ]
         text = "".join(format_unified_diff(element) for element in diffs)
-        print(json.dumps({"results": rows, "applied": args.apply, "diff": text}, ensure_ascii=False))
+        print_json({"results": rows, "applied": args.apply, "diff": text})
     elif args.apply:
         for file, diff in zip(changes.files, diffs, strict=True):
             print(f"{file.change}  {file.path}  +{diff.added} -{diff.removed}")

@@ -6,7 +6,6 @@
 import argparse
 import difflib
 import inspect
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from typing import Literal
 
 import pluggy
 
-from cockpit.cli.command import escape_text
+from cockpit.cli.command import add_options, escape_text, print_json
 from cockpit.cli.plugins.inventory import SLOW_SECONDS, find_distribution, find_plugins, find_slowest_part
 from cockpit.core.plugins.catalog import PluginCatalog, PluginState, build_catalog
 from cockpit.installing import environment
@@ -178,7 +177,7 @@ def main(name: str, argv: Sequence[str]) -> int:
     """0 when no plugin has a fault, else 1; notes are none."""
     parser = argparse.ArgumentParser(prog="cockpit plugins doctor")
     parser.add_argument("name", nargs="?", default="", help="of one plugin, or of its distribution")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     args = parser.parse_args(list(argv))
     root = str(Path.cwd())
     trusted = trust.is_trusted(root) is True
@@ -191,7 +190,7 @@ def main(name: str, argv: Sequence[str]) -> int:
         names = {plugin.found.name for plugin in find_plugins(args.name, catalog)}
         rows = [row for row in rows if row.plugin in names]
     if args.json:
-        print(json.dumps([asdict(element) for element in rows], ensure_ascii=False))
+        print_json([asdict(element) for element in rows])
     else:
         foreign = sum(not entry.found.is_ours for entry in catalog.plugins)
         _print_findings(rows, len(catalog.plugins), foreign)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from cockpit.cli.command import escape_text
-from cockpit.cli.plugins.inventory import unknown_name
+from cockpit.cli.command import escape_text, unknown_name
 from cockpit.cli.plugins.probe import PluginProbe, probe_plugins
 from cockpit.errors import CockpitError
 from cockpit.installing import bundles, environment, sources

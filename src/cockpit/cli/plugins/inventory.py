@@ -10,33 +10,19 @@
 """
 
 import argparse
-import difflib
-import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from cockpit.cli.command import escape_text
-from cockpit.cli.plugins.main import load_current_catalog
+from cockpit.cli.command import add_options, escape_text, load_catalog, print_json, unknown_name
 from cockpit.cli.plugins.probe import describe_entry
 from cockpit.core.plugins.catalog import PluginCatalog, PluginState
-from cockpit.errors import CockpitError
 from cockpit.installing import bundles, plugin_template
 from cockpit.installing.environment import find_distributions, find_own_folders, normalize_name
 from cockpit.plugin import discovery
 from cockpit.plugin.discovery import InstalledPlugin
 from cockpit.settings import files
-
-
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> CockpitError:
-    """The error for a name that nothing has."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, 1)
-    hint = (
-        f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}" if names else "there is none"
-    )
-    return CockpitError(f"there is no {kind} called {name}", hint)
 
 
 def find_plugins(name: str, catalog: PluginCatalog) -> list[PluginState]:
@@ -59,11 +45,11 @@ SLOW_SECONDS = 0.05
 
 def list_plugins(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}", description="What is plugged in.")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     args = parser.parse_args(list(argv))
-    catalog = load_current_catalog()
+    catalog = load_catalog(str(Path.cwd()))
     if args.json:
-        print(json.dumps([encode_plugin(entry) for entry in catalog.plugins], ensure_ascii=False))
+        print_json([encode_plugin(entry) for entry in catalog.plugins])
         return 0
     width = max((len(plugin.found.name) for plugin in catalog.plugins), default=0)
     for item in catalog.plugins:
@@ -109,14 +95,14 @@ def find_slowest_part(plugin: PluginState) -> str:
 def show_plugin(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit plugins info")
     parser.add_argument("name", help="of a plugin, or of its distribution")
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     args = parser.parse_args(list(argv))
     if args.name in bundles.list_bundle_names():
         return _show_bundle(args.name, args.json)
-    catalog = load_current_catalog()
+    catalog = load_catalog(str(Path.cwd()))
     rows = [encode_details(plugin, catalog) for plugin in find_plugins(args.name, catalog)]
     if args.json:
-        print(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return 0
     for entry in find_plugins(args.name, catalog):
         _print_details(entry, catalog)
@@ -129,7 +115,7 @@ def _show_bundle(name: str, as_json: bool) -> int:
     source, lines = bundles.read_source(name), bundles.describe_contents(folder)
     if as_json:
         found = {"name": name, "state": "bundle", "source": source, "where": str(folder), "brings": lines}
-        print(json.dumps([found], ensure_ascii=False))
+        print_json([found])
         return 0
     print(escape_text(f"{name}: a bundle from {source}, in {folder}"))
     for line in lines:
@@ -213,7 +199,7 @@ def switch_plugins(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}")
     parser.add_argument("name", nargs="+", help="of a plugin, or of its distribution")
     args = parser.parse_args(list(argv))
-    catalog = load_current_catalog()
+    catalog = load_catalog(str(Path.cwd()))
     # All names are looked up before one is written.
     chosen = [entry.found.name for word in args.name for entry in find_plugins(word, catalog)]
     for plugin in dict.fromkeys(chosen):

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
-from cockpit.cli.command import load_catalog
-from cockpit.core.plugins.catalog import PluginCatalog
+from cockpit.cli.command import unknown_name
 
 COMMANDS = {
     "list": "cockpit.cli.plugins.inventory:list_plugins",
@@ -36,14 +34,7 @@ def main(argv: Sequence[str]) -> int:
         raise SystemExit(0)
     name = given.pop(0) if given and not given[0].startswith("-") else "list"
     if name not in COMMANDS:
-        from cockpit.cli.plugins.inventory import unknown_name
-
-        raise unknown_name("part of cockpit plugins", name, COMMANDS)
+        raise unknown_name("subcommand of cockpit plugins", name, COMMANDS)
     module, _, function = COMMANDS[name].partition(":")
     code: int = getattr(import_module(module), function)(name, given)
     return code
-
-
-def load_current_catalog() -> PluginCatalog:
-    """What is registered for the folder that the command is run in."""
-    return load_catalog(str(Path.cwd()))
