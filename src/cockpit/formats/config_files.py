@@ -1,9 +1,9 @@
-"""JSON files that people write by hand: with comments, trailing commas, a byte order mark, and with the
-line of every key, so that a message can say where.
+"""JSON files written by hand: comments, trailing commas and a byte order mark are allowed, and every key
+knows its line.
 
-located = load(text, ".mcp.json")
-located.table("mcpServers")
-located.line("mcpServers", "files", "command")
+    config = parse_config(text, ".mcp.json")
+    config.table("mcpServers")
+    config.line("mcpServers", "files", "command")
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ from cockpit.settings.config_text import ValuePath as ValuePath
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """The value of one file, None where it could not be read: then `faults` says why.
+    """The value of a file; None if it could not be read, and then `faults` say why.
 
-    A path is keys and positions in lists: `("hooks", "Stop", 0, "hooks", 1)`.
+    A path consists of keys and list positions: `("hooks", "Stop", 0, "hooks", 1)`.
     """
 
     file: str
@@ -32,7 +32,7 @@ class ConfigFile:
     plain: str = field(default="", repr=False)
 
     def at(self, *path: PathStep) -> Json:
-        """The value at `path`, None where there is none."""
+        """The value at `path`, or None."""
         value = self.value
         for step in path:
             if isinstance(value, dict) and isinstance(step, str):
@@ -44,18 +44,17 @@ class ConfigFile:
         return value
 
     def table(self, *path: PathStep) -> Mapping[str, Json]:
-        """The table at `path`, empty where there is none."""
+        """The table at `path`, empty if there is none."""
         value = self.at(*path)
         return value if isinstance(value, dict) else {}
 
     def rows(self, *path: PathStep) -> list[Json]:
-        """The list at `path`, empty where there is none."""
+        """The list at `path`, empty if there is none."""
         value = self.at(*path)
         return value if isinstance(value, list) else []
 
     def line(self, *path: PathStep) -> int:
-        """The line of the key (or, in a list, of the value) at `path`, counted from 1; of what is around it
-        where it is not there; 0 where the file has no such table at all."""
+        """The line (from 1) of the key or list item at `path`, else of what encloses it, else 0."""
         for end in range(len(path), 0, -1):
             if found := self._lines.get(path[:end]):
                 return found
@@ -71,7 +70,7 @@ class ConfigFile:
 
 
 def parse_config(text: str, file: str) -> ConfigFile:
-    """Read the text of `file`. Raises nothing: what cannot be read becomes a fault. An empty file is an
+    """Parse the text of `file`. Raises nothing: what cannot be read becomes a fault. An empty file is an
     empty table."""
     try:
         value, plain = config_text.parse_json(text)

@@ -1,6 +1,6 @@
-"""Claude Code: `settings.json` of the user and the project, and `~/.claude.json` with its MCP servers.
+"""Claude Code: the `settings.json` of user and project, and `~/.claude.json` with its MCP servers.
 
-Its MCP servers, agents, commands and rules that tighten are read by cockpit where they are.
+Its MCP servers, agents, commands and restricting rules are read by cockpit in place.
 """
 
 from pathlib import Path
@@ -20,8 +20,8 @@ MODES = {
     "bypassPermissions": "full",
 }
 OWN_PROTOCOL = "it speaks Anthropic's own protocol; choose a model of another provider with `cockpit connect`"
-# Read where they are, said once by name.
-READ_IN_PLACE = {"hooks": "cockpit reads Claude's hooks where they are (`cockpit hooks list`)"}
+# Read in place by cockpit.
+READ_IN_PLACE = {"hooks": "cockpit reads Claude's hooks in place (`cockpit hooks list`)"}
 KNOWN_KEYS = frozenset({"permissions", "model", "env", "hooks", "mcpServers", "$schema"})
 
 
@@ -45,19 +45,19 @@ def _collect_settings(gathering: SettingsCollector, path: Path, root: str) -> No
             gathering.rule(doc, where, cast("RuleLevel", level), str(text), root=root, in_place=True)
     if mode := MODES.get(doc.text("permissions", "defaultMode")):
         if root:
-            why = "no project sets a mode; choose yours with --mode or `cockpit config set mode`"
+            why = "a project may not set the mode; use --mode or `cockpit config set mode`"
             gathering.left(doc, ("permissions", "defaultMode"), "mode", mode, why)
         else:
             gathering.mode(doc, ("permissions", "defaultMode"), mode)
     for folder in doc.rows("permissions", "additionalDirectories"):
-        why = "folders outside of the project are asked about when they are needed"
+        why = "cockpit asks about folders outside the project when they are needed"
         gathering.left(doc, ("permissions", "additionalDirectories"), "other", str(folder), why)
     if model := doc.text("model"):
         gathering.model(doc, ("model",), "anthropic", model, "models.default")
     if doc.text("env", "ANTHROPIC_BASE_URL"):
         gathering.left(doc, ("env", "ANTHROPIC_BASE_URL"), "provider", "ANTHROPIC_BASE_URL", OWN_PROTOCOL)
     if doc.section("env"):
-        why = "variables for commands are not taken over: export them in your shell"
+        why = "variables for commands are not imported: export them in your shell"
         gathering.left(doc, ("env",), "other", "env", why)
     for key, why in READ_IN_PLACE.items():
         if doc.at(key):

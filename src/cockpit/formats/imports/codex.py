@@ -22,24 +22,24 @@ KNOWN_KEYS = frozenset(
     }
 )
 REASONS = {
-    "projects": "trust is yours to give: cockpit asks for each folder",
+    "projects": "cockpit asks you about the trust of each folder itself",
     "profiles": "cockpit has no profiles: name models by tiers, `cockpit config set models.tiers.fast ...`",
-    "notify": "a program that is told of a turn's end is a hook: .cockpit/hooks.json, `Stop`",
-    "hooks": "cockpit reads .codex/hooks.json where it is (`cockpit hooks list`)",
-    "sandbox_workspace_write": "the sandbox writes in the workspace and one scratch folder; docs/sandbox.md",
-    "shell_environment_policy": "commands get the environment without what looks like a secret",
+    "notify": "use a `Stop` hook in .cockpit/hooks.json to run a program at the end of a turn",
+    "hooks": "cockpit reads .codex/hooks.json in place (`cockpit hooks list`)",
+    "sandbox_workspace_write": "the sandbox may write to the workspace and a scratch folder (docs/sandbox.md)",
+    "shell_environment_policy": "commands get the environment without variables that look like secrets",
 }
 RESPONSES_PROTOCOL = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"
 
 
 def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
-    """Add what Codex' files say."""
+    """Add what Codex's files say."""
     if (doc := gathering.open(home / ".codex/config.toml")) is not None:
         _collect_config(gathering, doc)
     if trusted and (doc := gathering.open(root / ".codex/config.toml", True)) is not None:
         _collect_config(gathering, doc)
     if (rules := home / ".codex/rules").is_dir():
-        why = "its rules are a program (Starlark): write them as `Bash(git status *)`"
+        why = "its rules are a Starlark program: rewrite them like `Bash(git status *)`"
         gathering.left(SettingsDocument(str(rules), {}), (), "rule", "rules", why)
 
 
@@ -66,9 +66,7 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
     headers |= {key: f"${value}" for key, value in doc.section(*path, "env_http_headers").items()}
     foreign = RESPONSES_PROTOCOL if doc.text(*path, "wire_api") == "responses" else ""
     if doc.section(*path, "query_params"):
-        foreign = (
-            foreign or "it wants parameters in its address (`query_params`), which cockpit does not send"
-        )
+        foreign = foreign or "it needs URL parameters (`query_params`), which cockpit does not send"
     gathering.provider(
         doc,
         path,
@@ -120,28 +118,32 @@ def deny_disabled_tools(
     off: str,
     only: str,
 ) -> None:
-    """Tools of a server that are switched off, as rules that deny them."""
+    """Tools of a server that are switched off, as deny rules."""
     for at, tool in enumerate(doc.rows(*path, off)):
         gathering.rule(doc, (*path, off, at), "deny", f"mcp__{server}__{tool}")
     if doc.rows(*path, only):
-        why = f"only some tools of {server} are switched on: deny the others, as mcp__{server}__NAME"
+        why = f"only some tools of {server} are switched on: deny the others with rules like mcp__{server}__NAME"
         gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
 
 
 def _collect_mode(gathering: SettingsCollector, doc: SettingsDocument) -> None:
-    """Codex' two settings as the mode that asks as often."""
+    """Codex's two settings as the mode that asks equally often."""
     approval: Json = doc.at("approval_policy")
     sandbox = doc.text("sandbox_mode")
     if isinstance(approval, Mapping):
         gathering.left(
-            doc, ("approval_policy",), "mode", "approval_policy", "cockpit has rules for single tools"
+            doc,
+            ("approval_policy",),
+            "mode",
+            "approval_policy",
+            "cockpit has rules for individual tools instead",
         )
         return
     if not approval and not sandbox:
         return
     path = ("approval_policy",) if approval else ("sandbox_mode",)
     if doc.is_project:
-        gathering.left(doc, path, "mode", "approval_policy", "a project's mode is not the person's")
+        gathering.left(doc, path, "mode", "approval_policy", "a project may not set the user's mode")
         return
     if approval == "never":
         mode = {"danger-full-access": "full", "workspace-write": "auto-edit"}.get(sandbox, "deny")

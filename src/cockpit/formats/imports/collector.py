@@ -1,6 +1,5 @@
-"""What is found in the settings of another agent, and what it would become here.
-
-Gathering what the files of one agent say: one method for each kind of thing, the same for all agents.
+"""Collects what the settings files of one agent say, with a method for each kind of setting, and what it
+would become here.
 """
 
 import json
@@ -31,7 +30,7 @@ RuleLevel: TypeAlias = Literal["allow", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class SetValue:
-    """A value of the person's settings file."""
+    """Set a value in the user's settings file."""
 
     path: tuple[str, ...]
     value: Json
@@ -39,7 +38,7 @@ class SetValue:
 
 @dataclass(frozen=True, slots=True)
 class AddRule:
-    """A permission rule; of one folder where `root` names it."""
+    """Add a permission rule; only for the folder `root` if given."""
 
     level: RuleLevel
     text: str
@@ -48,7 +47,7 @@ class AddRule:
 
 @dataclass(frozen=True, slots=True)
 class AddFacts:
-    """What a model costs and can, for `models.toml`."""
+    """Add the prices and abilities of a model to `models.toml`."""
 
     provider: str
     model: str
@@ -57,7 +56,7 @@ class AddFacts:
 
 @dataclass(frozen=True, slots=True)
 class AddServer:
-    """An entry of `mcp.json`."""
+    """Add an entry to `mcp.json`."""
 
     name: str
     entry: Mapping[str, Json]
@@ -65,7 +64,7 @@ class AddServer:
 
 @dataclass(frozen=True, slots=True)
 class AddAgent:
-    """A file in the folder `agents` of the person's own."""
+    """Add a file to the user's `agents` folder."""
 
     name: str
     text: str
@@ -76,10 +75,10 @@ ImportAction: TypeAlias = SetValue | AddRule | AddFacts | AddServer | AddAgent
 
 @dataclass(frozen=True, slots=True)
 class FoundSetting:
-    """One thing that a file says. `take` None: it is not taken over, and `why` says so.
+    """A setting of another agent. Without `take` it is not imported, and `why` says so.
 
-    `loosens`: only after a person's yes. `in_place`: cockpit reads it where it is, so that it is taken over
-    only when it is asked for. `notes` are what the person has to do besides.
+    With `loosens` it needs the user's consent. With `in_place` cockpit reads it where it is, so it is only
+    imported on request. `notes` say what else the user has to do.
     """
 
     agent: str
@@ -95,7 +94,7 @@ class FoundSetting:
 
 
 RULE_PATTERN = re.compile(r"[\w*-]+(?:\(.*\))?", re.DOTALL)
-# Other agents' names of the providers that cockpit knows.
+# Other agents' names of cockpit's providers.
 PROVIDER_ALIASES = {
     "moonshotai": "moonshot",
     "kimi": "moonshot",
@@ -108,14 +107,14 @@ PROVIDER_ALIASES = {
     "llamacpp": "llama.cpp",
     "openai-chat-completions": "openai",
 }
-# A folder may not say where a person's words and keys go (docs/adr/0008).
-PROJECT_REFUSAL = "it is the project's: a project names no model and no endpoint for you"
+# A folder must not decide where the user's words and keys are sent (docs/adr/0008).
+PROJECT_REFUSAL = "a project may not choose a model or an endpoint for you"
 PROVIDERS_KEY = ("plugins", "openai_chat", "providers")
 
 
 @dataclass
 class SettingsCollector:
-    """What one agent's files say. `known` are the providers that cockpit has, by name."""
+    """The settings of one agent's files. `known` are the names of cockpit's providers."""
 
     agent: str
     known: Collection[str]
@@ -123,7 +122,7 @@ class SettingsCollector:
     defined: set[str] = field(default_factory=set)
 
     def open(self, path: Path, is_project: bool = False) -> SettingsDocument | None:
-        """The file at `path`, None where there is none. What cannot be read is found as such."""
+        """The file at `path`, or None. A file that cannot be read is recorded."""
         doc = open_document(path)
         if isinstance(doc, FileProblem):
             self._left("other", path.name, doc.file, doc.line, f"{doc.reason}; {doc.remedy}")
@@ -133,7 +132,7 @@ class SettingsCollector:
     def left(
         self, doc: SettingsDocument, path: tuple[str | int, ...], what: SettingKind, name: str, why: str
     ) -> None:
-        """Something that is not taken over."""
+        """Record something that is not imported."""
         self._left(what, name, doc.file, doc.line(*path), why)
 
     def _left(self, what: SettingKind, name: str, file: str, line: int, why: str) -> None:
@@ -170,7 +169,7 @@ class SettingsCollector:
     def model(
         self, doc: SettingsDocument, path: tuple[str | int, ...], provider: str, id: str, key: str
     ) -> None:
-        """A chosen model: `key` is `models.default` or a tier."""
+        """A chosen model; `key` is `models.default` or a tier."""
         name = PROVIDER_ALIASES.get(provider, provider)
         if not name or not id:
             return
@@ -199,7 +198,7 @@ class SettingsCollector:
         headers: Mapping[str, Json] | None = None,
         foreign: str = "",
     ) -> None:
-        """A provider. `key` is what stands there as its key, `foreign` why its protocol is another one."""
+        """A provider. `key` is the key in the file; `foreign` says why its protocol is not supported."""
         known = PROVIDER_ALIASES.get(name, name)
         if foreign or doc.is_project:
             self.left(doc, path, "provider", name, foreign or PROJECT_REFUSAL)
@@ -213,7 +212,7 @@ class SettingsCollector:
                 for note in notes:
                     self.left(doc, path, "provider", name, note)
                 return
-            self.left(doc, path, "provider", name, "it has no address")
+            self.left(doc, path, "provider", name, "it has no address (URL)")
             return
         self.defined.add(known)
         table: dict[str, Json] = {"base_url": url}
@@ -229,7 +228,7 @@ class SettingsCollector:
         self.take(doc, path, "provider", known, SetValue((*PROVIDERS_KEY, known), table), notes=tuple(notes))
 
     def _headers(self, name: str, headers: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
-        """Headers of a provider are sent as they stand: one that would need a variable is left out."""
+        """The headers of a provider. They are sent literally, so those that need a variable are left out."""
         kept: dict[str, Json] = {}
         notes: list[str] = []
         for header, value in headers.items():
@@ -248,14 +247,14 @@ class SettingsCollector:
         id: str,
         facts: Mapping[str, Json],
     ) -> None:
-        """What a model costs and can."""
+        """The prices and abilities of a model."""
         kept = {entry: value for entry, value in facts.items() if value not in (None, 0, 0.0, False)}
         name = PROVIDER_ALIASES.get(provider, provider)
         if kept and id and not doc.is_project and (name in self.known or name in self.defined):
             self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, kept))
 
     def mode(self, doc: SettingsDocument, path: tuple[str | int, ...], mode: str) -> None:
-        """The mode of new sessions; one looser than `ask` wants a yes."""
+        """The mode of new sessions; a looser mode than `ask` needs consent."""
         loosens = mode in MODES and MODES.index(mode) < MODES.index("ask")
         self.take(doc, path, "mode", mode, SetValue(("mode",), mode), loosens=loosens)
 
@@ -269,9 +268,9 @@ class SettingsCollector:
         root: str = "",
         in_place: bool = False,
     ) -> None:
-        """A permission rule; one that allows wants a yes."""
+        """A permission rule; one that allows needs consent."""
         if not RULE_PATTERN.fullmatch(text):
-            self.left(doc, path, "rule", text, "it is no rule; write Tool or Tool(pattern)")
+            self.left(doc, path, "rule", text, "not a rule; write Tool or Tool(pattern)")
             return
         take = AddRule(level, text, root)
         self.take(
@@ -292,7 +291,7 @@ class SettingsCollector:
         head: Mapping[str, Json],
         body: str,
     ) -> None:
-        """A subagent's role as a file of our own."""
+        """A subagent's role, as a role file of cockpit."""
         if not body.strip():
             self.left(doc, path, "agent", name, "it has no instructions of its own")
             return
@@ -318,12 +317,15 @@ class SettingsCollector:
         in_place: bool = False,
         notes: tuple[str, ...] = (),
     ) -> None:
-        """An MCP server, as an entry of `.mcp.json`. No secret is copied: the variable to set is named."""
+        """An MCP server, as an entry of `.mcp.json`. No secret is copied: the variable to set is named
+        instead."""
         if not command and not url:
-            self.left(doc, path, "mcp", name, "it names neither a program nor an address")
+            self.left(doc, path, "mcp", name, "it has neither a command nor an address")
             return
         if doc.is_project and not in_place:
-            why = "it is the project's: write it into .mcp.json there, where it starts after your yes"
+            why = (
+                "it belongs to the project: put it into .mcp.json there, where it starts once you approve it"
+            )
             self.left(doc, path, "mcp", name, why)
             return
         made = SafeTexts()

@@ -40,9 +40,9 @@ TOOLS = {
 }
 KNOWN_KEYS = frozenset({"$schema", "models", "providers", "mcp", "permissions", "options"})
 REASONS = {
-    "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
-    "hooks": "crush's hooks are Claude's: put them into .cockpit/hooks.json",
-    "env": "variables are not taken over: export them in your shell",
+    "lsp": "`cockpit doctor` lists the language servers; add others in .lsp.json",
+    "hooks": "crush's hooks have Claude's format: put them into .cockpit/hooks.json",
+    "env": "variables are not imported: export them in your shell",
 }
 
 
@@ -80,7 +80,7 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: s
 
 
 def convert_tool_name(name: str, doc: SettingsDocument) -> str:
-    """crush's name of a tool as rules name it: `mcp_context7_get-docs` is `mcp__context7__get-docs`."""
+    """crush's tool name as rules write it: `mcp_context7_get-docs` is `mcp__context7__get-docs`."""
     for server in sorted(doc.section("mcp"), key=len, reverse=True):
         if name.startswith(f"mcp_{server}_"):
             return f"mcp__{server}__{name.removeprefix(f'mcp_{server}_')}"

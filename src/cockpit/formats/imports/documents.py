@@ -1,4 +1,4 @@
-"""One settings file of another agent, TOML or JSON with comments: its table, and the line of each key."""
+"""A settings file of another agent, TOML or JSON with comments: its table, and the line of each key."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from cockpit.settings import config_text, file_io
 
 @dataclass(frozen=True, slots=True)
 class SettingsDocument:
-    """One file: its table, and the line of a path of keys. `is_project`: it came with a folder, so that it
-    names no endpoint and no program for the person."""
+    """A file's table, with the line of each path of keys. With `is_project` it belongs to a folder and may
+    not choose endpoints or programs for the user."""
 
     file: str
     table: Mapping[str, Json]
@@ -31,7 +31,7 @@ class SettingsDocument:
         )
 
     def section(self, *path: str | int) -> Mapping[str, Json]:
-        """The table at `path`, empty where there is none."""
+        """The table at `path`, empty if there is none."""
         value = self.at(*path)
         return value if isinstance(value, dict) else {}
 
@@ -56,13 +56,13 @@ class SettingsDocument:
 
 
 def open_document(path: Path) -> SettingsDocument | FileProblem | None:
-    """The file at `path`, None where there is none; a fault where it cannot be read."""
+    """The file at `path`, None if it does not exist, or a fault if it cannot be read."""
     try:
         text = file_io.read_text(path, encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return FileProblem(str(path), 0, f"it cannot be read: {error.strerror}", "look at the file")
+        return FileProblem(str(path), 0, f"it cannot be read: {error.strerror}", "check the file")
     if path.suffix != ".toml":
         located = config_files.parse_config(text, str(path))
         return (
@@ -74,5 +74,5 @@ def open_document(path: Path) -> SettingsDocument | FileProblem | None:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = config_text.find_toml_error_line(error, text)
-        return FileProblem(str(path), line, f"this is no TOML: {error}", "mend the line")
+        return FileProblem(str(path), line, f"not valid TOML: {error}", "fix the line")
     return SettingsDocument(str(path), cast("Mapping[str, Json]", table), config_text.find_toml_lines(text))

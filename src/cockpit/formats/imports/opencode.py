@@ -1,6 +1,6 @@
 """opencode: `opencode.json` and `opencode.jsonc`, the user's and a trusted project's.
 
-Its files of agents and commands, and the commands in its settings, are read by cockpit where they are.
+Its agent and command files, and the commands in its settings, are read by cockpit in place.
 """
 
 import re
@@ -51,12 +51,12 @@ KNOWN_KEYS = frozenset(
     }
 )
 REASONS = {
-    "instructions": "name these files in AGENTS.md, each as @path",
-    "plugin": "opencode's plugins are programs for opencode; `cockpit plugins` lists ours",
-    "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
-    "formatter": "a program that formats after an edit is a hook: .cockpit/hooks.json, `PostToolUse`",
-    "theme": "themes are TOML files in the folder `themes` beside your settings",
-    "keybinds": "keys stand in keys.toml beside your settings",
+    "instructions": "import these files in AGENTS.md, each as @path",
+    "plugin": "opencode's plugins only run in opencode; `cockpit plugins` lists cockpit's",
+    "lsp": "`cockpit doctor` lists the language servers; add others in .lsp.json",
+    "formatter": "use a `PostToolUse` hook in .cockpit/hooks.json to format after an edit",
+    "theme": "themes are TOML files in the folder `themes` next to your settings",
+    "keybinds": "keys are set in keys.toml next to your settings",
 }
 
 
@@ -84,7 +84,7 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: s
     for key in doc.table:
         if key in ("command", "commands"):
             gathering.left(
-                doc, (key,), "command", key, "cockpit reads them where they are (`cockpit commands list`)"
+                doc, (key,), "command", key, "cockpit reads them in place (`cockpit commands list`)"
             )
         elif key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
@@ -130,7 +130,7 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
     )
     oauth = doc.section(*path, "oauth")
     if not words and not doc.text(*path, "url") and set(doc.section(*path)) <= {"enabled"}:
-        gathering.left(doc, path, "mcp", name, "it only switches a server on or off that stands elsewhere")
+        gathering.left(doc, path, "mcp", name, "it only enables or disables a server defined in another file")
         return
     notes = ("opencode's timeout is for the list of tools, cockpit's for a call: it was not copied",)
     gathering.server(
@@ -153,14 +153,14 @@ def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, ro
     if whole in MODE_OF_LEVEL:
         if root:
             gathering.left(
-                doc, ("permission",), "mode", MODE_OF_LEVEL[whole], "a project's mode is not the person's"
+                doc, ("permission",), "mode", MODE_OF_LEVEL[whole], "a project may not set the user's mode"
             )
         else:
             gathering.mode(doc, ("permission",), MODE_OF_LEVEL[whole])
-    for name, said in doc.section("permission").items():
-        _collect_tool(gathering, doc, ("permission", name), name, said, root)
-    for name, said in doc.section("tools").items():
-        if said is False:
+    for name, levels in doc.section("permission").items():
+        _collect_tool(gathering, doc, ("permission", name), name, levels, root)
+    for name, levels in doc.section("tools").items():
+        if levels is False:
             gathering.rule(doc, ("tools", name), "deny", convert_tool_name(name, doc), root=root)
 
 
@@ -169,27 +169,27 @@ def _collect_tool(
     doc: SettingsDocument,
     path: tuple[str, ...],
     name: str,
-    said: Json,
+    levels: Json,
     root: str,
 ) -> None:
-    """One tool's permissions. There the last rule that fits wins, here the strictest."""
+    """The permissions of a tool. In opencode the last matching rule wins, here the strictest."""
     if name == "*":
-        mode = MODE_OF_LEVEL.get(str(said), "")
-        gathering.left(doc, path, "mode", mode or name, "say it as the mode: `cockpit config set mode ...`")
+        mode = MODE_OF_LEVEL.get(str(levels), "")
+        gathering.left(doc, path, "mode", mode or name, "set the mode instead: `cockpit config set mode ...`")
         return
     if name in ("external_directory", "doom_loop"):
-        gathering.left(doc, path, "rule", name, "cockpit asks about it by itself")
+        gathering.left(doc, path, "rule", name, "cockpit asks about this anyway")
         return
-    rules = list(said.items()) if isinstance(said, dict) else [("*", said)]
+    rules = list(levels.items()) if isinstance(levels, dict) else [("*", levels)]
     for at, (pattern, level) in enumerate(rules):
-        where = (*path, pattern) if isinstance(said, dict) else path
+        where = (*path, pattern) if isinstance(levels, dict) else path
         if level not in LEVELS:
             gathering.left(
                 doc, where, "rule", f"{name} {pattern}", f"{level!r} is none of {', '.join(LEVELS)}"
             )
         elif pattern == "*" and level != "allow" and any(rule == "allow" for _, rule in rules[at + 1 :]):
             if level == "deny":
-                why = "a deny holds over every allow here; write one for each that is to be denied"
+                why = "here a deny overrides every allow; write a deny for each pattern"
                 gathering.left(doc, where, "rule", f"deny {convert_tool_name(name, doc)}", why)
         else:
             text = format_rule(convert_tool_name(name, doc), pattern)
@@ -197,7 +197,7 @@ def _collect_tool(
 
 
 def convert_tool_name(name: str, doc: SettingsDocument) -> str:
-    """opencode's name of a tool as rules name it; `server_*` is all of an MCP server's."""
+    """opencode's tool name as rules write it; `server_*` means every tool of an MCP server."""
     if name in TOOLS:
         return TOOLS[name]
     for server in doc.section("mcp"):
@@ -209,7 +209,7 @@ def convert_tool_name(name: str, doc: SettingsDocument) -> str:
 
 
 def format_rule(tool: str, pattern: str) -> str:
-    """A pattern as ours: `*` alone means every call, in a path it crosses folders."""
+    """A pattern as a rule of cockpit: `*` alone means every call; in a path it crosses folders."""
     if pattern == "*":
         return tool
     pattern = re.sub(r"^\$HOME(?=/|$)", "~", pattern)
@@ -227,7 +227,7 @@ def _collect_agent(
         gathering.left(doc, path, "agent", name, "it is switched off")
         return
     if root:
-        why = f"it is the project's: move it to .opencode/agents/{name}.md, which cockpit reads too"
+        why = f"it belongs to the project: move it to .opencode/agents/{name}.md, which cockpit reads too"
         gathering.left(doc, path, "agent", name, why)
         return
     prompt = doc.text(*path, "prompt")
@@ -240,7 +240,7 @@ def _collect_agent(
             gathering.left(doc, path, "agent", name, why)
             return
     if not prompt:
-        gathering.left(doc, path, "agent", name, "it changes an agent of opencode's own and has no prompt")
+        gathering.left(doc, path, "agent", name, "it changes a built-in agent of opencode and has no prompt")
         return
     gathering.agent_file(doc, path, name, dict(_build_head(doc, path, table)), prompt)
 

@@ -1,4 +1,4 @@
-"""mistral-vibe: `~/.vibe/config.toml`, a trusted project's `.vibe/config.toml`, and its agents."""
+"""mistral-vibe: `~/.vibe/config.toml`, a trusted project's `.vibe/config.toml`, and their agents."""
 
 import shlex
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ KNOWN_KEYS = frozenset(
 REASONS = {
     "skill_paths": "put or link these skills into ~/.agents/skills",
     "disabled_skills": "`cockpit skills disable NAME`",
-    "system_prompt_id": "your own instructions stand in AGENTS.md beside your settings",
+    "system_prompt_id": "put your own instructions into AGENTS.md next to your settings",
 }
 
 
@@ -76,7 +76,7 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: s
     _collect_permissions(gathering, doc, root)
     if mode := MODES.get(doc.text("default_agent")):
         if root:
-            gathering.left(doc, ("default_agent",), "mode", mode, "a project's mode is not the person's")
+            gathering.left(doc, ("default_agent",), "mode", mode, "a project may not set the user's mode")
         else:
             gathering.mode(doc, ("default_agent",), mode)
     for key in doc.table:
@@ -118,7 +118,7 @@ def _collect_model(gathering: SettingsCollector, doc: SettingsDocument, at: int,
 
 def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
     path: tuple[str | int, ...] = ("mcp_servers", at)
-    # Older files have these fields beside the address, newer ones under `auth`.
+    # Older files have these fields next to the address, newer ones under `auth`.
     auth = (*path, "auth") if doc.section(*path, "auth") else path
     headers: dict[str, Json] = dict(doc.section(*auth, "headers"))
     if token := doc.text(*auth, "api_key_env"):
@@ -129,8 +129,8 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
     oauth: dict[str, Json] = {}
     if doc.text(*auth, "type") == "oauth":
         scopes = " ".join(str(row) for row in doc.rows(*auth, "scopes"))
-        said = {"clientId": doc.text(*auth, "client_id"), "scope": scopes}
-        oauth = {key: value for key, value in said.items() if value}
+        client = {"clientId": doc.text(*auth, "client_id"), "scope": scopes}
+        oauth = {key: value for key, value in client.items() if value}
     command = doc.at(*path, "command")
     words = (
         [str(entry) for entry in command] if isinstance(command, list) else shlex.split(str(command or ""))
@@ -165,7 +165,7 @@ def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, ro
                 gathering.rule(doc, (*path, key, at), cast("RuleLevel", said), text, root=root)
     for at, off in enumerate(map(str, doc.rows("disabled_tools"))):
         if off.startswith("re:"):
-            why = "rules have `*`, no regular expressions"
+            why = "rules support `*` but no regular expressions"
             gathering.left(doc, ("disabled_tools", at), "rule", off, why)
         else:
             gathering.rule(doc, ("disabled_tools", at), "deny", convert_tool_name(off, doc), root=root)
@@ -175,7 +175,7 @@ def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, ro
 
 
 def convert_tool_name(name: str, doc: SettingsDocument) -> str:
-    """vibe's name of a tool as rules name it: `fetch_get` is `mcp__fetch__get` where `fetch` is a server."""
+    """vibe's tool name as rules write it: `fetch_get` is `mcp__fetch__get` if `fetch` is a server."""
     servers = [doc.text("mcp_servers", at, "name") for at in range(len(doc.rows("mcp_servers")))]
     for server in sorted(filter(None, servers), key=len, reverse=True):
         if name.startswith(f"{server}_"):
@@ -184,14 +184,14 @@ def convert_tool_name(name: str, doc: SettingsDocument) -> str:
 
 
 def _convert_pattern(tool: str, pattern: str) -> str:
-    """An entry of `bash`'s lists is how a command begins."""
+    """An entry of `bash`'s lists is the beginning of a command."""
     return f"{pattern} *" if tool == "bash" and not pattern.endswith("*") else pattern
 
 
 def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Path, root: str) -> None:
     name = path.stem
     if root:
-        why = "it is the project's: write it as .cockpit/agents/NAME.md"
+        why = "it belongs to the project: write it as .cockpit/agents/NAME.md"
         gathering.left(doc, (), "agent", name, why)
         return
     body = doc.text("instructions")
