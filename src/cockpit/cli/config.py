@@ -1,5 +1,6 @@
-"""`cockpit config show|get|set|unset|path|check`: the settings in force, where each comes from, and changing
-the person's own."""
+"""`cockpit config show|get|set|unset|path|check`: the settings in force and their origin, and changing your
+own.
+"""
 
 import argparse
 import contextlib
@@ -50,22 +51,22 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cockpit config", description="Settings and where they come from.")
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    show = what.add_parser("show", help="every setting in force")
+    show = what.add_parser("show", help="show every setting in force")
     show.add_argument(
-        "--origin", action="store_true", help="with the file and line, variable or flag of each"
+        "--origin", action="store_true", help="show where each comes from: file and line, variable or option"
     )
-    show.add_argument("--all", action="store_true", help="those that are not set, too")
-    show.add_argument("key", nargs="?", default="", help="only what begins so: limits")
-    get = what.add_parser("get", help="one value")
+    show.add_argument("--all", action="store_true", help="also settings that are not set")
+    show.add_argument("key", nargs="?", default="", help="only this key or table, such as limits")
+    get = what.add_parser("get", help="print a single value")
     get.add_argument("key")
     get.add_argument("--origin", action="store_true")
-    put = what.add_parser("set", help="change one in your own file; its comments stay")
-    put.add_argument("key", help="as limits.steps")
-    put.add_argument("value", nargs="+", help="several words make a list")
-    unset = what.add_parser("unset", help="take one out of your own file")
+    put = what.add_parser("set", help="change a setting in your own file; comments are preserved")
+    put.add_argument("key", help="a key such as limits.steps")
+    put.add_argument("value", nargs="+", help="the value; several words make a list")
+    unset = what.add_parser("unset", help="remove a setting from your own file")
     unset.add_argument("key")
-    path = what.add_parser("path", help="the files that are read here, and those that could be")
-    check = what.add_parser("check", help="every fault of these files, with its line; exit code 1 for one")
+    path = what.add_parser("path", help="list the settings files for this folder")
+    check = what.add_parser("check", help="check the settings files; exit code 1 if there are faults")
     for item in (show, get, put, path, check):
         add_options(item, "cwd")
     for entry in (show, get, path, check):
@@ -115,7 +116,7 @@ def _encode_setting(row: SettingRow) -> dict[str, object]:
 
 
 def _encode_unlisted(settings: EffectiveSettings, prefix: str) -> list[dict[str, object]]:
-    """What stands in tables whose keys are somebody else's: plugins' own, rules of single folders."""
+    """Values in tables with free keys: those of plugins, and rules of single folders."""
     paths = [path for path in settings.origins if find_key(path) is None or path[0] == "projects"]
     named = [(format_key(path), get_value(settings.values, path), settings.origin(path)) for path in paths]
     return [
@@ -126,7 +127,7 @@ def _encode_unlisted(settings: EffectiveSettings, prefix: str) -> list[dict[str,
 
 
 def _mask_secrets(key: str, value: object) -> object:
-    """`value` without what is secret in it: listings are read over shoulders and pasted into issues."""
+    """`value` with secrets masked: listings are seen by others and pasted into issues."""
     if isinstance(value, dict):
         return {name: _mask_secrets(f"{key}.{name}", entry) for name, entry in value.items()}
     return mask_secret(key.rpartition(".")[2].strip('"'), value) if isinstance(value, str) else value
@@ -139,11 +140,11 @@ def _print_value(args: argparse.Namespace) -> int:
     settings = files.load_settings(root, trusted)
     value, origin = _mask_secrets(format_key(path), get_value(settings.values, path)), settings.origin(path)
     if args.json:
-        told = {"key": format_key(path), "value": value, "origin": origin}
-        print_json(told)
+        result = {"key": format_key(path), "value": value, "origin": origin}
+        print_json(result)
     elif value is not None:
         print(escape_text(f"{_format_value(value)}  {origin}" if args.origin else _format_value(value)))
-    # As `git config --get`: nothing is set.
+    # As in `git config --get`: not set.
     return 0 if value is not None else 1
 
 
@@ -154,14 +155,14 @@ def _set_value(key: str, words: list[str], cwd: str) -> int:
     root = resolve_folder(cwd)
     for place in files.load_settings(root, is_trusted(root)).where(path):
         if place.layer in ("project", "environment", "managed"):
-            print(escape_text(f"but here {place} has the last word"))
+            print(escape_text(f"but here {place} takes precedence"))
     return 0
 
 
 def _unset_value(key: str) -> int:
     if not unassign_setting(key):
-        raise CockpitError(f"{key} does not stand in {files.user_file()}", "cockpit config show --origin")
-    print(escape_text(f"{key} is taken out of {files.user_file()}"))
+        raise CockpitError(f"{key} is not set in {files.user_file()}", "cockpit config show --origin")
+    print(escape_text(f"removed {key} from {files.user_file()}"))
     return 0
 
 
@@ -172,16 +173,20 @@ def _print_files(args: argparse.Namespace) -> int:
     rows += [("project", path, trusted) for path in files.project_files(root)]
     managed = files.managed_file()
     rows += [("managed", managed, True)] if managed.is_absolute() else []
-    told = [
+    encoded = [
         {"layer": layer, "file": str(path), "exists": path.is_file() if read else None, "read": read}
         for layer, path, read in rows
     ]
     if args.json:
-        print_json(told, 1)
+        print_json(encoded, 1)
         return 0
-    for item in told:
+    for item in encoded:
         state = (
-            "" if item["exists"] else "not there" if item["read"] else "not read: the folder is not trusted"
+            ""
+            if item["exists"]
+            else "does not exist"
+            if item["read"]
+            else "not read: the folder is not trusted"
         )
         print(escape_text(f"{item['layer']:8}  {item['file']}  {state}".rstrip()))
     return 0
@@ -197,23 +202,23 @@ def _check_files(args: argparse.Namespace) -> int:
         for fault in faults:
             print(escape_text(fault))
         if not faults:
-            print("every settings file here is in order")
+            print("no faults in the settings files")
     return 1 if faults else 0
 
 
 def _find_faults(root: str, trusted: bool) -> list[str]:
-    """Every fault of every file, not only the first."""
+    """Every fault of every settings file, not only the first."""
     broken: list[SettingsInvalid] = []
-    found: list[str] = []
+    faults: list[str] = []
     for layer in files.read_layers(root, trusted, {}, broken):
-        found += describe_invalid_values(layer.table, layer)
+        faults += describe_invalid_values(layer.table, layer)
         if layer.layer not in ("environment", "flags"):
-            found += describe_unknown_keys(layer.table, layer)
-    found += [str(item) for item in broken]
-    # What cannot be read is told already; what a project may not say is judged once every file can.
+            faults += describe_unknown_keys(layer.table, layer)
+    faults += [str(item) for item in broken]
+    # Unreadable files are reported above; this adds what a project is not allowed to set.
     with contextlib.suppress(SettingsInvalid):
-        found += files.load_settings(root, trusted).left_out
-    return list(dict.fromkeys(found))
+        faults += files.load_settings(root, trusted).left_out
+    return list(dict.fromkeys(faults))
 
 
 def _format_value(value: object) -> str:

@@ -1,5 +1,6 @@
-"""`cockpit hooks [list|run|approve|revoke]`: what files want to run at the points of a session, which of it
-would run now, and the yes that a project's hooks need."""
+"""`cockpit hooks [list|run|approve|revoke]`: the hooks of a folder's files, a trial run of an event, and
+approving a project's hooks.
+"""
 
 import argparse
 import asyncio
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from cockpit.formats.hook_protocol import HookAnswer
 
 SESSION_ONLY_KINDS = ("prompt", "agent", "mcp_tool")
-# What the matcher of an event usually sees, where `--match` does not say it.
+# What the matcher of an event usually sees, unless `--match` says otherwise.
 DEFAULT_MATCH: Mapping[str, Json] = {
     "source": "startup",
     "kind": "permission_prompt",
@@ -54,7 +55,7 @@ DEFAULT_MATCH: Mapping[str, Json] = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Raises `CockpitError` for a folder that is none and an event that nobody knows."""
+    """Raises `CockpitError` for a missing folder and an unknown event."""
     words = list(argv)
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
         words.insert(0, "list")
@@ -69,17 +70,17 @@ def main(argv: Sequence[str]) -> int:
             return _approve_hooks(root, args.yes, args.trust)
         case _:
             count = revoke_approvals(root)
-            print(f"{count} hooks need a yes again" if count else "nothing was agreed to here")
+            print(f"{count} hooks need approval again" if count else "no hooks were approved here")
             return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="cockpit hooks", description="Hooks of files: docs/hooks-of-files.md"
+        prog="cockpit hooks", description="Hooks defined in files (see docs/hooks-of-files.md)."
     )
     what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    what.add_parser("list", help="every hook, where it stands, what was refused (--json)", add_help=False)
-    run = what.add_parser("run", help="which hooks an event would run; with --really, run them")
+    what.add_parser("list", help="list every hook, where it is defined, and what was refused", add_help=False)
+    run = what.add_parser("run", help="show which hooks an event would run; with --really, run them")
     run.add_argument("event", help=", ".join(EVENTS))
     run.add_argument("--tool", default="", help="the tool of the call: Bash, Read, mcp__server__tool")
     run.add_argument(
@@ -91,10 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--text", default="", help="the prompt, result, error or answer")
     run.add_argument("--really", action="store_true", help="run them and show what they answer")
     add_options(run, "json", "trust")
-    approve = what.add_parser("approve", help="show what a project's hooks would run, and take your yes")
+    approve = what.add_parser("approve", help="show what a project's hooks would run, and approve them")
     add_options(approve, "trust")
-    approve.add_argument("--yes", action="store_true", help="without a question")
-    take_back = what.add_parser("revoke", help="take back every yes for this folder")
+    approve.add_argument("--yes", action="store_true", help="do not ask")
+    take_back = what.add_parser("revoke", help="revoke every approval for this folder")
     for item in (run, approve, take_back):
         add_options(item, "cwd")
     return parser
@@ -106,16 +107,16 @@ def _load_scope(root: str, trusted: bool) -> Scope:
 
 
 def _approve_hooks(root: str, yes: bool, trusted: bool) -> int:
-    """A person's yes for the hooks of this folder's files, each as it is now."""
+    """Approve the hooks of this folder's files, each exactly as it is now."""
     if not trusted and not is_trusted(root):
-        raise CockpitError(f"{root} is not trusted: its files are not read", "`--trust` reads them")
+        raise CockpitError(f"{root} is not trusted, so its files are not read", "add --trust to read them")
     hooks = [entry for entry in load_hooks(_load_scope(root, True)).hooks if entry.file.layer == "project"]
     known = load_approved(root)
     fresh = {
         fingerprint_hook(item, root): item for item in hooks if fingerprint_hook(item, root) not in known
     }
     if not fresh:
-        print(f"{len(hooks)} hooks of this folder's files, nothing to agree to")
+        print(f"{len(hooks)} hooks in this folder's files, nothing new to approve")
         return 0
     for hook in fresh.values():
         print(escape_text(describe_hook(hook, Path(root))))
@@ -123,13 +124,13 @@ def _approve_hooks(root: str, yes: bool, trusted: bool) -> int:
         print("not approved: they do not run")
         return 1
     approve_hooks(root, fresh)
-    print("they run from now on; one that changes is asked about again")
+    print("approved: they run from now on; a hook that changes needs approval again")
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class HookTrial:
-    """One hook at an event: whether it is meant, why it would not run, and its answer if it ran."""
+    """A hook tried at an event: whether it is selected, why it would not run, and its answer if it ran."""
 
     hook: Hook
     name: str
@@ -182,27 +183,29 @@ def _try_event(args: argparse.Namespace, root: str) -> int:
 
 
 def _build_guarded(event: HookEvent, args: argparse.Namespace, tools: tuple[Tool, ...]) -> Guarded:
-    """What would pass: a call at a tool's event, else a text and the fact that the matcher looks at."""
+    """What would be checked: a call at a tool's event, else a text and the fact that the matcher looks at."""
     if event.looks_at == "tool":
         try:
             arguments = json.loads(args.input)
         except ValueError as error:
-            raise CockpitError(f"--input is no JSON: {error}", 'write \'{"command": "ls"}\'') from error
+            raise CockpitError(
+                f"--input is not valid JSON: {error}", 'write \'{"command": "ls"}\''
+            ) from error
         if not isinstance(arguments, dict):
-            raise CockpitError("--input is no table", 'write \'{"command": "ls"}\'')
+            raise CockpitError("--input is not a JSON object", 'write \'{"command": "ls"}\'')
         name = _resolve_tool_name(args.tool or "Bash", tools)
         call = ToolCall("dry-run", name, cast("Mapping[str, Json]", arguments))
         return Guarded(event.point, args.text, call, name)
-    seen = args.match or DEFAULT_MATCH.get(event.looks_at, "")
-    if event.looks_at == "reason" and seen == "prompt_input_exit":
-        seen = "closed"  # as our own events say it
-    role = str(seen) if event.looks_at == "role" else ""
-    facts: dict[str, Json] = {event.looks_at: seen} if event.looks_at not in ("", "role") else {}
+    matched = args.match or DEFAULT_MATCH.get(event.looks_at, "")
+    if event.looks_at == "reason" and matched == "prompt_input_exit":
+        matched = "closed"  # the word cockpit's own events use
+    role = str(matched) if event.looks_at == "role" else ""
+    facts: dict[str, Json] = {event.looks_at: matched} if event.looks_at not in ("", "role") else {}
     return Guarded(event.point, args.text, role=role, facts=facts)
 
 
 def _resolve_tool_name(name: str, tools: tuple[Tool, ...]) -> str:
-    """Our name of a tool, whatever others call it."""
+    """cockpit's name of a tool, given any of its names."""
     for tool in tools:
         if name == tool.name or any(alias.name == name for alias in tool.aliases):
             return tool.name
@@ -220,7 +223,7 @@ async def _try_hook(
     if left_out or not really:
         return HookTrial(hook, name, True, left_out)
     if hook.kind in SESSION_ONLY_KINDS:
-        return HookTrial(hook, name, True, "it needs a session; it is not run here")
+        return HookTrial(hook, name, True, "it needs a session, so it is not run here")
     started = time.perf_counter()
     answer = await _run_hook(hook, build_payload(hook, guarded, scene, call), scene, scope)
     return HookTrial(hook, name, True, "", answer, time.perf_counter() - started)
@@ -234,7 +237,7 @@ async def _run_hook(hook: Hook, args: Mapping[str, Json], scene: SessionFacts, s
     if hook.kind == "http":
         return await runner.run_http_hook(hook, args, scope.environment)
     if hook.kind == "block":
-        return HookAnswer("deny", hook.action_text("reason") or "a hook forbids it")
+        return HookAnswer("deny", hook.action_text("reason") or "blocked by a hook")
     processes = LocalProcesses(scene.root)
     try:
         return await runner.run_command_hook(hook, args, scene, processes)
@@ -243,11 +246,11 @@ async def _run_hook(hook: Hook, args: Mapping[str, Json], scene: SessionFacts, s
 
 
 def _find_blocker(hook: Hook, scene: SessionFacts) -> str:
-    """Why it would not run now without a word of the person's."""
+    """Why the hook would not run now without the user's approval, or an empty string."""
     if not scene.trusted and hook.kind == "command":
         return "this folder is not trusted"
     if hook.file.layer == "project" and fingerprint_hook(hook, scene.root) not in load_approved(scene.root):
-        return "it needs your yes first: cockpit hooks approve"
+        return "it needs approval first: cockpit hooks approve"
     return ""
 
 
@@ -261,9 +264,13 @@ def _format_trials(event: HookEvent, tried: Sequence[HookTrial], trusted: bool) 
         if item.answer is not None:
             decision = item.answer.decision or ("failed" if item.answer.failed else "no objection")
             lines.append(f"              {decision} in {1000 * item.seconds:.0f} ms")
-            told = {"reason": item.answer.reason, "added": item.answer.added, "message": item.answer.message}
-            told["halt"] = item.answer.halt
-            lines += [f"              {name}: {text}" for name, text in told.items() if text]
+            details = {
+                "reason": item.answer.reason,
+                "added": item.answer.added,
+                "message": item.answer.message,
+            }
+            details["halt"] = item.answer.halt
+            lines += [f"              {name}: {text}" for name, text in details.items() if text]
             if item.answer.arguments is not None:
                 lines.append(f"              updated input: {json.dumps(dict(item.answer.arguments))}")
             lines += [f"              {fault}" for fault in item.answer.faults]

@@ -1,7 +1,7 @@
-"""`cockpit import [AGENT...] [--apply]`: what the settings of other agents would become, and taking it over.
+"""`cockpit import [AGENT...] [--apply]`: import the settings of other agents. A dry run without `--apply`.
 
-A dry run unless `--apply` is said. No secret is copied, nothing is written over; what allows more wants a
-yes."""
+No secret is copied and nothing is overwritten; whatever allows more than now needs consent.
+"""
 
 import argparse
 import sys
@@ -29,24 +29,24 @@ from cockpit.settings import files
 
 STATE_SIGNS = {"new": "+", "there": "=", "other": "!", "in place": "·", "left": "-"}
 STATE_WORDS = {
-    "new": "would be taken over",
-    "there": "there already",
-    "other": "something else is there",
-    "in place": "read where it is",
-    "left": "left",
+    "new": "can be imported",
+    "there": "exist already",
+    "other": "differ from yours",
+    "in place": "read in place",
+    "left": "left out",
 }
 
 
 def main(argv: Sequence[str]) -> int:
     args = _parser().parse_args(list(argv))
-    wanted = set(args.agents) or {"all"}
-    if strange := sorted(wanted - {*AGENTS, "all"}):
-        raise CockpitError(f"{strange[0]} is no agent that is known", f"one of {', '.join(AGENTS)}, all")
+    requested = set(args.agents) or {"all"}
+    if unknown := sorted(requested - {*AGENTS, "all"}):
+        raise CockpitError(f"unknown agent {unknown[0]}", f"choose from {', '.join(AGENTS)}, all")
     project = resolve_project(args)
     root, trusted = project.root, project.trusted
-    named = list(AGENTS) if "all" in wanted else wanted
+    agents = list(AGENTS) if "all" in requested else requested
     rows = plan_import(
-        collect_settings(named, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
+        collect_settings(agents, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
     )
     written = apply_import(rows, _confirm_loosening(args, rows)) if args.apply else []
     if args.json:
@@ -61,34 +61,36 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit import",
-        description="Take over the settings of other agents. A dry run without --apply.",
+        description="Import the settings of other agents. A dry run without --apply.",
     )
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"{', '.join(AGENTS)} or all (default)")
-    parser.add_argument("--apply", action="store_true", help="write what is new")
-    parser.add_argument("--yes", action="store_true", help="also what allows more than now")
-    parser.add_argument("--copy", action="store_true", help="also what cockpit reads where it is")
+    parser.add_argument("--apply", action="store_true", help="write the new settings")
+    parser.add_argument(
+        "--yes", action="store_true", help="also import what allows more than now, without asking"
+    )
+    parser.add_argument("--copy", action="store_true", help="also import what cockpit reads in place")
     add_options(parser, "json", "cwd", "trust")
     return parser
 
 
 def _list_providers(root: str) -> tuple[str, ...]:
-    """The providers that cockpit has, the person's own among them."""
+    """The names of all providers, including the user's own."""
     from cockpit.builtin.models.openai_chat.presets import known_presets
 
     return tuple(known_presets(files.load_settings(root, False).table("plugins.openai_chat")))
 
 
 def _confirm_loosening(args: argparse.Namespace, rows: list[ImportRow]) -> bool:
-    """Whether a person says yes to what allows more. Nobody there is a no."""
+    """Whether the user agrees to what allows more. Without a terminal the answer is no."""
     loosening = select_loosening(rows)
     if args.yes or not loosening:
         return bool(args.yes)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    print("these allow more than now:", file=sys.stderr)
+    print("these settings allow more than now:", file=sys.stderr)
     for row in loosening:
         print(escape_text(f"  {row.found.name}  ({row.found.file}:{row.found.line})"), file=sys.stderr)
-    print("take them over too? [y/N] ", end="", file=sys.stderr, flush=True)
+    print("import them too? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -111,7 +113,7 @@ def _encode_row(row: ImportRow, written: list[ImportRow]) -> dict[str, object]:
 
 def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: bool) -> None:
     if not rows:
-        print(f"no settings of {', '.join(AGENTS)} here")
+        print(f"no settings of {', '.join(AGENTS)} found")
         return
     width = min(44, max(len(row.found.name) for row in rows))
     agent = ""
@@ -125,9 +127,9 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
     words = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts.items() if count)
     print(f"\n{words}")
     if is_applied:
-        print(escape_text(f"{len(written)} written to {paths.config()}"))
+        print(escape_text(f"wrote {len(written)} settings to {paths.config()}"))
     elif counts["new"]:
-        print("nothing was written: --apply takes over what is new")
+        print("nothing was written; --apply imports what is new")
 
 
 def _format_row(row: ImportRow, width: int, is_written: bool) -> list[str]:

@@ -1,5 +1,6 @@
-"""`cockpit patch FILE|-`: put a patch on a folder, all of it or nothing. No session, no model, no question:
-who calls it has read the patch."""
+"""`cockpit patch FILE|-`: apply a patch to a folder, all or nothing. No session, no model and no approval:
+the caller has read the patch.
+"""
 
 import argparse
 import asyncio
@@ -23,15 +24,15 @@ APPLIED, REFUSED, USAGE = 0, 1, 2
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when it was applied (or would be), 1 when it was refused, 2 for a fault of usage."""
+    """Exit code 0 if it was applied (or would be), 1 if refused, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="cockpit patch",
-        description="Apply a patch whole or not at all: a unified diff, or *** Begin Patch ...",
-        epilog="Exit: 0 applied, 1 refused with every file as it was, 2 a fault of usage.",
+        description="Apply a patch, all or nothing: a unified diff, or *** Begin Patch ...",
+        epilog="Exit codes: 0 applied, 1 refused with all files unchanged, 2 wrong usage.",
     )
     parser.add_argument("file", metavar="FILE", help="the patch; - reads standard input")
-    parser.add_argument("--root", required=True, metavar="DIR", help="the folder whose files are meant")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+    parser.add_argument("--root", required=True, metavar="DIR", help="the folder to patch")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     add_options(parser, "json")
     args = parser.parse_args(list(argv))
     root = Path(args.root).expanduser()
@@ -41,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
         raw = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).expanduser().read_bytes()
     except OSError as error:
         parser.error(f"{args.file} cannot be read: {error.strerror or error}")
-    # Bytes that are no UTF-8 pass through: a new file may hold them.
+    # Bytes that are not UTF-8 pass through: a new file may contain them.
     text = raw.decode("utf-8", "surrogateescape")
     return asyncio.run(_apply_patch(str(root), text, args.dry_run, args.json))
 
@@ -71,10 +72,10 @@ def _print_refusal(error: CockpitError, as_json: bool) -> None:
     if not as_json:
         print(f"cockpit: refused, nothing was written: {_escape_text(str(error))}", file=sys.stderr)
         return
-    told: dict[str, Json] = {"applied": False, "reason": error.message, "hint": error.hint}
+    encoded: dict[str, Json] = {"applied": False, "reason": error.message, "hint": error.hint}
     if isinstance(error, PatchRefused):
-        told |= {"path": error.path, "hunk": error.hunk, "patch_line": error.place, "nearest": error.near}
-    print(json.dumps(told))
+        encoded |= {"path": error.path, "hunk": error.hunk, "patch_line": error.place, "nearest": error.near}
+    print(json.dumps(encoded))
 
 
 def _print_result(asked: WorkspacePatch, changes: ChangeSet, dry: bool, as_json: bool) -> None:
@@ -120,6 +121,6 @@ def _encode_change(change: FileChange, asked: WorkspacePatch) -> Json:
 
 
 def _escape_text(text: str) -> str:
-    """`text` without anything that drives a terminal, newlines and tabs apart."""
-    kept = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return os.fsencode("".join(kept)).decode("utf-8", "replace")
+    """`text` without anything a terminal would act on, except newlines and tabs."""
+    signs = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return os.fsencode("".join(signs)).decode("utf-8", "replace")

@@ -1,5 +1,6 @@
-"""`cockpit permissions [list|explain|remove|adopt]`: the rules of this folder, which of them decides about a
-call and which it shadows, and taking them back."""
+"""`cockpit permissions [list|explain|remove|adopt]`: the permission rules of a folder, and which rule
+decides about a call.
+"""
 
 import argparse
 import sys
@@ -48,15 +49,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_options(parser, "json")
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    listed = what.add_parser("list", help="every rule, where it stands, whether it applies")
+    listed = what.add_parser("list", help="list every rule, where it is defined, and whether it applies")
     add_options(listed, "cwd", "trust")
-    explain = what.add_parser("explain", help="which rule decides about a call, and which it shadows")
+    explain = what.add_parser(
+        "explain", help="show which rule decides about a call, and which rules it shadows"
+    )
     explain.add_argument("call", help="a command line, or a path with --tool")
-    explain.add_argument("--tool", default="shell", help="the tool that is called (default: shell)")
-    remove = what.add_parser("remove", help="take a rule out of your own settings")
-    remove.add_argument("rule", help="as `list` shows it: 'Bash(git push *)'")
-    adopt = what.add_parser("adopt", help="take over what a project or another agent would allow")
-    adopt.add_argument("rules", nargs="*", help="these only (default: all that is offered)")
+    explain.add_argument("--tool", default="shell", help="the called tool (default: shell)")
+    remove = what.add_parser("remove", help="remove a rule from your own settings")
+    remove.add_argument("rule", help="the rule as `list` shows it: 'Bash(git push *)'")
+    adopt = what.add_parser("adopt", help="adopt rules that a project or another agent offers")
+    adopt.add_argument("rules", nargs="*", help="the rules to adopt (default: all that are offered)")
     for item in (listed, explain, remove, adopt):
         # No default here, so that `--json` also works before the subcommand.
         item.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
@@ -64,16 +67,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
-    told = definition_list.list_permissions(root, trusted)
+    rows_and_entries = definition_list.list_permissions(root, trusted)
     if as_json:
         out = [
-            row.json() | (_encode_rule(each_item) if each_item is not None else {}) for row, each_item in told
+            row.json() | (_encode_rule(each_item) if each_item is not None else {})
+            for row, each_item in rows_and_entries
         ]
         print_json(out)
         return 0
-    rows = [item for _, item in told if item is not None]
-    if not told:
-        print("no rules: what the policy asks about is asked. An answer of `always` makes one.")
+    rows = [item for _, item in rows_and_entries if item is not None]
+    if not rows_and_entries:
+        print("no rules: cockpit asks whenever the policy does. Answering `always` creates a rule.")
     for level in RULE_LEVELS:
         for entry in (row for row in rows if row.level == level and row.applies):
             print(escape_text(f"{level:5}  {entry.text:40}  {entry.where}"))
@@ -83,7 +87,7 @@ def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
         print("\noffered, not applied (cockpit permissions adopt):")
         for offer in offers:
             print(escape_text(f"       {offer.text:40}  {offer.where}"))
-    for fault in (fault for row, element in told if element is None for fault in row.refused):
+    for fault in (fault for row, element in rows_and_entries if element is None for fault in row.refused):
         print(escape_text(f"refused {definition_list.format_fault(fault, root)}"))
     if not trusted:
         print(UNTRUSTED_NOTE)
@@ -110,21 +114,21 @@ def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
     if args.json:
         print_json(says | _encode_covering(covered))
         return 0
-    print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'nothing speaks against it'}")
+    print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'no objections'}")
     if not covered:
-        print("rules    none fits")
+        print("rules    none matches")
         return 0
     for rule in covered.by:
         print(f"rule     {rule} {LEVEL_VERBS[rule.level]} it ({rule.source})")
     for rule in covered.shadowed:
         print(f"shadows  {rule.level} {rule} ({rule.source})")
     if says["verdict"] == "must-block" and covered.level == "allow":
-        print("         the policy blocks it in spite of that rule")
+        print("         the policy blocks it despite that rule")
     return 0
 
 
 def _judge_call(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[str, object], CallFacts]:
-    """What the policy says of the call, and the call as rules see it."""
+    """The policy's verdict on the call, and the call as rules see it."""
     if tool.kind == "execute":
         from cockpit.builtin.policy import judge_command_line
 
@@ -135,11 +139,11 @@ def _judge_call(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[s
         return says, CallFacts(tool, Preview(call, line=line), root, verdict.parts)
     from cockpit.workspace.resolver import Resolver
 
-    looks = tool.kind in ("read", "search")
-    found = Resolver(root).judge(call, "read" if looks else "write")
-    level = "ask" if found.level == "allow" and not looks else found.level
-    says = {"verdict": VERDICT_WORDS[level], "risk": 0 if looks else 20, "reason": found.reason}
-    return says, CallFacts(tool, Preview(call, paths=(found.real,)), root)
+    is_reading = tool.kind in ("read", "search")
+    judgement = Resolver(root).judge(call, "read" if is_reading else "write")
+    level = "ask" if judgement.level == "allow" and not is_reading else judgement.level
+    says = {"verdict": VERDICT_WORDS[level], "risk": 0 if is_reading else 20, "reason": judgement.reason}
+    return says, CallFacts(tool, Preview(call, paths=(judgement.real,)), root)
 
 
 def _encode_covering(covered: RuleMatch | None) -> dict[str, object]:
@@ -151,20 +155,20 @@ def _encode_covering(covered: RuleMatch | None) -> dict[str, object]:
 
 
 def _remove_rule(rule: str, root: str) -> int:
-    gone = permissions.remove_rule(root, rule)
-    if not gone:
+    removed = permissions.remove_rule(root, rule)
+    if not removed:
         raise CockpitError(
-            f"{rule} stands in none of your lists", "cockpit permissions list shows where it stands"
+            f"{rule} is not in your settings", "cockpit permissions list shows where it is defined"
         )
-    print(f"removed {rule} from {', '.join(gone)}")
+    print(f"removed {rule} from {', '.join(removed)}")
     return 0
 
 
 def _adopt_rules(wanted: list[str], root: str, trusted: bool) -> int:
     offers = permissions.find_offers(root, trusted)
     chosen = tuple(offer for offer in offers if not wanted or offer.text in wanted)
-    if strange := [text for text in wanted if text not in {entry.text for entry in offers}]:
-        raise CockpitError(f"{strange[0]} is not offered here", "cockpit permissions list shows what is")
+    if unknown := [text for text in wanted if text not in {entry.text for entry in offers}]:
+        raise CockpitError(f"{unknown[0]} is not offered here", "cockpit permissions list shows what is")
     if not chosen:
         print("nothing is offered here")
         return 0

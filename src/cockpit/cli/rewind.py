@@ -1,4 +1,4 @@
-"""`cockpit rewind`: the turns of a stored session, and going back to before one, without a screen."""
+"""`cockpit rewind`: list the turns of a stored session and go back to before one of them."""
 
 import argparse
 import asyncio
@@ -29,16 +29,20 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="cockpit rewind", description="Go back to before a turn of a stored session, or undo that."
+        prog="cockpit rewind", description="Go back to before a turn of a stored session, or undo a rewind."
     )
     add = parser.add_argument
-    add("session", nargs="?", help="its id, or the beginning of it; the last of this folder")
-    add("--list", action="store_true", help="the turns and what they changed; also without --turn")
+    add("session", nargs="?", help="session id or the start of it (default: the last session of this folder)")
+    add(
+        "--list",
+        action="store_true",
+        help="list the turns and what they changed (the default without --turn)",
+    )
     add("--turn", metavar="N", help="go back to before turn N of the list (or its id)")
     add("--what", choices=("files", "conversation", "both"), default="both")
-    add("--overwrite", action="store_true", help="also the files that you have changed since")
-    add("--dry-run", action="store_true", help="only say what --turn would change")
-    add("--undo", action="store_true", help="take the last rewind back")
+    add("--overwrite", action="store_true", help="also restore files that you have changed since")
+    add("--dry-run", action="store_true", help="only show what --turn would change")
+    add("--undo", action="store_true", help="undo the last rewind")
     add("--json", action="store_true")
     return parser
 
@@ -75,11 +79,11 @@ async def _query_checkpoints(channel: Channel, turn: str) -> CheckpointRows:
     reply = await channel.ask(Checkpoints(turn))
     if isinstance(reply, CheckpointRows):
         return reply
-    raise CockpitError(reply.reason if isinstance(reply, Refused) else "there are no checkpoints")
+    raise CockpitError(reply.reason if isinstance(reply, Refused) else "this session has no checkpoints")
 
 
 def _list_turns(found: CheckpointRows) -> list[CheckpointRow]:
-    """The oldest first, as they are numbered."""
+    """The turns, oldest first, in the order of their numbers."""
     return [row for row in reversed(found.rows) if row.kind == "turn"]
 
 
@@ -114,13 +118,13 @@ def _print_preview(found: CheckpointRows, as_json: bool) -> None:
     for diff in found.diffs:
         print(f"{diff.path}  +{diff.added} -{diff.removed}")
     for path in found.persons:
-        print(f"{path}  changed by you since: kept, unless --overwrite")
+        print(f"{path}  changed by you since: not restored without --overwrite")
     for text in found.left:
-        print(f"cannot be had back: {text}")
+        print(f"cannot be restored: {text}")
 
 
 async def _submit_rewind(channel: Channel, op: Rewind, as_json: bool) -> int:
-    """Submit and wait for what came of it. 1 when nothing could be done."""
+    """Submit and wait for the outcome; exit code 1 if nothing could be done."""
     began = time.time()
     await channel.submit(op)
     async for envelope in channel.events():
@@ -140,8 +144,8 @@ def _print_result(event: Rewound, as_json: bool) -> None:
     if as_json:
         print_json(wire.encode(event))
         return
-    print(f"{event.files} files are as they were")
+    print(f"restored {event.files} files")
     for path in event.kept:
-        print(f"{path}  changed by you since: kept")
+        print(f"{path}  changed by you since: not restored")
     for text in event.left:
         print(f"not restored: {text}")

@@ -1,9 +1,6 @@
-"""`cockpit sessions list|show|export|rm`: stored sessions, without a deck.
+"""`cockpit sessions`, `cockpit agents` and `cockpit replay`: look at stored sessions and their subagents.
 
-`cockpit agents list|transcript`: the subagents of a stored session, and what one of them did, as JSON
-lines. Opens no session and writes nothing.
-
-`cockpit replay FILE`: show a transcript (or a recording) as it was, on the screen or as lines.
+Reads transcripts directly; opens no session and writes nothing, except that `sessions rm` deletes.
 """
 
 import argparse
@@ -26,10 +23,12 @@ from cockpit.protocol.recordings import RecordingChannel, RecordingDeck, read_re
 
 
 def run_sessions(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit sessions", description="Stored sessions.")
+    parser = argparse.ArgumentParser(
+        prog="cockpit sessions", description="List, show, export and delete stored sessions."
+    )
     commands = parser.add_subparsers(dest="what", required=True)
-    listing = commands.add_parser("list", help="the sessions of this folder, the newest first")
-    listing.add_argument("--all", action="store_true", help="of every folder")
+    listing = commands.add_parser("list", help="list the sessions of this folder, newest first")
+    listing.add_argument("--all", action="store_true", help="list the sessions of every folder")
     add_options(listing, "json")
     for name, text in (
         ("show", "print the conversation"),
@@ -37,7 +36,7 @@ def run_sessions(argv: Sequence[str]) -> int:
         ("rm", "delete it"),
     ):
         command = commands.add_parser(name, help=text)
-        command.add_argument("session", help="its id, or the beginning of it")
+        command.add_argument("session", help="its id or the start of it")
     args = parser.parse_args(list(argv))
     match args.what:
         case "list":
@@ -99,7 +98,7 @@ def run_agents(argv: Sequence[str]) -> int:
     root = resolve_folder(args.cwd)
     session = args.session or session_store.latest_session(root)
     if not session:
-        raise SessionUnknown("this folder has no session", "name one with --session, or another --cwd")
+        raise SessionUnknown("this folder has no session", "pass --session, or another --cwd")
     records = load_transcript(session_store.session_file(session, root)).records
     envelopes = [record for record in records if isinstance(record, Envelope)]
     past = SubagentRecords()
@@ -117,13 +116,17 @@ def run_agents(argv: Sequence[str]) -> int:
 def _build_agents_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cockpit agents", description="The subagents of a stored session.")
     subs = parser.add_subparsers(dest="what", required=True)
-    listed = subs.add_parser("list", help="each with its role, task, end and cost")
+    listed = subs.add_parser("list", help="list them with role, task, result and cost")
     add_options(listed, "json")
-    transcript = subs.add_parser("transcript", help="its events, one JSON object a line")
-    transcript.add_argument("agent", help="its path, or the part of it that names it: review-1")
-    transcript.add_argument("--cursor", type=int, default=0, metavar="SEQ", help="only what came after it")
+    transcript = subs.add_parser("transcript", help="print its events as JSON lines")
+    transcript.add_argument("agent", help="its path or the last part of it: review-1")
+    transcript.add_argument(
+        "--cursor", type=int, default=0, metavar="SEQ", help="only events after this number"
+    )
     for item in (listed, transcript):
-        item.add_argument("--session", metavar="ID", default="", help="default: the last one of the folder")
+        item.add_argument(
+            "--session", metavar="ID", default="", help="session id (default: the last session of the folder)"
+        )
         add_options(item, "cwd")
     return parser
 
@@ -142,26 +145,28 @@ def _list_agents(past: SubagentRecords, as_json: bool) -> int:
             )
         )
     if not known:
-        print("no subagent was opened in this session")
+        print("this session has no subagents")
     return 0
 
 
 def _find_agent(past: SubagentRecords, name: str) -> str:
-    found = [path for path in past.known if path == name or path.endswith(f"/{name}")]
-    if len(found) != 1:
-        raise CockpitError(f"there is no one agent {name}", f"agents: {', '.join(past.known) or 'none'}")
-    return found[0]
+    paths = [path for path in past.known if path == name or path.endswith(f"/{name}")]
+    if len(paths) != 1:
+        raise CockpitError(
+            f"{name} does not name exactly one agent", f"agents: {', '.join(past.known) or 'none'}"
+        )
+    return paths[0]
 
 
 def run_replay(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit replay", description="Show a session as it was.")
-    parser.add_argument("file", help="a transcript or recording, or a session's id")
+    parser = argparse.ArgumentParser(prog="cockpit replay", description="Replay a session.")
+    parser.add_argument("file", help="a transcript, a recording, or a session id")
     parser.add_argument("--plain", action="store_true", help="line by line")
     args = parser.parse_args(list(argv))
     path = Path(args.file)
     envelopes = read_recording(path if path.exists() else session_store.session_file(args.file))
     if not envelopes:
-        raise SessionUnknown(f"{args.file} holds no events", "name a transcript that cockpit wrote")
+        raise SessionUnknown(f"{args.file} contains no events", "name a transcript written by cockpit")
     if args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _replay_as_lines(envelopes)
     return _replay_on_screen(envelopes)

@@ -1,7 +1,6 @@
-"""What a model would get of a skill: its text with the arguments in it, the commands in it as they are
-written. Nothing is run.
+"""`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the user.
 
-`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the person.
+`show` prints what a model would get of a skill, without running any of its commands.
 """
 
 import argparse
@@ -41,7 +40,7 @@ MAX_FILES_SHOWN = 12
 
 
 def show_skill(skill: Skill, arguments: str, root: str, as_json: bool) -> int:
-    """Print the text on stdout, and what there is to know of it on stderr; or all of it as JSON."""
+    """Print the text on stdout and facts about the skill on stderr, or all of it as JSON."""
     expanded = expand_skill(skill, arguments, root, "")
     contents = {
         path: text for path in expanded.files if (text := _read_mentioned_file(path, skill, root)) is not None
@@ -76,7 +75,7 @@ def _encode_skill(
 
 
 def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list[str]:
-    """What a person should know beside the text."""
+    """What the user should know besides the text."""
     origin = skill.origin
     lines = [f"{shorten_path(skill.path, root)} ({origin.layer if origin is not None else 'plugin'})"]
     if note := read_source_note(skill):
@@ -91,22 +90,22 @@ def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list
         )
         lines += [f"program: {program}" for program in list_programs(files, folder)]
     if skill.effort and not skill.fork:
-        lines.append("effort is of no effect unless it runs in a subagent (context: fork)")
+        lines.append("effort has no effect unless the skill runs in a subagent (context: fork)")
     if skill.model and not skill.fork:
         lines.append(
-            f"/{skill.name} is answered by {skill.model}; a turn that uses it goes on with its model"
+            f"/{skill.name} is answered by {skill.model}; a turn that uses the skill keeps its own model"
         )
     lines += [f"hides {shorten_path(path, root)}" for path in (origin.shadows if origin is not None else ())]
     lines += [
         f"refused {format_fault(fault, root)}" for fault in (origin.refused if origin is not None else ())
     ]
     if hooks := _read_hooks(skill):
-        lines.append(f"its hooks, which are not run: {json.dumps(hooks, ensure_ascii=False)}")
+        lines.append(f"its hooks, which are never run: {json.dumps(hooks, ensure_ascii=False)}")
     return lines
 
 
 def _read_hooks(skill: Skill) -> Json:
-    """What stands under `hooks:` in its file."""
+    """The `hooks:` field of the skill's file."""
     try:
         return (
             parse_frontmatter(file_io.read_text(skill.path), skill.path).fields.get("hooks")
@@ -118,7 +117,7 @@ def _read_hooks(skill: Skill) -> Json:
 
 
 def _read_mentioned_file(path: str, skill: Skill, root: str) -> str | None:
-    """The file that `@path` names, None where it is none or may not be read."""
+    """The file that `@path` names, or None if it does not exist or must not be read."""
     resolver = Resolver(root)
     folder = find_skill_folder(skill)
     try:
@@ -160,34 +159,34 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="cockpit skills", description="Skills: guidance that a model reads."
-    )
+    parser = argparse.ArgumentParser(prog="cockpit skills", description="Skills: guidance for models.")
     what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     what.add_parser(
-        "list", help="every skill, where it is from, what it hides, what was refused", add_help=False
+        "list",
+        help="list every skill, where it is from, what it shadows, and what was refused",
+        add_help=False,
     )
-    shown = what.add_parser("show", help="what a model would get; nothing of it is run")
+    shown = what.add_parser("show", help="show what a model would get; nothing is run")
     shown.add_argument("name")
-    shown.add_argument("--args", default="", metavar="TEXT", help="what would stand behind /NAME")
+    shown.add_argument("--args", default="", metavar="TEXT", help="the arguments after /NAME")
     add_options(shown, "json", "trust")
-    add = what.add_parser("install", help="copy skills here, after showing what they may run")
+    add = what.add_parser("install", help="copy skills, after showing what they may run")
     add.add_argument(
         "source", help="a folder, an archive, or a git address (@REFERENCE, #subdirectory=FOLDER)"
     )
     add.add_argument(
-        "--skill", action="append", default=[], metavar="NAME", help="only this one; may be repeated"
+        "--skill", action="append", default=[], metavar="NAME", help="install only this skill; repeatable"
     )
     where = add.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="for you, in every folder (default)")
     where.add_argument("--project", action="store_true", help="for this folder: .cockpit/skills")
-    add.add_argument("--replace", action="store_true", help="take the place of a skill of that name")
+    add.add_argument("--replace", action="store_true", help="replace an installed skill of that name")
     add.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    gone = what.add_parser("remove", help="take an installed skill away")
+    gone = what.add_parser("remove", help="delete an installed skill")
     gone.add_argument("name")
     gone.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    on = what.add_parser("enable", help="use a skill again that was switched off")
-    off = what.add_parser("disable", help="switch a skill off, for you, wherever it is from")
+    on = what.add_parser("enable", help="enable a skill that was disabled")
+    off = what.add_parser("disable", help="disable a skill for you, wherever it is from")
     for item in (on, off):
         item.add_argument("name")
     for entry in (shown, add, gone, on, off):
@@ -196,15 +195,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list_skills(catalog: PluginCatalog) -> list[Skill]:
-    """Every skill that loaded, also those that another hides."""
+    """Every loaded skill, including shadowed ones."""
     return [entry.value for entry in catalog.entries if isinstance(entry.value, Skill)]
 
 
 def _find_skill(name: str, root: str, trusted: bool) -> Skill:
     catalog = load_catalog(root, trusted)
-    found = catalog.get(Skill, name.removeprefix("/"))
-    if found is not None:
-        return found
+    skill = catalog.get(Skill, name.removeprefix("/"))
+    if skill is not None:
+        return skill
     for item in catalog.unloaded.get("register_skills", ()):
         if item.name == name:
             reasons = "; ".join(str(fault) for fault in item.origin.refused)
@@ -215,19 +214,19 @@ def _find_skill(name: str, root: str, trusted: bool) -> Skill:
 
 def _install_skills(args: argparse.Namespace, root: str) -> int:
     home = _find_project_skills(root) if args.project else paths.config() / "skills"
-    with installing.fetch_skills(args.source) as found:
-        chosen = _choose_skills(found, args.skill)
+    with installing.fetch_skills(args.source) as fetched:
+        chosen = _choose_skills(fetched, args.skill)
         for item in chosen:
             _print_offer(item)
-        for fault in found.broken:
+        for fault in fetched.broken:
             print(f"left out: {escape_text(fault)}")
-        print(f"to {home}" + ("" if not found.revision else f", from commit {found.revision[:12]}"))
+        print(f"to {home}" + ("" if not fetched.revision else f", from commit {fetched.revision[:12]}"))
         if args.project and not is_trusted(root):
-            print("this folder is not trusted: its skills are read once it is")
+            print("this folder is not trusted: its skills are not read until it is")
         if not confirm("Install?", args.yes):
             return 1
         for entry in chosen:
-            target = installing.install_skill(entry, found.source, found.revision, home, args.replace)
+            target = installing.install_skill(entry, fetched.source, fetched.revision, home, args.replace)
             print(f"installed {entry.skill.name} in {target}; use it with /{entry.skill.name}")
     return 0
 
@@ -237,14 +236,14 @@ def _find_project_skills(root: str) -> Path:
 
 
 def _choose_skills(found: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
-    there = {item.skill.name: item for item in found.offered}
-    if missing := [name for name in names if name not in there]:
-        raise CockpitError(f"{found.source} has no skill {missing[0]}", f"it has {', '.join(sorted(there))}")
-    return [there[name] for name in names] if names else list(there.values())
+    offers = {item.skill.name: item for item in found.offered}
+    if missing := [name for name in names if name not in offers]:
+        raise CockpitError(f"{found.source} has no skill {missing[0]}", f"it has {', '.join(sorted(offers))}")
+    return [offers[name] for name in names] if names else list(offers.values())
 
 
 def _print_offer(offer: OfferedSkill) -> None:
-    """What would be installed, and what it may run."""
+    """Print what would be installed, and what it may run."""
     print(escape_text(f"{offer.skill.name}: {offer.skill.description}"))
     more = f" and {len(offer.files) - MAX_FILES_SHOWN} more" if len(offer.files) > MAX_FILES_SHOWN else ""
     if offer.files:
@@ -252,19 +251,21 @@ def _print_offer(offer: OfferedSkill) -> None:
     for line in offer.runs or ("runs nothing",):
         print(escape_text(f"  {line}"))
     for fault in offer.faults:
-        print(escape_text(f"  not taken over: {fault}"))
+        print(escape_text(f"  ignored: {fault}"))
 
 
 def _remove_skill(args: argparse.Namespace, root: str) -> int:
-    ours = (paths.config() / "skills", _find_project_skills(root))
-    named = [entry for entry in _list_skills(load_catalog(root)) if entry.name == args.name and entry.path]
-    installed = [item for item in named if any(Path(item.path).is_relative_to(home) for home in ours)]
+    homes = (paths.config() / "skills", _find_project_skills(root))
+    matching = [entry for entry in _list_skills(load_catalog(root)) if entry.name == args.name and entry.path]
+    installed = [item for item in matching if any(Path(item.path).is_relative_to(home) for home in homes)]
     if not installed:
-        elsewhere = f"it is {named[0].path}, which cockpit did not install" if named else ""
+        note = f"it is {matching[0].path}, which cockpit did not install" if matching else ""
         hint = (
-            "remove it there, or `cockpit skills disable` it" if named else "cockpit skills list shows them"
+            "remove it there, or `cockpit skills disable` it"
+            if matching
+            else "cockpit skills list shows them"
         )
-        raise CockpitError(f"no skill {args.name} is installed{'; ' if elsewhere else ''}{elsewhere}", hint)
+        raise CockpitError(f"no skill {args.name} is installed{'; ' if note else ''}{note}", hint)
     skill = installed[0]
     print(f"{skill.path}{f' (from {note})' if (note := installing.read_source_note(skill)) else ''}")
     if not confirm("Remove it?", args.yes):
@@ -274,7 +275,7 @@ def _remove_skill(args: argparse.Namespace, root: str) -> int:
 
 
 def _switch_skill(name: str, root: str, on: bool) -> int:
-    """Switch a skill on or off in the person's own settings."""
+    """Enable or disable a skill in the user's settings."""
     known = {skill.name for skill in _list_skills(load_catalog(root))}
     if on:
         was_off = files.remove_user_word(("skills", "disabled"), name)

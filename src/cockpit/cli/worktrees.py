@@ -1,4 +1,4 @@
-"""`cockpit worktrees`: the worktrees of this folder's repository, merged back and pruned by a person."""
+"""`cockpit worktrees list|merge|prune`: the worktrees that agents of this repository worked in."""
 
 import argparse
 import asyncio
@@ -28,22 +28,26 @@ def _parser() -> argparse.ArgumentParser:
         prog="cockpit worktrees", description="The worktrees that agents of this repository worked in."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    listing = commands.add_parser("list", help="each with what was done in it")
-    merge = commands.add_parser("merge", help="bring the work of one into the branch that is checked out")
-    merge.add_argument("name", help="the worktree, or its branch")
-    merge.add_argument("--into", default="", metavar="BRANCH", help="another branch than the one checked out")
-    merge.add_argument("--dry-run", action="store_true", help="only say what it would bring, or conflicts")
-    merge.add_argument("--keep", action="store_true", help="keep worktree and branch")
+    listing = commands.add_parser("list", help="list the worktrees and what was done in each")
+    merge = commands.add_parser("merge", help="merge the work of a worktree into the current branch")
+    merge.add_argument("name", help="the worktree or its branch")
     merge.add_argument(
-        "--protected", action="store_true", help="also files that steer programs; look at them first"
+        "--into", default="", metavar="BRANCH", help="merge into this branch instead of the current one"
     )
-    pruning = commands.add_parser(
-        "prune", help="take away what is old and holds nothing that is nowhere else"
+    merge.add_argument(
+        "--dry-run", action="store_true", help="only show what would be merged, or the conflicts"
     )
-    pruning.add_argument("name", nargs="?", default="", help="only this one")
+    merge.add_argument("--keep", action="store_true", help="keep the worktree and its branch")
+    merge.add_argument(
+        "--protected", action="store_true", help="also merge files that configure programs; review them first"
+    )
+    pruning = commands.add_parser("prune", help="delete old worktrees whose work exists elsewhere")
+    pruning.add_argument("name", nargs="?", default="", help="only this worktree")
     pruning.add_argument("--max-age-hours", type=float, default=MAX_AGE_HOURS, metavar="N")
-    pruning.add_argument("--unmerged", action="store_true", help="also work that is nowhere else: it is lost")
-    pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
+    pruning.add_argument(
+        "--unmerged", action="store_true", help="also delete unmerged work, which is then lost"
+    )
+    pruning.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
     for item in (listing, merge, pruning):
         add_options(item, "json")
     return parser
@@ -65,17 +69,17 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> int:
-    found = await list_rows(git, seen)
+    worktrees = await list_rows(git, seen)
     print(
-        json.dumps([asdict(row) for row in found], ensure_ascii=False)
+        json.dumps([asdict(row) for row in worktrees], ensure_ascii=False)
         if as_json
-        else describe_worktrees(found)
+        else describe_worktrees(worktrees)
     )
     return 0
 
 
 async def _merge_worktree(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
-    """0 for merged (or mergeable), 1 for a conflict or nothing to bring: nothing has changed then."""
+    """Exit code 0 if merged (or mergeable), 1 for a conflict or nothing to merge; then nothing has changed."""
     if not args.dry_run:
         await branch_merge.commit_pending_work(git, seen, args.name)
     async with branch_merge.try_merge(git, seen, args.name, args.into) as (merge, _):
@@ -91,16 +95,16 @@ async def _merge_worktree(git: GitClient, seen: Repository, args: argparse.Names
     for row in await list_rows(git, seen):
         if row.branch == merge.branch and row.is_merged and not row.uncommitted and not row.is_in_use:
             await remove_worktree(git.at(seen.origin), row)
-            print(f"{row.branch} is gone, and its worktree", file=sys.stderr)
+            print(f"deleted {row.branch} and its worktree", file=sys.stderr)
     return 0
 
 
 async def _prune_worktrees(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
-    found = await prune_worktrees(git, seen, args.max_age_hours, args.dry_run, args.unmerged, args.name)
-    if args.name and not found:
-        raise CockpitError(f"there is no worktree called {args.name}", "cockpit worktrees list shows them")
+    pruned = await prune_worktrees(git, seen, args.max_age_hours, args.dry_run, args.unmerged, args.name)
+    if args.name and not pruned:
+        raise CockpitError(f"there is no worktree {args.name}", "cockpit worktrees list shows them")
     if args.json:
-        print_json([asdict(item) for item in found])
+        print_json([asdict(item) for item in pruned])
     else:
-        print(describe_pruned(found, args.dry_run))
+        print(describe_pruned(pruned, args.dry_run))
     return 0
