@@ -132,7 +132,7 @@ def _describe_entry(entry: CatalogEntry) -> dict[str, Json]:
 
 
 def _build_permission_row(entry: permissions.PermissionEntry) -> DefinitionRow:
-    """The row of a permission rule. A rule that is only offered counts as refused until the user adopts it."""
+    """The row of a permission rule. An offered rule counts as refused until the user adopts it."""
     fields: dict[str, Json] = {"level": entry.level, "scope": entry.scope, "applies": entry.applies}
     layer = "user" if entry.scope == "everywhere" else "project"
     refused: tuple[FileProblem, ...] = ()

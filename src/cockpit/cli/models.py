@@ -1,4 +1,4 @@
-"""`cockpit connect` and `cockpit models`: connect a model provider, and list the providers and their models."""
+"""`cockpit connect` connects a model provider; `cockpit models` lists the providers and their models."""
 
 import argparse
 import asyncio

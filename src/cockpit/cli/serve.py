@@ -98,7 +98,7 @@ def build_mcp_options(mode: str, allow: tuple[str, ...], deny: tuple[str, ...]) 
 def _build_mcp_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit mcp-serve",
-        description="Offer cockpit's tools to another program over MCP: only those that read and search, unless "
+        description="Offer cockpit's tools to another program over MCP: those that only read, unless "
         "--expose says otherwise. Every call is checked as in a session.",
     )
     add = parser.add_argument
@@ -106,7 +106,7 @@ def _build_mcp_parser() -> argparse.ArgumentParser:
     add(
         "--expose",
         metavar="NAMES",
-        help="tools to offer, separated by commas; `default` means those that only read: --expose default,edit",
+        help="tools to offer, by comma; `default` means those that only read: --expose default,edit",
     )
     add("--list", action="store_true", help="print what would be offered, and exit")
     add(

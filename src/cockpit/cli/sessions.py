@@ -137,13 +137,10 @@ def _list_agents(past: SubagentRecords, as_json: bool) -> int:
         print_json([wire.encode(element) for element in known], 1)
         return 0
     width = max((len(entry.id) for entry in known), default=0)
-    for each_item in known:
-        cost = f"{each_item.steps:4} steps {each_item.tokens:9,} tokens"
-        print(
-            escape_text(
-                f"{each_item.id:<{width}}  {each_item.phase:<9}  {cost}  {' '.join(each_item.task.split())[:60]}"
-            )
-        )
+    for agent in known:
+        cost = f"{agent.steps:4} steps {agent.tokens:9,} tokens"
+        task = " ".join(agent.task.split())[:60]
+        print(escape_text(f"{agent.id:<{width}}  {agent.phase:<9}  {cost}  {task}"))
     if not known:
         print("this session has no subagents")
     return 0

@@ -79,7 +79,7 @@ async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> in
 
 
 async def _merge_worktree(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
-    """Exit code 0 if merged (or mergeable), 1 for a conflict or nothing to merge; then nothing has changed."""
+    """Exit code 0 if merged (or mergeable), 1 for a conflict or nothing to merge."""
     if not args.dry_run:
         await branch_merge.commit_pending_work(git, seen, args.name)
     async with branch_merge.try_merge(git, seen, args.name, args.into) as (merge, _):

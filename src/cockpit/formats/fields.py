@@ -20,7 +20,7 @@ TIER_OF_FAMILY: Mapping[str, str] = {"haiku": "fast", "sonnet": "medium", "opus"
 
 
 def parse_model(written: str, family: str = "") -> str:
-    """A model named in an agent's file: a tier, `provider:model`, or an empty string for the current model."""
+    """A model named in an agent's file: a tier, `provider:model`, or "" for the current model."""
     word = written.strip().lower()
     if word in ("", "inherit"):
         return ""

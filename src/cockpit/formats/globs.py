@@ -17,7 +17,7 @@ INNERMOST_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def parse_patterns(value: Json) -> tuple[str, ...]:
-    """The patterns of a field: a list, or text separated by commas; a comma inside braces does not separate."""
+    """The patterns of a field: a list, or text separated by commas (commas inside braces do not separate)."""
     listed = value if isinstance(value, list) else [value]
     found = (part for item in listed if isinstance(item, str) for part in re.split(r",(?![^{]*\})|\n", item))
     return tuple(part.strip().removeprefix("./") for part in found if part.strip())

@@ -60,11 +60,14 @@ def resolve_imports(reading: ReadProgress, path: Path, text: str, bound: Path, l
     walk = _ImportResolver(reading, bound.resolve())
     result = walk.imported(text, path, line, 1).replace(REMOVED_LINE, "").strip()
     if len(result) > MAX_FILE_CHARACTERS:
-        result = f"{result[:MAX_FILE_CHARACTERS]}\n(cut after {MAX_FILE_CHARACTERS:,} characters; read the file for the rest)"
+        note = f"(cut after {MAX_FILE_CHARACTERS:,} characters; read the file for the rest)"
+        result = f"{result[:MAX_FILE_CHARACTERS]}\n{note}"
         remedy = "shorten it: move what concerns only some files into .claude/rules with `paths:`"
         walk.faults.append(FileProblem(str(path), 0, f"cut after {MAX_FILE_CHARACTERS:,} characters", remedy))
     if len(result) > reading.left:
-        reason = f"instruction files contain more than {MAX_CHARACTERS:,} characters together: the rest is left out"
+        reason = (
+            f"instruction files contain more than {MAX_CHARACTERS:,} characters together: the rest is ignored"
+        )
         walk.faults.append(FileProblem(str(path), 0, reason, "shorten or remove some of them"))
     result = result[: max(0, reading.left)]
     reading.left -= len(result)

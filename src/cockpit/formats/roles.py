@@ -210,7 +210,7 @@ def _read_mode(fields: FieldReader, bounds: RoleBounds) -> Mode | None:
     if mode is not None and MODES.index(mode) < MODES.index(bounds.mode):
         fields.refuse(
             key,
-            f"`{key}: {written}` allows more than the mode {bounds.mode} of your sessions; a role can only restrict",
+            f"`{key}: {written}` allows more than the mode {bounds.mode} of sessions; a role can only restrict",
             f"remove it; to use {mode}, choose that mode for the session",
         )
         return None

@@ -137,7 +137,7 @@ def _build_name_fault(fields: FieldReader, key: str, reason: str, remedy: str, n
 
 
 def _read_description(fields: FieldReader, is_whole_folder: bool) -> str:
-    """When the skill is useful. A `SKILL.md` without a description uses its first paragraph, as Claude does."""
+    """When the skill is useful. A `SKILL.md` without a description uses its first paragraph, as in Claude."""
     text = " ".join(fields.text("description").split())
     document = fields.document
     if text:
@@ -277,7 +277,7 @@ def find_skills(
 def find_skills_in(
     folders: Iterable[SearchFolder], heads: FrontmatterCache, top: Path | None = None
 ) -> tuple[Skill | Unloaded, ...]:
-    """The skills in `folders`, strongest first. A project's file must be below `top`, also if it is a link."""
+    """The skills in `folders`, strongest first. A project's file must be below `top`, even as a link."""
     skills: dict[tuple[str, str], Skill | Unloaded] = {}
     visited: set[str] = set()
     for place in folders:

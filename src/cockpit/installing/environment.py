@@ -196,7 +196,7 @@ def find_orphans(beside: Distributions, asked_for: set[str]) -> set[str]:
 
 
 def find_hidden_modules(beside: Distributions, own: Distributions) -> dict[str, list[str]]:
-    """By distribution, its modules that are hidden by cockpit's own environment or by the standard library."""
+    """By distribution, its modules that cockpit's own environment or the standard library hides."""
     taken = set(sys.stdlib_module_names)
     for item in own.values():
         taken |= list_modules(item)

@@ -369,7 +369,7 @@ def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) ->
 
 
 def _walk_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The plain files of a skill. Raises `CockpitError` for links, devices, and too many or too large files."""
+    """The plain files of a skill. Raises `CockpitError` for links and devices, and if there is too much."""
     size = 0
     waiting = [folder]
     count = 0

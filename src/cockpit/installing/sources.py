@@ -43,7 +43,7 @@ class PluginSource:
 
 
 def parse_source(text: str, editable: bool = False) -> PluginSource:
-    """The source that `text` describes. Raises `CockpitError` if it describes nothing that can be installed."""
+    """The source that `text` describes. Raises `CockpitError` if it is not something installable."""
     text = text.strip()
     if not text or text.startswith("-"):
         raise CockpitError(f"{text!r} is not a plugin source", "pass a name, a path or git+URL")

@@ -1,4 +1,4 @@
-"""`cockpit mcp add|add-json|remove|enable|disable`: writing the files that name servers."""
+"""`cockpit mcp add|add-json|remove|enable|disable`: edit the files that define MCP servers."""
 
 import argparse
 import json
@@ -20,10 +20,13 @@ DISABLED_KEY = ("mcp", "disabled")
 
 
 def add_server(args: argparse.Namespace) -> int:
-    """Write the server, and keep that this command line was typed by a person."""
+    """Write the server to its file and approve it, because the user typed its command line."""
     words = [*args.target, *args.line]
     if not words:
-        raise CockpitError("what is the server?", "cockpit mcp add NAME -- COMMAND ARG..., or NAME ADDRESS")
+        raise CockpitError(
+            "the server's command or address is missing",
+            "cockpit mcp add NAME -- COMMAND ARG..., or NAME ADDRESS",
+        )
     is_address = words[0].startswith(("http://", "https://"))
     transport = args.transport or ("http" if is_address else "stdio")
     entry: dict[str, Json] = {"type": transport}
@@ -33,7 +36,7 @@ def add_server(args: argparse.Namespace) -> int:
         entry["env"] = dict(_parse_pairs(args.env, "=", "--env NAME=VALUE"))
     else:
         if not is_address or len(words) > 1:
-            raise CockpitError(f"{words[0]} is no address", "it begins with http:// or https://")
+            raise CockpitError(f"{words[0]} is not an address", "it must start with http:// or https://")
         entry["url"] = words[0]
         entry["headers"] = dict(_parse_pairs(args.header, ":", "--header 'NAME: VALUE'"))
     if args.timeout:
@@ -45,16 +48,16 @@ def add_server_json(args: argparse.Namespace) -> int:
     try:
         entry = json.loads(args.json)
     except ValueError as error:
-        raise CockpitError(f"this is no JSON: {error}", 'write {"command": "...", "args": []}') from error
+        raise CockpitError(f"not valid JSON: {error}", 'write {"command": "...", "args": []}') from error
     if not isinstance(entry, dict):
-        raise CockpitError("this is no server", 'write {"command": "...", "args": []}')
+        raise CockpitError("not a server", 'write {"command": "...", "args": []}')
     return _store_server(args, entry)
 
 
 def _store_server(args: argparse.Namespace, entry: Mapping[str, Json]) -> int:
     root = resolve_folder(args.cwd)
     file = _find_server_file(root, args.scope)
-    # What may hold a key is read by nobody else.
+    # The entry may contain a key, so only the user may read the file.
     mcp_files.add_server(file, args.name, entry, args.force, private=args.scope == "user")
     made = [item for item in read_server_files(ProjectFolder(root, True)) if item.name == args.name]
     read = next((element for element in made if isinstance(element, McpServer)), None)
@@ -64,9 +67,9 @@ def _store_server(args: argparse.Namespace, entry: Mapping[str, Json]) -> int:
                 print(fault)
         return 1
     open_pins(root).approve(read)
-    print(f"{args.name} is added to {file}: {single_line(describe_target(read))}")
+    print(f"added {args.name} to {file}: {single_line(describe_target(read))}")
     if args.scope == "project":
-        print("whoever else opens this project is asked before it starts")
+        print("others who open this project are asked before it starts")
     return 0
 
 
@@ -77,15 +80,15 @@ def _find_server_file(root: str, scope: str) -> Path:
 def _parse_pairs(written: list[str], sign: str, form: str) -> list[tuple[str, Json]]:
     pairs: list[tuple[str, Json]] = []
     for item in written:
-        name, found_sign, value = item.partition(sign)
-        if not found_sign or not name.strip():
-            raise CockpitError(f"{name!r} is no pair", f"write {form}")
+        name, separator, value = item.partition(sign)
+        if not separator or not name.strip():
+            raise CockpitError(f"{name!r} is not a pair", f"write {form}")
         pairs.append((name.strip(), value.strip()))
     return pairs
 
 
 def remove_server(args: argparse.Namespace) -> int:
-    """Take it out of the file that names it, and forget what was agreed to."""
+    """Remove the server from the file that defines it, and forget its approval."""
     where = resolve_project(args)
     if args.scope == "project":
         where = ProjectFolder(where.root, True)
@@ -100,24 +103,24 @@ def remove_server(args: argparse.Namespace) -> int:
             for element in known:
                 if isinstance(element, McpServer):
                     open_pins(where.root).forget(element)
-            print(f"{args.name} is taken out of {file}")
+            print(f"removed {args.name} from {file}")
             return 0
     for item in known:
         if item.origin is not None:
             raise CockpitError(
-                f"{args.name} is named by {item.origin.file}, which cockpit does not write",
-                f"take it out there, or: cockpit mcp disable {args.name}",
+                f"{args.name} is defined in {item.origin.file}, which cockpit does not edit",
+                f"remove it there, or run cockpit mcp disable {args.name}",
             )
     raise CockpitError(f"there is no MCP server {args.name}", "cockpit mcp list shows them")
 
 
 def enable_server(args: argparse.Namespace) -> int:
     was = remove_user_word(DISABLED_KEY, args.name)
-    print(f"{args.name} is {'switched on again' if was else 'not switched off in your settings'}")
+    print(f"{args.name} is {'enabled again' if was else 'not disabled in your settings'}")
     return 0
 
 
 def disable_server(args: argparse.Namespace) -> int:
     add_user_word(DISABLED_KEY, args.name)
-    print(f"{args.name} is switched off; cockpit mcp enable {args.name} takes that back")
+    print(f"{args.name} is disabled; cockpit mcp enable {args.name} enables it again")
     return 0

@@ -1,6 +1,5 @@
-"""The servers that `cockpit mcp` speaks of: those that are registered for a folder.
-
-`cockpit mcp list --check|get|tools|log|approve|login|logout`: looking at servers, and agreeing to them.
+"""`cockpit mcp list --check|get|tools|log|approve|login|logout`: find, start, inspect and approve MCP
+servers.
 """
 
 import argparse
@@ -33,18 +32,18 @@ from cockpit.workspace.processes.server_process import ServerLog
 
 
 def read_server_files(where: ProjectFolder) -> list[McpServer | Unloaded]:
-    """What the files name."""
+    """The servers that files define, including those that could not be loaded."""
     environment = files.load_environment(where.root, where.trusted)
     return list(mcp_files.read_servers(Path(where.root), where.trusted, Path.home(), environment))
 
 
 def list_registered_servers(where: ProjectFolder) -> tuple[McpServer, ...]:
-    """What is registered: by files, bundles and plugins."""
+    """All registered servers: those of files, bundles and plugins."""
     return load_catalog(where.root, where.trusted).all(McpServer)
 
 
 def find_server(args: argparse.Namespace) -> McpServer:
-    """The server that was named. Raises `CockpitError`, which says why it is none."""
+    """The server called `name` in the arguments. Raises `CockpitError` with the reason if there is none."""
     where = resolve_project(args)
     known = list_registered_servers(where)
     for server in known:
@@ -55,7 +54,7 @@ def find_server(args: argparse.Namespace) -> McpServer:
             faults = "; ".join(str(fault) for fault in file.origin.refused)
             raise CockpitError(f"{args.name} cannot be used: {faults}")
     names = ", ".join(server.name for server in known) or "none"
-    hint = f"there are: {names}" if where.trusted else f"there are: {names}; this folder is not trusted"
+    hint = f"choose one of {names}" if where.trusted else f"choose one of {names}; this folder is not trusted"
     raise CockpitError(f"there is no MCP server {args.name}", hint)
 
 
@@ -64,7 +63,8 @@ def open_pins(root: str) -> PinStore:
 
 
 def check_servers(args: argparse.Namespace) -> int:
-    """Start what may start, and say how each is; 1 when one is not ready that should be."""
+    """Start every server that may start and report its state; exit code 1 if one that should be ready is
+    not."""
     where = resolve_project(args)
     return asyncio.run(_check_servers(where.root, list_registered_servers(where), args.json))
 
@@ -83,7 +83,7 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
 
 
 def show_server(args: argparse.Namespace) -> int:
-    """What is known without starting anything."""
+    """Show a server's configuration without starting anything."""
     where, server = resolve_project(args), find_server(args)
     standing = open_pins(where.root).standing(server)
     agreed = "may start" if standing.allowed else f"does not start: {standing.reason}"
@@ -106,7 +106,7 @@ def show_server(args: argparse.Namespace) -> int:
 
 
 def list_tools(args: argparse.Namespace) -> int:
-    """What a server offers now, under the names that rules use."""
+    """List what a server offers, under the names that rules use."""
     where, server = resolve_project(args), find_server(args)
     return asyncio.run(_list_tools(where.root, server, args.json))
 
@@ -145,19 +145,19 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
 def show_log(args: argparse.Namespace) -> int:
     server = find_server(args)
     text = ServerLog(find_server_log(paths.state(), server)).tail(args.lines)
-    print(clean(text) if text else f"{server.name} has written nothing yet")
+    print(clean(text) if text else f"{server.name} has not written anything yet")
     return 0
 
 
 def approve_server(args: argparse.Namespace) -> int:
-    """Show what is agreed to, ask, and keep the yes; then the same for tools that changed."""
+    """Show what would be approved, ask, and store the approval; then the same for tools that changed."""
     where, server = resolve_project(args), find_server(args)
     pins = open_pins(where.root)
     standing = pins.standing(server)
     if not standing.allowed:
         print(f"{server.name}: {clean(describe_target(server))}")
         print(clean(standing.reason))
-        if not confirm("Let it start?", args.yes):
+        if not confirm("Allow it to start?", args.yes):
             print("nothing was changed")
             return 1
         pins.approve(server)
@@ -172,7 +172,7 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
             raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
         for name, what in (row.changed or {}).items():
             print(f"{name} changed:\n{clean(what)}")
-        if row.changed and not confirm("Call them from now on as they are?", yes):
+        if row.changed and not confirm("Approve these changes?", yes):
             print("nothing was changed")
             return 1
         if row.changed:
@@ -187,8 +187,8 @@ def login_server(args: argparse.Namespace) -> int:
 
     server = find_server(args)
     done = asyncio.run(log_in(server, TerminalLoginPrompt()))
-    where = f"logged in to {server.name}; kept in {done.place}"
-    print(where if done.place else f"{server.name} wants no login")
+    where = f"logged in to {server.name}; stored in {done.place}"
+    print(where if done.place else f"{server.name} needs no login")
     return 0
 
 
@@ -197,13 +197,13 @@ def logout_server(args: argparse.Namespace) -> int:
 
     server = find_server(args)
     was = asyncio.run(log_out(server))
-    print(f"the login to {server.name} is forgotten" if was else f"there was no login to {server.name}")
+    print(f"deleted the login to {server.name}" if was else f"there was no login to {server.name}")
     return 0
 
 
 @asynccontextmanager
 async def _start_servers(root: str, servers: tuple[McpServer, ...]) -> AsyncIterator[McpServers]:
-    """The servers, started and settled; ended behind it."""
+    """Start the servers and wait until they are settled; close them afterwards."""
     settings = files.load_settings(root, False)
     connect = settings.number("mcp.connect_seconds") or CONNECT_SECONDS
     call = settings.number("mcp.call_seconds") or CALL_SECONDS

@@ -1,8 +1,7 @@
-"""Which language servers would start in a folder, which are missing: for `cockpit lsp` and doctor.
+"""`cockpit lsp status|restart|stop|log|allow [NAME]`: the language servers of running cockpits.
 
-`cockpit lsp status|restart|stop|log|allow [NAME]`: language servers of the cockpits on a folder.
-
-Without one of them it says which servers would start, and what installs those that are missing.
+Without a running cockpit it shows which servers would start in the folder, and how to install missing ones.
+`cockpit doctor` uses the same candidates.
 """
 
 import argparse
@@ -26,13 +25,13 @@ from cockpit.settings import trust
 from cockpit.workspace.local import walk_files
 
 MAX_FILES = 5000
-"""Files that are counted by language; a folder of more is told by these."""
+"""Maximum number of files counted by language."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCandidate:
-    """A server of a language. `files` is how many files of it the folder holds; `program` where its
-    program is, empty when it is not installed; `why` what keeps it from starting."""
+    """A server of a language. `files` counts the language's files in the folder; `program` is the path of
+    its program, empty if not installed; `why` says what prevents it from starting."""
 
     language: str
     server: LanguageServer
@@ -43,8 +42,8 @@ class ServerCandidate:
 
 
 def find_candidates(root: str, registered: Sequence[Language], trusted: bool) -> tuple[ServerCandidate, ...]:
-    """For each language its first server that is installed (or could be) and those beside it; languages
-    the folder holds come first, the most used before others."""
+    """For each language its first server that is installed (or could be) and its additional servers;
+    languages with the most files in the folder come first."""
     named = lsp_json.read_all_lsp_json(root, paths.config()) if trusted else lsp_json.LspJsonContents()
     languages = (*named.languages, *registered)
     files = count_files(root, languages)
@@ -57,7 +56,7 @@ def find_candidates(root: str, registered: Sequence[Language], trusted: bool) ->
 
 
 def count_files(root: str, languages: Sequence[Language]) -> Counter[str]:
-    """Files of the folder by language."""
+    """The folder's files by language."""
     found: Counter[str] = Counter()
     for entry in islice(walk_files(root), MAX_FILES):
         if (language := find_language(entry.path, languages)) is not None:
@@ -80,16 +79,16 @@ def _build_candidate(
     if not program:
         return ServerCandidate(language.name, server, files, "", "absent", server.install)
     if server.named_by and not server_programs.is_approved(find_approval_file(root), server, root):
-        why = f"{server.named_by} names it: cockpit lsp allow {server.name}"
+        why = f"defined in {server.named_by}: cockpit lsp allow {server.name}"
         return ServerCandidate(language.name, server, files, program, "waiting", why)
     if server.runs_project and not trusted:
-        why = "it runs code of the project: cockpit --trust"
+        why = "it runs the project's code: cockpit --trust"
         return ServerCandidate(language.name, server, files, program, "waiting", why)
     return ServerCandidate(language.name, server, files, program, "found")
 
 
 def find_approval_file(root: str) -> Path:
-    """Where a person's yeses for the servers of a project's file lie."""
+    """The file that stores the user's approvals of servers named by the project."""
     return server_programs.approvals_file(
         status_files.status_folder(paths.state(), str(Path(root).resolve()))
     )
@@ -100,13 +99,15 @@ LOG_LINES = 60
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when it was done or shown, 1 when there is nothing to do it to."""
+    """Exit code 0 if it was done or shown, 1 if there is nothing to do it to."""
     parser = argparse.ArgumentParser(prog="cockpit lsp", description="The language servers of a folder.")
     parser.add_argument(
         "verb", choices=("status", "restart", "stop", "log", "allow"), nargs="?", default="status"
     )
-    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="a server or language; all")
-    parser.add_argument("--root", default=".", metavar="DIR", help="the project's folder")
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="a server or language (default: all)"
+    )
+    parser.add_argument("--root", default=".", metavar="DIR", help="project folder (default: .)")
     add_options(parser, "json", "trust")
     args = parser.parse_args(list(argv))
     root = resolve_root(args.root)
@@ -150,7 +151,7 @@ def _print_status(root: str, name: str, as_json: bool) -> int:
     for entry in running:
         print(f"cockpit {entry.pid} on {root}")
         if not entry.rows:
-            print("  no server yet: one starts with the first file of its language")
+            print("  no server yet: servers start with the first file of their language")
         for row in entry.rows:
             if name in ("", row.name, row.language):
                 size = f"{row.megabytes} MB" if row.megabytes else ""
@@ -163,7 +164,7 @@ def _print_status(root: str, name: str, as_json: bool) -> int:
 
 def _list_candidates(root: str, name: str) -> list[Json]:
     trusted = trust.is_trusted(root) is True
-    found = find_candidates(root, load_catalog(root).all(Language), trusted)
+    candidates = find_candidates(root, load_catalog(root).all(Language), trusted)
     return [
         {
             "language": item.language,
@@ -173,7 +174,7 @@ def _list_candidates(root: str, name: str) -> list[Json]:
             "program": item.program,
             "detail": item.why,
         }
-        for item in found
+        for item in candidates
         if item.files and name in ("", item.server.name, item.language)
     ]
 
@@ -181,10 +182,10 @@ def _list_candidates(root: str, name: str) -> list[Json]:
 def _print_candidates(rows: list[Json]) -> None:
     for row in rows:
         if isinstance(row, dict):
-            said = row["program"] if row["state"] == "found" else f"-> {row['detail']}"
-            print(f"  {row['name']:28} {row['language']:12} {row['state']:9} {said}")
+            text = row["program"] if row["state"] == "found" else f"-> {row['detail']}"
+            print(f"  {row['name']:28} {row['language']:12} {row['state']:9} {text}")
     if not rows:
-        print("  none: the folder holds no file of a language with a server")
+        print("  none: the folder has no files of a language with a server")
 
 
 def _send_verb(root: str, verb: status_files.ServerVerb, name: str, as_json: bool) -> int:
@@ -199,7 +200,7 @@ def _send_verb(root: str, verb: status_files.ServerVerb, name: str, as_json: boo
 
 
 def _print_logs(root: str, name: str, as_json: bool) -> int:
-    """The last lines of each log there is, of running servers and of those before."""
+    """The last lines of each log, of running and of earlier servers."""
     folder = status_files.status_folder(paths.state(), str(Path(root).resolve())) / "logs"
     logs = {
         file.stem: file.read_text("utf-8", "replace").splitlines()[-LOG_LINES:]
@@ -217,9 +218,9 @@ def _print_logs(root: str, name: str, as_json: bool) -> int:
 
 
 def _allow_servers(root: str, name: str, trusted: bool) -> int:
-    """A person's yes for the servers that the folder's `.lsp.json` names; running cockpits start them."""
+    """Approve the servers that the folder's `.lsp.json` names; running cockpits start them."""
     if not trusted:
-        raise CockpitError("this folder is not trusted", "when it may run here: cockpit lsp allow --trust")
+        raise CockpitError("this folder is not trusted", "to allow its servers run cockpit lsp allow --trust")
     read = lsp_json.read_all_lsp_json(root, paths.config())
     for text in read.warnings:
         print_warning(text)

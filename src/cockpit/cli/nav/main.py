@@ -1,8 +1,8 @@
-"""`cockpit nav batch`: questions as lines of JSON on stdin, answers as lines of JSON as they are ready.
+"""`cockpit nav OPERATION [PLACE]`: code by symbol on the command line, without a session and without a
+model.
 
-Each line gets exactly one answer, with its id; a line nobody can read gets one that says why.
-
-`cockpit nav OP [PLACE]`: code by symbol on the command line, without a session and without a model.
+`cockpit nav batch` answers lines of JSON on stdin with lines of JSON as they become ready: exactly one
+answer per line, with its id; a line that cannot be read gets an answer that says why.
 """
 
 import argparse
@@ -34,13 +34,13 @@ from cockpit.workspace.files.changes import format_unified_diff, make_diff
 
 MAX_CONCURRENT = 8
 BATCH_PATIENCE_SECONDS = 0.2
-"""Seconds; a program asks again rather than waits for a server that is starting."""
+"""Seconds to wait for a starting server; a program can ask again."""
 
 
 async def run_batch(
     opened: NavProject, source: SourceChoice, lines: TextIO = sys.stdin, out: TextIO = sys.stdout
 ) -> None:
-    """Answer every line of `lines`, at most eight at once; returns after the last answer."""
+    """Answer every line of `lines`, at most eight at a time; returns after the last answer."""
     queue = _queue_lines(lines)
     free = asyncio.Semaphore(MAX_CONCURRENT)
     async with asyncio.TaskGroup() as tasks:
@@ -54,7 +54,7 @@ async def run_batch(
 
 
 def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
-    """Lines, then None. A thread of its own that nobody waits for: a read of stdin cannot be cancelled."""
+    """Queue the lines, then None. Reads in a daemon thread, because a read of stdin cannot be cancelled."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -64,15 +64,17 @@ def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
                 loop.call_soon_threadsafe(queue.put_nowait, line)
             loop.call_soon_threadsafe(queue.put_nowait, None)
         except RuntimeError:
-            pass  # the loop has ended before its input
+            pass  # the loop ended before its input
 
     threading.Thread(target=read, daemon=True).start()
     return queue
 
 
 async def _answer_line(opened: NavProject, line: str, source: SourceChoice, out: TextIO) -> None:
-    said = await _build_reply(opened, line, source)
-    out.write(json.dumps(said, ensure_ascii=False) + "\n")  # one write: answers are never mixed
+    reply = await _build_reply(opened, line, source)
+    out.write(
+        json.dumps(reply, ensure_ascii=False) + "\n"
+    )  # a single write, so that answers are never interleaved
     out.flush()
 
 
@@ -80,31 +82,31 @@ async def _build_reply(opened: NavProject, line: str, source: SourceChoice) -> d
     try:
         args = json.loads(line)
     except ValueError as error:
-        return _build_error(None, f"this line is no JSON: {error}")
+        return _build_error(None, f"this line is not valid JSON: {error}")
     if not isinstance(args, dict):
         return _build_error(None, 'a line is an object: {"id", "op", "place"}')
     id, op, place = args.get("id"), args.get("op"), args.get("place", "")
     if not isinstance(op, str) or not isinstance(place, str):
-        return _build_error(id, "op and place must be texts")
+        return _build_error(id, "op and place must be strings")
     try:
-        found = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
+        reply_answer = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
     except PlaceAmbiguous as error:
         return _build_error(id, str(error), NavAnswer(error.candidates))
     except (CockpitError, OSError) as error:
         return _build_error(id, str(error))
-    said: dict[str, Json] = {"id": id, "results": encode_results(found)}
-    if not found.complete:
-        said |= {"complete": False, "note": found.note}
-    elif found.note and not (found.rows or found.problems):
-        said["note"] = found.note
-    return said
+    encoded: dict[str, Json] = {"id": id, "results": encode_results(reply_answer)}
+    if not reply_answer.complete:
+        encoded |= {"complete": False, "note": reply_answer.note}
+    elif reply_answer.note and not (reply_answer.rows or reply_answer.problems):
+        encoded["note"] = reply_answer.note
+    return encoded
 
 
-def _build_error(id: Json, why: str, found: NavAnswer | None = None) -> dict[str, Json]:
-    said: dict[str, Json] = {"id": id, "results": [], "error": why}
-    if found is not None:
-        said["candidates"] = encode_results(found)
-    return said
+def _build_error(id: Json, why: str, ambiguous: NavAnswer | None = None) -> dict[str, Json]:
+    encoded: dict[str, Json] = {"id": id, "results": [], "error": why}
+    if ambiguous is not None:
+        encoded["candidates"] = encode_results(ambiguous)
+    return encoded
 
 
 CHECK_SECONDS = 5.0
@@ -112,7 +114,7 @@ PLACE_FORMS = "file:line:column (from 1, columns in characters), file:Class.meth
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when something was found, 1 when not, 2 for a fault of usage."""
+    """Exit code 0 if something was found, 1 if not, 2 for wrong usage."""
     parser = _parser()
     args = parser.parse_args(list(argv))
     if args.op == "rename" and (not args.place or not args.new):
@@ -133,7 +135,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit nav",
-        description="Code by symbol: definitions, uses, problems.",
+        description="Look up code by symbol: definitions, uses, problems.",
         epilog=f"PLACE: {PLACE_FORMS}; for symbols and outline a file, for workspace-symbols a name",
     )
     add = parser.add_argument
@@ -145,17 +147,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("place", nargs="?", default="", metavar="PLACE")
     add("new", nargs="?", default="", metavar="NEW", help="the new name (rename)")
-    add("--root", default=".", metavar="DIR", help="the project's folder")
+    add("--root", default=".", metavar="DIR", help="project folder (default: .)")
     add("--json", action="store_true")
-    add("--source", choices=("auto", "lsp", "tree-sitter"), default="auto", help="who may answer")
+    add("--source", choices=("auto", "lsp", "tree-sitter"), default="auto", help="what may answer")
     add("--trust", action="store_true", help="trust the folder for this run: its own programs may start")
-    add("--force", action="store_true", help="rename: apply it although it brings new problems")
-    add("--apply", action="store_true", help="rename: write it; without this only the diff is printed")
+    add("--force", action="store_true", help="rename: apply even if it causes new problems")
+    add("--apply", action="store_true", help="rename: write the files (default: only print the diff)")
     return parser
 
 
 async def _run_until_signal(work: Coroutine[object, object, int]) -> int:
-    """End servers in order, too, when the terminal or the caller ends us."""
+    """Run to the end, closing the servers in order also if a signal ends us."""
     task = asyncio.ensure_future(work)
     forget = watch_signals(lambda _: task.cancel())
     try:
@@ -175,49 +177,50 @@ async def _run_operation(args: argparse.Namespace, root: str) -> int:
         return await _look_up(open_root, NavRequest(args.op, args.place, source), args.json)
 
 
-async def _look_up(open_root: NavProject, asked: NavRequest, as_json: bool) -> int:
+async def _look_up(open_root: NavProject, request: NavRequest, as_json: bool) -> int:
     try:
-        found = await answer_request(open_root, asked)
+        answer = await answer_request(open_root, request)
     except PlaceAmbiguous as error:
         return _print_candidates(error, as_json)
     except OSError as error:
         raise CockpitError(
-            f"{asked.place}: {error.strerror or error}", f"a place is {PLACE_FORMS}"
+            f"{request.place}: {error.strerror or error}", f"a place is {PLACE_FORMS}"
         ) from error
     if as_json:
-        said: dict[str, Json] = {
-            "results": encode_results(found),
-            "complete": found.complete,
-            "note": found.note,
+        encoded: dict[str, Json] = {
+            "results": encode_results(answer),
+            "complete": answer.complete,
+            "note": answer.note,
         }
-        print_json(said)
+        print_json(encoded)
     else:
-        _print_answer(found)
-    if not (found.rows or found.problems):
-        why = found.note or "nothing found"
-        if found.note and asked.op == "diagnostics":
-            why = f"{found.note}; nothing found"
-        print(f"cockpit: {asked.op} {asked.place}: {why}".replace(" :", ":"), file=sys.stderr)
+        _print_answer(answer)
+    if not (answer.rows or answer.problems):
+        why = answer.note or "nothing found"
+        if answer.note and request.op == "diagnostics":
+            why = f"{answer.note}; nothing found"
+        print(f"cockpit: {request.op} {request.place}: {why}".replace(" :", ":"), file=sys.stderr)
         return 1
     return 0
 
 
-def _print_answer(found: NavAnswer) -> None:
-    if found.text:
-        print(found.text)
+def _print_answer(answer: NavAnswer) -> None:
+    if answer.text:
+        print(answer.text)
         return
-    for row in found.rows:
+    for row in answer.rows:
         print(_format_symbol(row))
-    for problem in found.problems:
+    for problem in answer.problems:
         print(_format_problem(problem))
-    if not found.complete and found.note and (found.rows or found.problems):
-        print(f"cockpit: {found.note}", file=sys.stderr)
+    if not answer.complete and answer.note and (answer.rows or answer.problems):
+        print(f"cockpit: {answer.note}", file=sys.stderr)
 
 
 def _format_problem(problem: ProblemRow) -> str:
     code = f" [{problem.code}]" if problem.code else ""
     message = problem.message.strip().partition("\n")[0]
-    return f"{problem.path}:{problem.line}:{problem.column}  {problem.severity} {problem.server}{code}  {message}"
+    place = f"{problem.path}:{problem.line}:{problem.column}"
+    return f"{place}  {problem.severity} {problem.server}{code}  {message}"
 
 
 def _format_symbol(row: SymbolRow) -> str:
@@ -228,8 +231,8 @@ def _format_symbol(row: SymbolRow) -> str:
 def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
     if as_json:
         rows = encode_results(NavAnswer(error.candidates))
-        said = {"results": [], "complete": True, "note": "", "error": str(error), "candidates": rows}
-        print_json(said)
+        encoded = {"results": [], "complete": True, "note": "", "error": str(error), "candidates": rows}
+        print_json(encoded)
     print(f"cockpit: {error}", file=sys.stderr)
     for row in error.candidates:
         print(f"  {_format_symbol(row)}", file=sys.stderr)
@@ -237,7 +240,7 @@ def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
 
 
 async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
-    """The diff, or with `--apply` what was written."""
+    """Print the diff, or with `--apply` what was written."""
     navigator, workspace = open_root.navigator, open_root.workspace
     try:
         at = await navigator.locate(make_relative(workspace.root, args.place))
@@ -250,13 +253,13 @@ async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
         return 1
     for row in await navigator.left(at, edits):
         print(f"cockpit: not renamed: {_format_symbol(row)}", file=sys.stderr)
-    broken = (await navigator.checked(changes, CHECK_SECONDS)).new
-    for each_item in broken:
+    problems = (await navigator.checked(changes, CHECK_SECONDS)).new
+    for each_item in problems:
         print(f"cockpit: new problem: {_format_problem(each_item)}", file=sys.stderr)
-    errors = sum(item.severity == "error" for item in broken)
+    errors = sum(item.severity == "error" for item in problems)
     if args.apply and errors and not args.force:
         count = f"{errors} new error{'s' if errors > 1 else ''}"
-        raise CockpitError(f"not renamed: it would bring {count}", "--force renames all the same")
+        raise CockpitError(f"not renamed: it would cause {count}", "add --force to rename anyway")
     if args.apply:
         await workspace.apply(changes)
     diffs = [make_diff(file) for file in changes.files]

@@ -1,6 +1,5 @@
-"""What can be wrong with a plugin, found by looking at what it became. Changes nothing.
-
-`cockpit plugins doctor [NAME] [--json]`: what is wrong with plugins, where, and what mends it.
+"""`cockpit plugins doctor [NAME] [--json]`: what is wrong with plugins, where, and how to fix it. Changes
+nothing.
 """
 
 import argparse
@@ -29,7 +28,7 @@ from cockpit.settings.files import EffectiveSettings
 
 @dataclass(frozen=True, slots=True)
 class PluginFinding:
-    """A `fault` keeps a plugin, or a part of it, from working; a `note` is worth knowing. `place` is
+    """A `fault` keeps a plugin or a part of it from working; a `note` is only worth knowing. `place` is
     `file:line in function`, `mend` the next thing to do."""
 
     plugin: str
@@ -46,17 +45,17 @@ def find_problems(
     own = find_own_distributions()
     folder = discovery.read_record().folder()
     beside = find_distributions([str(folder)]) if folder is not None and folder.is_dir() else {}
-    found: list[PluginFinding] = []
+    problems: list[PluginFinding] = []
     for plugin in catalog.plugins:
-        found += _check_state(plugin, own)
+        problems += _check_state(plugin, own)
         if plugin.found.state != "disabled":
-            found += _check_module(plugin, manager)
+            problems += _check_module(plugin, manager)
         if not plugin.found.is_ours:
-            found += _check_distribution(plugin, beside, own)
-            found += _check_values(plugin, catalog)
-    found += _check_disabled_names(catalog, settings)
-    found += _check_environment(beside, own)
-    return sorted(dict.fromkeys(found), key=lambda item: (item.level != "fault", item.plugin))
+            problems += _check_distribution(plugin, beside, own)
+            problems += _check_values(plugin, catalog)
+    problems += _check_disabled_names(catalog, settings)
+    problems += _check_environment(beside, own)
+    return sorted(dict.fromkeys(problems), key=lambda item: (item.level != "fault", item.plugin))
 
 
 def _check_state(plugin: PluginState, own: environment.Distributions) -> Iterator[PluginFinding]:
@@ -74,16 +73,16 @@ def _check_state(plugin: PluginState, own: environment.Distributions) -> Iterato
 
 
 def _suggest_remedy(plugin: PluginState, own: environment.Distributions) -> str:
-    """The next thing to do about a plugin that failed."""
+    """What to do about a plugin that failed."""
     reason, name = plugin.found.reason, plugin.found.name
     if missing := re.search(r"No module named '([\w.]+)'", reason):
         module = missing[1].partition(".")[0]
         if plugin.found.module.startswith(module):
-            return "its entry point names a module that is not there; see [project.entry-points.cockpit]"
+            return "its entry point names a module that does not exist; see [project.entry-points.cockpit]"
         return f"its pyproject.toml does not name what brings `{module}` among its dependencies"
     remedies = {
         "there is no hook": "rename the function; docs/hooks.md lists the hooks",
-        "PluginValidationError": "a hook takes `register` and `scope`, by these names, or one of them",
+        "PluginValidationError": "a hook takes `register` and `scope`, by these names, or either of them",
         "async def": "write `def` in place of `async def`",
         "is taken by": "give one of the two another name in [project.entry-points.cockpit], or remove it",
         "installed for Python": "cockpit plugins upgrade",
@@ -92,11 +91,11 @@ def _suggest_remedy(plugin: PluginState, own: environment.Distributions) -> str:
     for words, remedy in remedies.items():
         if words in reason:
             return remedy
-    return f"tell its author; until then: cockpit plugins disable {name}"
+    return f"report it to its author; until then: cockpit plugins disable {name}"
 
 
 def _check_module(plugin: PluginState, manager: pluggy.PluginManager) -> Iterator[PluginFinding]:
-    """Functions that look like hooks and are none: without the mark nobody calls them."""
+    """Functions that look like hooks but lack the marker, so that they are never called."""
     module = manager.get_plugin(plugin.found.name)
     if module is None:
         return
@@ -132,10 +131,10 @@ def _check_values(plugin: PluginState, catalog: PluginCatalog) -> Iterator[Plugi
                 plugin.found.name, "note", f"its {kind}: {entry.name} hides that of {entry.shadows}"
             )
     if plugin.found.state == "loaded" and not plugin.registers:
-        mend = "look into its README for settings it needs, or trust the folder"
+        mend = "check its README for settings it needs, or trust the folder"
         yield PluginFinding(plugin.found.name, "note", "it registers nothing in this folder", mend)
     for warning in catalog.warnings:
-        # One that lost its name to another is not in `entries`: only the warning tells of it.
+        # A value that lost its name to another plugin is not in `entries`; only the warning mentions it.
         twice = re.fullmatch(r"(\w+: .+) is registered by both (\S+) and (\S+); the one of .*", warning)
         if twice and plugin.found.name in (twice[2], twice[3]):
             what = f"{twice[1]} is registered by {twice[2]} and by {twice[3]}; the one of {twice[2]} is used"
@@ -150,10 +149,8 @@ def _check_disabled_names(catalog: PluginCatalog, settings: EffectiveSettings) -
     for name in settings.words("plugins.disabled"):
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            mend = f"did you mean {near[0]}?" if near else "take it out of [plugins] disabled"
-            yield PluginFinding(
-                name, "note", "it is switched off in settings, and there is no such plugin", mend
-            )
+            mend = f"did you mean {near[0]}?" if near else "remove it from [plugins] disabled"
+            yield PluginFinding(name, "note", "it is disabled in settings, but there is no such plugin", mend)
 
 
 def _check_environment(
@@ -161,10 +158,10 @@ def _check_environment(
 ) -> Iterator[PluginFinding]:
     for name, modules in environment.find_hidden_modules(beside, own).items():
         what = f"its modules {', '.join(modules)} are hidden by those of cockpit's own environment"
-        yield PluginFinding(name, "fault", what, "its author has to rename them")
+        yield PluginFinding(name, "fault", what, "its author must rename them")
     for plugin in discovery.read_record().plugins:
         if beside and normalize_name(plugin.distribution) not in beside:
-            what = f"{plugin.distribution} is in the record and not in its folder"
+            what = f"{plugin.distribution} is in the record but not in its folder"
             yield PluginFinding(
                 plugin.distribution, "fault", what, f"cockpit plugins install {plugin.source}"
             )
@@ -174,9 +171,9 @@ LEVEL_LABELS = {"fault": "FAULT", "note": "note "}
 
 
 def main(name: str, argv: Sequence[str]) -> int:
-    """0 when no plugin has a fault, else 1; notes are none."""
+    """Exit code 0 if no plugin has a fault, else 1; notes do not count."""
     parser = argparse.ArgumentParser(prog="cockpit plugins doctor")
-    parser.add_argument("name", nargs="?", default="", help="of one plugin, or of its distribution")
+    parser.add_argument("name", nargs="?", default="", help="name of a plugin or of its distribution")
     add_options(parser, "json")
     args = parser.parse_args(list(argv))
     root = str(Path.cwd())

@@ -1,12 +1,10 @@
-"""`cockpit plugins install` and `upgrade`: fetch, look at what it registers, ask, put it in force.
+"""`cockpit plugins install|upgrade|remove`: fetch, show what a plugin registers, ask, and put it in force.
 
-Everything happens in a generation that nobody uses; a no, a fault or Ctrl+C leaves all as it was.
-
-`cockpit plugins remove NAME ...`: a plugin, and what it brought that nothing else needs.
+Everything happens in a staged generation that nothing uses: a refusal, a fault or Ctrl+C leaves all as it
+was.
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -38,7 +36,7 @@ UNCHANGED = "nothing was changed"
 
 @dataclass(frozen=True, slots=True)
 class InstallPreview:
-    """What an installation would bring: `asked` for by a person, `needed` by those, `gone` from before."""
+    """What an installation would bring: `asked` by the user, `needed` by those, `gone` from before."""
 
     asked: tuple[InstalledPlugin, ...]
     needed: tuple[Distribution, ...]
@@ -47,7 +45,7 @@ class InstallPreview:
 
 
 def install_plugins(name: str, argv: Sequence[str]) -> int:
-    """0 when it is installed, 1 when the person says no."""
+    """Exit code 0 if installed, 1 if the user declines."""
     args = _build_parser(name).parse_args(list(argv))
     if name == "upgrade":
         return _upgrade_plugins(args)
@@ -59,16 +57,18 @@ def _build_parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}")
     if name == "install":
         parser.add_argument("source", nargs="+", metavar="NAME|PATH|git+URL")
-        parser.add_argument("-e", "--editable", action="store_true", help="a folder, used where it stands")
-        parser.add_argument("--upgrade", action="store_true", help="newer versions of what it needs, too")
+        parser.add_argument("-e", "--editable", action="store_true", help="use a folder in place")
+        parser.add_argument("--upgrade", action="store_true", help="also upgrade what it needs")
     else:
-        parser.add_argument("name", nargs="*", help="all of them where none is named")
+        parser.add_argument("name", nargs="*", help="plugins to upgrade (default: all)")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    parser.add_argument("--no-index", action="store_true", help="fetch nothing")
+    parser.add_argument("--no-index", action="store_true", help="use no package index")
     parser.add_argument(
-        "--no-build-isolation", action="store_true", help="build with the tools that are here"
+        "--no-build-isolation", action="store_true", help="build with the installed build tools"
     )
-    parser.add_argument("--installer", choices=("pip", "uv"), default="", help="pip where it is, else uv")
+    parser.add_argument(
+        "--installer", choices=("pip", "uv"), default="", help="default: uv if present, else pip"
+    )
     return parser
 
 
@@ -83,7 +83,7 @@ def _upgrade_plugins(args: argparse.Namespace) -> int:
     if not chosen:
         print("No plugin is installed.")
         return 0
-    # What was made for another Python is made anew as a whole.
+    # An environment made for another Python version is installed again as a whole.
     whole = record.plugins if not record.fits else tuple(chosen)
     named = [sources.parse_source(item.source, item.kind == "editable") for item in dict.fromkeys(whole)]
     return _install_sources(named, args, upgrade=True)
@@ -114,15 +114,14 @@ def _add_bundle(source: PluginSource, yes: bool) -> bool:
         print(f"The bundle {escape_text(staged.name)} from {escape_text(source.named)} brings:")
         for line in staged.lines:
             print(f"  {escape_text(line)}")
-        if not _confirm(yes):
+        if not _confirm_install(yes):
             print(f"Left out; {UNCHANGED}.")
             return False
         staged.commit()
     finally:
         bundles.discard_bundle(staged)
-    print(
-        f"Installed the bundle {escape_text(staged.name)}; `cockpit plugins remove {staged.name}` takes it away."
-    )
+    name = escape_text(staged.name)
+    print(f"Installed the bundle {name}; `cockpit plugins remove {name}` removes it.")
     return True
 
 
@@ -134,13 +133,13 @@ def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: boo
             f"the plugins here were installed for Python {record.python}", "cockpit plugins upgrade"
         )
     with stage_environment() as staged:
-        # Read now: a distribution that is replaced has no version any more.
+        # Read the versions now: a replaced distribution can no longer be read.
         before = {name: value.version for name, value in find_distributions([str(staged.site)]).items()}
         installer = install_packages(staged, packages, wishes)
         asked = _find_requested(staged, packages, installer)
         brought = _preview_install(staged, asked, before)
         _print_preview(brought)
-        if not _confirm(yes):
+        if not _confirm_install(yes):
             print(f"Left out; {UNCHANGED}.")
             return 1
         names = {normalize_name(item.distribution) for item in brought.asked}
@@ -155,7 +154,7 @@ def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: boo
 def _find_requested(
     staged: StagedEnvironment, packages: list[PluginSource], installer: str
 ) -> list[InstalledPlugin]:
-    """The distributions that `packages` became. Raises `CockpitError` for one that is no plugin."""
+    """The distributions that `packages` became. Raises `CockpitError` for one that is not a plugin."""
     found = find_distributions([str(staged.site)])
     asked = []
     for source in packages:
@@ -167,24 +166,31 @@ def _find_requested(
                     f"`cockpit plugins` lists it; {UNCHANGED}",
                 )
             raise CockpitError(f"{source.named} installed nothing under its name", UNCHANGED)
-        one = found[name]
-        points = tuple(point.name for point in one.entry_points if point.group == ENTRY_POINT_GROUP)
+        distribution = found[name]
+        points = tuple(point.name for point in distribution.entry_points if point.group == ENTRY_POINT_GROUP)
         if not points:
             raise CockpitError(
-                f"{one.name} has no entry point in the group `{ENTRY_POINT_GROUP}`, so it is no plugin of cockpit's",
+                f"{distribution.name} has no entry point in the group `{ENTRY_POINT_GROUP}`, so it is no plugin",
                 UNCHANGED,
             )
         now = time.time()
         asked.append(
             InstalledPlugin(
-                one.name, one.version, source.named, source.kind, now, points, source.revision, installer
+                distribution.name,
+                distribution.version,
+                source.named,
+                source.kind,
+                now,
+                points,
+                source.revision,
+                installer,
             )
         )
     return asked
 
 
 def _find_distribution_name(source: PluginSource, found: dict[str, Distribution]) -> str | None:
-    """The normal name of the distribution that a source became."""
+    """The normalized name of the distribution that a source became."""
     if source.kind == "index":
         from packaging.requirements import Requirement
 
@@ -195,8 +201,8 @@ def _find_distribution_name(source: PluginSource, found: dict[str, Distribution]
 def _preview_install(
     staged: StagedEnvironment, asked: list[InstalledPlugin], before: dict[str, str]
 ) -> InstallPreview:
-    """What is in the staged environment now, without what nothing needs any more. Raises `CockpitError`
-    where it does not fit cockpit, or does not load."""
+    """Inspect the staged environment, and drop what is no longer needed. Raises `CockpitError` if something
+    does not fit cockpit or does not load."""
     own = find_own_distributions()
     names = {normalize_name(item.distribution) for item in asked}
     if staged.before.fits:
@@ -228,9 +234,7 @@ def _preview_install(
 def _print_preview(brought: InstallPreview) -> None:
     for item in brought.asked:
         revision = f" at {item.revision[:12]}" if item.revision else ""
-        print(
-            f"{escape_text(item.distribution)} {escape_text(item.version)}  from {escape_text(item.source)}{revision}"
-        )
+        print(escape_text(f"{item.distribution} {item.version}  from {item.source}{revision}"))
         for plugin in brought.plugins:
             if plugin.distribution == item.distribution:
                 _print_plugin(plugin)
@@ -252,33 +256,25 @@ def _print_plugin(plugin: PluginProbe) -> None:
         print("    nothing in an empty folder without settings")
 
 
-def _confirm(yes: bool) -> bool:
-    """A person's yes. Raises `CockpitError` where nobody can be asked."""
-    if yes:
-        return True
-    print("A plugin is code that runs with your rights.")
-    if not sys.stdin.isatty():
-        raise CockpitError("nobody is there to agree", f"look at the list above and add --yes; {UNCHANGED}")
-    try:
-        return input("Install and enable it? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+def _confirm_install(yes: bool) -> bool:
+    if not yes:
+        print("A plugin is code that runs with your rights.")
+    return confirm("Install and enable it?", yes)
 
 
 def _print_installed(brought: InstallPreview) -> None:
     off = set(files.load_settings(str(Path.cwd()), False).words("plugins.disabled"))
     for item in brought.asked:
-        print(
-            f"Installed {escape_text(item.distribution)} {escape_text(item.version)}; a cockpit that starts now has it."
-        )
+        installed = escape_text(f"{item.distribution} {item.version}")
+        print(f"Installed {installed}; a cockpit that starts now has it.")
         for name in item.names:
             if name in off:
-                print(
-                    f"{escape_text(name)} is switched off in your settings: cockpit plugins enable {escape_text(name)}"
-                )
+                plugin = escape_text(name)
+                print(f"{plugin} is disabled in your settings: cockpit plugins enable {plugin}")
 
 
 def remove_plugins(name: str, argv: Sequence[str]) -> int:
+    """Remove plugins and bundles, and what only they needed."""
     parser = argparse.ArgumentParser(prog="cockpit plugins remove")
     parser.add_argument("name", nargs="+", help="of a plugin, its distribution or a bundle")
     args = parser.parse_args(list(argv))
@@ -302,7 +298,7 @@ def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
     if normalize_name(name) == OWN_DISTRIBUTION or any(
         name == point.name for point in own[OWN_DISTRIBUTION].entry_points
     ):
-        raise CockpitError(f"{name} is a part of cockpit", f"switch it off: cockpit plugins disable {name}")
+        raise CockpitError(f"{name} is part of cockpit", f"to disable it run cockpit plugins disable {name}")
     for dist in own.values():
         names = [point.name for point in dist.entry_points if point.group == ENTRY_POINT_GROUP]
         if names and (normalize_name(name) == normalize_name(dist.name) or name in names):
@@ -316,7 +312,7 @@ def _remove_packages(chosen: list[InstalledPlugin]) -> None:
         kept = tuple(plugin for plugin in staged.before.plugins if plugin not in chosen)
         present = find_distributions([str(staged.site)])
         gone = environment.find_orphans(present, {normalize_name(entry.distribution) for entry in kept})
-        # A distribution is read lazily: what is gone has no version any more.
+        # Read the versions now: distributions are read lazily.
         labels = {name: f"{name} {present[name].version}" for name in gone}
         remove_distributions(staged, gone)
         commit_environment(staged, kept)
@@ -325,4 +321,4 @@ def _remove_packages(chosen: list[InstalledPlugin]) -> None:
     names = {normalize_name(item.distribution) for item in chosen}
     others = sorted(label for name, label in labels.items() if name not in names)
     if others:
-        print(f"Nothing else needed: {', '.join(others)}")
+        print(f"No longer needed: {', '.join(others)}")

@@ -1,13 +1,4 @@
-"""Names that a person types, and the nearest there are.
-
-`cockpit plugins [list] [--json]`: every plugin, what it registers, its state, and what it cost.
-
-`cockpit plugins info NAME [--json]`: where a plugin comes from, what it registers, needs and costs.
-
-`cockpit plugins enable|disable NAME ...`: the list `[plugins] disabled` of your settings.
-
-`cockpit plugins new NAME [--hook tool] [--into DIR]`: a plugin to begin with, its tests and all.
-"""
+"""`cockpit plugins list|info|enable|disable|new`: the plugins, what each registers, needs and costs."""
 
 import argparse
 import time
@@ -26,25 +17,25 @@ from cockpit.settings import files
 
 
 def find_plugins(name: str, catalog: PluginCatalog) -> list[PluginState]:
-    """The plugins of that name, or of the distribution of that name. Raises `CockpitError` for none."""
-    states = [plugin for plugin in catalog.plugins if plugin.found.name == name]
-    states = states or [
+    """The plugins called `name`, or those of that distribution. Raises `CockpitError` if there are none."""
+    plugins = [plugin for plugin in catalog.plugins if plugin.found.name == name]
+    plugins = plugins or [
         entry for entry in catalog.plugins if normalize_name(entry.found.distribution) == normalize_name(name)
     ]
-    if not states:
+    if not plugins:
         names = {item.found.name for item in catalog.plugins} | {
             element.found.distribution for element in catalog.plugins if not element.found.is_ours
         }
         raise unknown_name("plugin", name, names)
-    return states
+    return plugins
 
 
 SLOW_SECONDS = 0.05
-"""Seconds of loading and registering from which a plugin is named as slow."""
+"""A plugin that takes longer than this to load and register is marked as slow."""
 
 
 def list_plugins(name: str, argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}", description="What is plugged in.")
+    parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}", description="List the plugins.")
     add_options(parser, "json")
     args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
@@ -67,7 +58,7 @@ def list_plugins(name: str, argv: Sequence[str]) -> int:
 
 
 def encode_plugin(plugin: PluginState) -> dict[str, object]:
-    """A plugin as scripts read it; `hooks` are milliseconds by hook, `import` what loading took."""
+    """A plugin for programs; `hooks` are milliseconds by hook, `import` is the time to load it."""
     return {
         "name": plugin.found.name,
         "distribution": plugin.found.distribution,
@@ -81,7 +72,7 @@ def encode_plugin(plugin: PluginState) -> dict[str, object]:
 
 
 def measure_hooks(plugin: PluginState) -> dict[str, float]:
-    """What each part of loading and registering took, in milliseconds."""
+    """The time of loading and of each hook, in milliseconds."""
     parts = {"import": plugin.found.seconds, **plugin.hooks}
     return {hook: round(seconds * 1000, 2) for hook, seconds in parts.items()}
 
@@ -94,7 +85,7 @@ def find_slowest_part(plugin: PluginState) -> str:
 
 def show_plugin(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit plugins info")
-    parser.add_argument("name", help="of a plugin, or of its distribution")
+    parser.add_argument("name", help="name of a plugin or of its distribution")
     add_options(parser, "json")
     args = parser.parse_args(list(argv))
     if args.name in bundles.list_bundle_names():
@@ -110,12 +101,12 @@ def show_plugin(name: str, argv: Sequence[str]) -> int:
 
 
 def _show_bundle(name: str, as_json: bool) -> int:
-    """A plugin of Claude Code's, which is files and no Python."""
+    """Show a Claude Code plugin, which has files and no Python."""
     folder = discovery.bundles_folder() / name
     source, lines = bundles.read_source(name), bundles.describe_contents(folder)
     if as_json:
-        found = {"name": name, "state": "bundle", "source": source, "where": str(folder), "brings": lines}
-        print_json([found])
+        encoded = {"name": name, "state": "bundle", "source": source, "where": str(folder), "brings": lines}
+        print_json([encoded])
         return 0
     print(escape_text(f"{name}: a bundle from {source}, in {folder}"))
     for line in lines:
@@ -124,7 +115,7 @@ def _show_bundle(name: str, as_json: bool) -> int:
 
 
 def encode_details(plugin: PluginState, catalog: PluginCatalog) -> dict[str, object]:
-    """A row of the listing, and what is known beside it."""
+    """The row of the listing, with details."""
     dist, record = find_distribution(plugin), _find_record(plugin)
     values = [describe_entry(entry) for entry in catalog.entries if entry.plugin == plugin.found.name]
     return {
@@ -144,14 +135,14 @@ def encode_details(plugin: PluginState, catalog: PluginCatalog) -> dict[str, obj
 
 
 def describe_location(plugin: PluginState) -> str:
-    """In which environment it lies."""
+    """Which environment the plugin is in."""
     if plugin.found.is_ours:
         return "part of cockpit"
     return "beside cockpit" if plugin.found.beside else "cockpit's own environment"
 
 
 def find_distribution(plugin: PluginState) -> Distribution | None:
-    """The distribution that a plugin is in."""
+    """The distribution that contains the plugin."""
     beside = discovery.read_record().folder()
     folders = [str(beside)] if plugin.found.beside and beside is not None else find_own_folders()
     return find_distributions(folders).get(normalize_name(plugin.found.distribution))
@@ -175,9 +166,7 @@ def _print_details(plugin: PluginState, catalog: PluginCatalog) -> None:
     )
     if found.trace:
         print(f"  failed at   {escape_text(found.trace)}")
-    print(
-        f"  comes with  {escape_text(found.distribution)} {escape_text(found.version)}  {escape_text(summary)}".rstrip()
-    )
+    print(escape_text(f"  comes with  {found.distribution} {found.version}  {summary}").rstrip())
     print(f"  lies        {describe_location(plugin)}")
     if record is not None:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.time))
@@ -197,29 +186,29 @@ def _print_details(plugin: PluginState, catalog: PluginCatalog) -> None:
 
 def switch_plugins(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}")
-    parser.add_argument("name", nargs="+", help="of a plugin, or of its distribution")
+    parser.add_argument("name", nargs="+", help="name of a plugin or of its distribution")
     args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
-    # All names are looked up before one is written.
+    # Look up all names before writing any.
     chosen = [entry.found.name for word in args.name for entry in find_plugins(word, catalog)]
     for plugin in dict.fromkeys(chosen):
         if name == "disable":
             files.add_user_word(("plugins", "disabled"), plugin)
-            print(f"{plugin} is switched off: `[plugins] disabled` in {files.user_file()}")
+            print(f"{plugin} is disabled: `[plugins] disabled` in {files.user_file()}")
         elif files.remove_user_word(("plugins", "disabled"), plugin):
-            print(f"{plugin} is switched on.")
+            print(f"{plugin} is enabled.")
         else:
-            print(f"{plugin} was not switched off in {files.user_file()}.")
+            print(f"{plugin} was not disabled in {files.user_file()}.")
     return 0
 
 
 def create_plugin(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit plugins new")
-    parser.add_argument("name", help="words, or cockpit-words")
+    parser.add_argument("name", help="name of the plugin: words, or cockpit-words")
     parser.add_argument(
         "--hook", choices=plugin_template.list_hooks(), default="tool", help="what it registers"
     )
-    parser.add_argument("--into", default=".", metavar="DIR", help="where its folder is made")
+    parser.add_argument("--into", default=".", metavar="DIR", help="where to create its folder")
     args = parser.parse_args(list(argv))
     folder, *files = plugin_template.write_plugin(args.name, args.hook, Path(args.into))
     print(f"Made {folder}")
