@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from cockpit.formats import config_files
+from cockpit.formats.config_files import parse_config
 from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
 from cockpit.formats.frontmatter import FrontmatterCache, FrontmatterDocument, strip_frontmatter
 from cockpit.formats.search_folders import (
@@ -24,7 +24,7 @@ from cockpit.formats.search_folders import (
 from cockpit.formats.substitution import Dialect, Shell, TemplateValues, split_arguments
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json
-from cockpit.settings import config_text, file_io
+from cockpit.settings import file_io
 
 CommandFamily = Literal["cockpit", "claude", "agents", "opencode", "gemini", "codex", "crush"]
 DIALECTS: Mapping[str, Dialect] = {"opencode": "opencode", "codex": "opencode", "gemini": "gemini"}
@@ -189,14 +189,11 @@ def _read_hint(fields: FieldReader) -> str:
 def _read_toml(path: Path) -> FrontmatterDocument:
     """A Gemini file as a document: its keys with their lines. Raises OSError."""
     text = file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = config_text.find_toml_error_line(error, text)
-        return FrontmatterDocument(
-            str(path), faults=(FileProblem(str(path), line, f"not valid TOML: {error}", "fix it"),)
-        )
-    lines = {str(at[0]): line for at, line in config_text.find_toml_lines(text).items() if len(at) == 1}
+    config = parse_config(text, str(path))
+    if config.faults:
+        return FrontmatterDocument(str(path), faults=config.faults)
+    table = config.table()
+    lines = {key: config.line(key) for key in table}
     faults: list[FileProblem] = []
     fields: dict[str, Json] = {}
     for key in ("prompt", "description"):
@@ -325,7 +322,7 @@ def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile 
             text = file_io.read_text(file, encoding="utf-8-sig")
         except OSError:
             continue
-        located = config_files.parse_config(text, str(file))
+        located = parse_config(text, str(file))
         for key in ("command", "commands"):
             for command, table in located.table(key).items():
                 lines = (

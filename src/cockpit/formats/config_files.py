@@ -1,19 +1,22 @@
-"""JSON files written by hand: comments, trailing commas and a byte order mark are allowed, and every key
-knows its line.
+"""JSON and TOML files written by hand, in which every key knows its line.
+
+JSON may contain comments, trailing commas and a byte order mark.
 
     config = parse_config(text, ".mcp.json")
     config.table("mcpServers")
     config.line("mcpServers", "files", "command")
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 from cockpit.plugin.origin import FileProblem
 from cockpit.protocol.messages import Json
-from cockpit.settings import config_text
+from cockpit.settings import config_text, file_io
 from cockpit.settings.config_text import InvalidJson
 from cockpit.settings.config_text import PathStep as PathStep
 from cockpit.settings.config_text import ValuePath as ValuePath
@@ -23,13 +26,15 @@ from cockpit.settings.config_text import ValuePath as ValuePath
 class ConfigFile:
     """The value of a file; None if it could not be read, and then `faults` say why.
 
-    A path consists of keys and list positions: `("hooks", "Stop", 0, "hooks", 1)`.
+    A path consists of keys and list positions: `("hooks", "Stop", 0, "hooks", 1)`. With `is_project` the file
+    belongs to a folder and may not choose endpoints or programs for the user.
     """
 
     file: str
     value: Json = None
     faults: tuple[FileProblem, ...] = ()
     plain: str = field(default="", repr=False)
+    is_project: bool = False
 
     def at(self, *path: PathStep) -> Json:
         """The value at `path`, or None."""
@@ -53,6 +58,11 @@ class ConfigFile:
         value = self.at(*path)
         return value if isinstance(value, list) else []
 
+    def text(self, *path: PathStep) -> str:
+        """The text at `path`, stripped, or an empty string."""
+        value = self.at(*path)
+        return value.strip() if isinstance(value, str) else ""
+
     def line(self, *path: PathStep) -> int:
         """The line (from 1) of the key or list item at `path`, else of what encloses it, else 0."""
         for end in range(len(path), 0, -1):
@@ -66,14 +76,38 @@ class ConfigFile:
 
     @cached_property
     def _lines(self) -> Mapping[ValuePath, int]:
-        return config_text.find_json_lines(self.plain) if self.value is not None else {}
+        if self.value is None:
+            return {}
+        if self.file.endswith(".toml"):
+            return config_text.find_toml_lines(self.plain)
+        return config_text.find_json_lines(self.plain)
 
 
 def parse_config(text: str, file: str) -> ConfigFile:
-    """Parse the text of `file`. Raises nothing: what cannot be read becomes a fault. An empty file is an
-    empty table."""
+    """Parse the text of `file`, TOML or JSON by its suffix. An empty file is an empty table.
+
+    Raises nothing: what cannot be read becomes a fault.
+    """
+    if file.endswith(".toml"):
+        text = text.removeprefix("\ufeff")
+        try:
+            return ConfigFile(file, cast("Json", tomllib.loads(text)), plain=text)
+        except tomllib.TOMLDecodeError as error:
+            line = config_text.find_toml_error_line(error, text)
+            return ConfigFile(file, faults=(FileProblem(file, line, f"not valid TOML: {error}", "fix it"),))
     try:
         value, plain = config_text.parse_json(text)
     except InvalidJson as error:
         return ConfigFile(file, faults=(FileProblem(file, error.line, error.reason, error.remedy),))
     return ConfigFile(file, cast("Json", value), plain=plain)
+
+
+def read_config(path: Path) -> ConfigFile | None:
+    """The file at `path`, or None if it does not exist. What cannot be read becomes a fault."""
+    try:
+        return parse_config(file_io.read_text(path), str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        fault = FileProblem(str(path), 0, f"it cannot be read: {error.strerror or error}", "check the file")
+        return ConfigFile(str(path), faults=(fault,))

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cockpit import paths
-from cockpit.formats.config_files import ConfigFile, PathStep, parse_config
+from cockpit.formats.config_files import ConfigFile, PathStep, read_config
 from cockpit.formats.hooks import (
     DEFAULT_SECONDS,
     HOOK_KINDS,
@@ -27,7 +27,7 @@ from cockpit.formats.hooks import (
     parse_tool_rule,
 )
 from cockpit.plugin.origin import FileProblem, Origin, Unloaded
-from cockpit.settings import file_io, files
+from cockpit.settings import files
 
 # A hanging command must not block a session for hours, whatever its file says.
 MAX_SECONDS = 3_600.0
@@ -71,7 +71,7 @@ def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ..
 
 def read_hook_files(given: tuple[HookFile, ...]) -> HookSet:
     """All hooks of these files, equal ones merged. Files are read again on every call."""
-    loaded = [(file, located) for file in given if (located := _load_file(file)) is not None]
+    loaded = [(file, located) for file in given if (located := read_config(file.path)) is not None]
     disabled = {(file.layer, file.family) for file, located in loaded if located.at(DISABLE_KEY) is True}
     # The user's switch applies to the project's files too; a project's only to its own.
     disabled |= {("project", family) for layer, family in disabled if layer == "user"}
@@ -88,17 +88,6 @@ def read_hook_files(given: tuple[HookFile, ...]) -> HookSet:
             )
             unloaded.append(_build_unloaded(DISABLE_KEY, file, fault))
     return HookSet(merge_hooks(hooks), tuple(unloaded))
-
-
-def _load_file(file: HookFile) -> ConfigFile | None:
-    name = str(file.path)
-    try:
-        return parse_config(file_io.read_text(file.path), name)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        reason = f"it cannot be read: {error.strerror or error}"
-        return ConfigFile(name, faults=(FileProblem(name, 0, reason, "fix it or move it away"),))
 
 
 def read_hooks(located: ConfigFile, file: HookFile) -> HookSet:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.formats.config_files import ConfigFile, parse_config
+from cockpit.formats.config_files import ConfigFile, read_config
 from cockpit.formats.fields import add_shadowed
 from cockpit.formats.search_folders import list_folders_upward
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
@@ -159,7 +159,7 @@ def read_servers(
 ) -> Iterator[McpServer | Unloaded]:
     """The servers of all files, one per name: Claude's local scope for this project first, then the
     project's own files (the nearest first), then the user's."""
-    claude = _load_file(home / ".claude.json")
+    claude = read_config(home / ".claude.json")
     user = paths.config() / USER_FILE
     found = [*_read_table(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
     if trusted:
@@ -176,7 +176,7 @@ def read_server_file(
 ) -> list[McpServer | Unloaded]:
     """The servers in a file's `mcpServers` table, their names prefixed with `prefix`. A missing file has
     none."""
-    located = _load_file(file)
+    located = read_config(file)
     if located is None:
         return []
     if located.faults:
@@ -184,16 +184,6 @@ def read_server_file(
     # A bundle's file may be the table itself, without `mcpServers`.
     bare = "mcpServers" not in located.table() and all(isinstance(v, dict) for v in located.table().values())
     return [*_read_table(located, () if bare else ("mcpServers",), layer, environment, prefix)]
-
-
-def _load_file(file: Path) -> ConfigFile | None:
-    try:
-        return parse_config(file_io.read_text(file), str(file))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        fault = FileProblem(str(file), 0, f"it cannot be read: {error.strerror or error}", "check the file")
-        return ConfigFile(str(file), faults=(fault,))
 
 
 def _read_table(

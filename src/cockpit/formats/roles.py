@@ -8,13 +8,13 @@ the rest of the file is used.
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from cockpit import paths
+from cockpit.formats.config_files import parse_config
 from cockpit.formats.fields import FieldReader, add_shadowed, parse_model
 from cockpit.formats.frontmatter import FENCE, FrontmatterCache, FrontmatterDocument, parse_frontmatter
 from cockpit.formats.role_tools import CHANGING_TOOLS, read_tools
@@ -22,7 +22,7 @@ from cockpit.formats.search_folders import SearchFolder, find_repository_top, li
 from cockpit.plugin.agents import USUAL_STEPS, Isolation, Quota, Role
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json, Mode
-from cockpit.settings import config_text, file_io
+from cockpit.settings import file_io
 
 # From the loosest to the strictest.
 MODES: tuple[Mode, ...] = ("full", "auto-edit", "ask", "plan", "deny")
@@ -141,15 +141,9 @@ def _read_markdown(path: Path, heads: FrontmatterCache | None) -> FrontmatterDoc
 
 
 def _read_toml(text: str, file: str) -> FrontmatterDocument:
-    try:
-        table = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        line = config_text.find_toml_error_line(error, text)
-        return FrontmatterDocument(
-            file, faults=(FileProblem(file, line, f"not valid TOML: {error}", "fix it"),)
-        )
-    where = {str(path[0]): line for path, line in config_text.find_toml_lines(text).items() if len(path) == 1}
-    return FrontmatterDocument(file, cast("Mapping[str, Json]", table), where)
+    config = parse_config(text, file)
+    table = config.table()
+    return FrontmatterDocument(file, table, {key: config.line(key) for key in table}, faults=config.faults)
 
 
 def _read_name(fields: FieldReader, stem: str, family: str) -> str:
@@ -210,7 +204,7 @@ def _read_mode(fields: FieldReader, bounds: RoleBounds) -> Mode | None:
     if mode is not None and MODES.index(mode) < MODES.index(bounds.mode):
         fields.refuse(
             key,
-            f"`{key}: {written}` allows more than the mode {bounds.mode} of sessions; a role can only restrict",
+            f"`{key}: {written}` allows more than the mode {bounds.mode} of sessions; a role only restricts",
             f"remove it; to use {mode}, choose that mode for the session",
         )
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from cockpit.cli.command import escape_text, unknown_name
+from cockpit.cli.command import confirm, escape_text, unknown_name
 from cockpit.cli.plugins.probe import PluginProbe, probe_plugins
 from cockpit.errors import CockpitError
 from cockpit.installing import bundles, environment, sources
@@ -167,10 +167,11 @@ def _find_requested(
                 )
             raise CockpitError(f"{source.named} installed nothing under its name", UNCHANGED)
         distribution = found[name]
-        points = tuple(point.name for point in distribution.entry_points if point.group == ENTRY_POINT_GROUP)
+        entry_points = distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+        points = tuple(point.name for point in entry_points)
         if not points:
             raise CockpitError(
-                f"{distribution.name} has no entry point in the group `{ENTRY_POINT_GROUP}`, so it is no plugin",
+                f"{distribution.name} has no entry point in `{ENTRY_POINT_GROUP}`, so it is not a plugin",
                 UNCHANGED,
             )
         now = time.time()

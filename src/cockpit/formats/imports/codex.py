@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 
 AGENT = "codex"
@@ -40,11 +40,11 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
         _collect_config(gathering, doc)
     if (rules := home / ".codex/rules").is_dir():
         why = "its rules are a Starlark program: rewrite them like `Bash(git status *)`"
-        gathering.left(SettingsDocument(str(rules), {}), (), "rule", "rules", why)
+        gathering.left(ConfigFile(str(rules), {}), (), "rule", "rules", why)
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument) -> None:
-    for name in doc.section("model_providers"):
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile) -> None:
+    for name in doc.table("model_providers"):
         _collect_provider(gathering, doc, name)
     provider = doc.text("model_provider") or "openai"
     if model := doc.text("model"):
@@ -52,20 +52,20 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument) -> None
     window, most = doc.at("model_context_window"), doc.at("model_max_output_tokens")
     facts = {"window": window, "max_output": most}
     gathering.prices(doc, ("model_context_window",), provider, doc.text("model"), facts)
-    for name in doc.section("mcp_servers"):
+    for name in doc.table("mcp_servers"):
         _collect_server(gathering, doc, name)
     _collect_mode(gathering, doc)
-    for key in doc.table:
+    for key in doc.table():
         if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("model_providers", name)
-    headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
-    headers |= {key: f"${value}" for key, value in doc.section(*path, "env_http_headers").items()}
+    headers: dict[str, Json] = dict(doc.table(*path, "http_headers"))
+    headers |= {key: f"${value}" for key, value in doc.table(*path, "env_http_headers").items()}
     foreign = RESPONSES_PROTOCOL if doc.text(*path, "wire_api") == "responses" else ""
-    if doc.section(*path, "query_params"):
+    if doc.table(*path, "query_params"):
         foreign = foreign or "it needs URL parameters (`query_params`), which cockpit does not send"
     gathering.provider(
         doc,
@@ -80,15 +80,15 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
     )
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("mcp_servers", name)
-    env: dict[str, Json] = dict(doc.section(*path, "env"))
+    env: dict[str, Json] = dict(doc.table(*path, "env"))
     for row in doc.rows(*path, "env_vars"):
         variable = row.get("name") if isinstance(row, dict) else row
         if isinstance(variable, str):
             env[variable] = f"${{{variable}}}"
-    headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
-    headers |= {key: f"${{{value}}}" for key, value in doc.section(*path, "env_http_headers").items()}
+    headers: dict[str, Json] = dict(doc.table(*path, "http_headers"))
+    headers |= {key: f"${{{value}}}" for key, value in doc.table(*path, "env_http_headers").items()}
     if token := doc.text(*path, "bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{token}}}"
     elif secret := doc.text(*path, "bearer_token"):
@@ -112,7 +112,7 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
 
 def deny_disabled_tools(
     gathering: SettingsCollector,
-    doc: SettingsDocument,
+    doc: ConfigFile,
     path: tuple[str | int, ...],
     server: str,
     off: str,
@@ -126,7 +126,7 @@ def deny_disabled_tools(
         gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
 
 
-def _collect_mode(gathering: SettingsCollector, doc: SettingsDocument) -> None:
+def _collect_mode(gathering: SettingsCollector, doc: ConfigFile) -> None:
     """Codex's two settings as the mode that asks equally often."""
     approval: Json = doc.at("approval_policy")
     sandbox = doc.text("sandbox_mode")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from cockpit.formats.imports.documents import SettingsDocument, open_document
+from cockpit.formats.config_files import ConfigFile, read_config
 from cockpit.formats.imports.secrets import (
     SafeTexts,
     find_variable,
@@ -18,7 +18,6 @@ from cockpit.formats.imports.secrets import (
     replace_in_url,
     replace_secret,
 )
-from cockpit.plugin.origin import FileProblem
 from cockpit.protocol.messages import Json
 from cockpit.settings.schema import MODES
 
@@ -121,16 +120,19 @@ class SettingsCollector:
     found: list[FoundSetting] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
 
-    def open(self, path: Path, is_project: bool = False) -> SettingsDocument | None:
+    def open(self, path: Path, is_project: bool = False) -> ConfigFile | None:
         """The file at `path`, or None. A file that cannot be read is recorded."""
-        doc = open_document(path)
-        if isinstance(doc, FileProblem):
-            self._left("other", path.name, doc.file, doc.line, f"{doc.reason}; {doc.remedy}")
+        doc = read_config(path)
+        if doc is None:
             return None
-        return replace(doc, is_project=is_project) if doc is not None else None
+        if doc.faults:
+            fault = doc.faults[0]
+            self._left("other", path.name, doc.file, fault.line, f"{fault.reason}; {fault.remedy}")
+            return None
+        return replace(doc, is_project=is_project)
 
     def left(
-        self, doc: SettingsDocument, path: tuple[str | int, ...], what: SettingKind, name: str, why: str
+        self, doc: ConfigFile, path: tuple[str | int, ...], what: SettingKind, name: str, why: str
     ) -> None:
         """Record something that is not imported."""
         self._left(what, name, doc.file, doc.line(*path), why)
@@ -140,7 +142,7 @@ class SettingsCollector:
 
     def take(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         what: SettingKind,
         name: str,
@@ -166,9 +168,7 @@ class SettingsCollector:
             )
         )
 
-    def model(
-        self, doc: SettingsDocument, path: tuple[str | int, ...], provider: str, id: str, key: str
-    ) -> None:
+    def model(self, doc: ConfigFile, path: tuple[str | int, ...], provider: str, id: str, key: str) -> None:
         """A chosen model; `key` is `models.default` or a tier."""
         name = PROVIDER_ALIASES.get(provider, provider)
         if not name or not id:
@@ -186,7 +186,7 @@ class SettingsCollector:
 
     def provider(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         name: str,
         *,
@@ -241,7 +241,7 @@ class SettingsCollector:
 
     def prices(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         provider: str,
         id: str,
@@ -253,14 +253,14 @@ class SettingsCollector:
         if kept and id and not doc.is_project and (name in self.known or name in self.defined):
             self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, kept))
 
-    def mode(self, doc: SettingsDocument, path: tuple[str | int, ...], mode: str) -> None:
+    def mode(self, doc: ConfigFile, path: tuple[str | int, ...], mode: str) -> None:
         """The mode of new sessions; a looser mode than `ask` needs consent."""
         loosens = mode in MODES and MODES.index(mode) < MODES.index("ask")
         self.take(doc, path, "mode", mode, SetValue(("mode",), mode), loosens=loosens)
 
     def rule(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         level: RuleLevel,
         text: str,
@@ -285,7 +285,7 @@ class SettingsCollector:
 
     def agent_file(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         name: str,
         head: Mapping[str, Json],
@@ -301,7 +301,7 @@ class SettingsCollector:
 
     def server(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         name: str,
         *,

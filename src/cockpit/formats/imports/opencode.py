@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
@@ -70,18 +70,18 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
             _collect_config(gathering, doc, str(root))
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for name in doc.section("provider"):
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for name in doc.table("provider"):
         _collect_provider(gathering, doc, name)
     for key, ours in (("model", "models.default"), ("small_model", "models.tiers.fast")):
         provider, _, id = doc.text(key).partition("/")
         gathering.model(doc, (key,), provider, id, ours)
-    for name in doc.section("mcp"):
+    for name in doc.table("mcp"):
         _collect_server(gathering, doc, name)
     _collect_permissions(gathering, doc, root)
-    for name in {**doc.section("agent"), **doc.section("agents")}:
-        _collect_agent(gathering, doc, "agent" if name in doc.section("agent") else "agents", name, root)
-    for key in doc.table:
+    for name in {**doc.table("agent"), **doc.table("agents")}:
+        _collect_agent(gathering, doc, "agent" if name in doc.table("agent") else "agents", name, root)
+    for key in doc.table():
         if key in ("command", "commands"):
             gathering.left(
                 doc, (key,), "command", key, "cockpit reads them in place (`cockpit commands list`)"
@@ -90,10 +90,10 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: s
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("provider", name)
     npm = doc.text(*path, "npm")
-    models = doc.section(*path, "models")
+    models = doc.table(*path, "models")
     gathering.provider(
         doc,
         path,
@@ -103,7 +103,7 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
         key_env=next((str(row) for row in doc.rows(*path, "env")), ""),
         label=doc.text(*path, "name"),
         default=next(iter(models), ""),
-        headers=doc.section(*path, "options", "headers"),
+        headers=doc.table(*path, "options", "headers"),
         foreign="" if npm in OPENAI_PACKAGES else f"{npm} does not speak the OpenAI protocol",
     )
     for id in models:
@@ -120,7 +120,7 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
         gathering.prices(doc, here, name, id, facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("mcp", name)
     command = doc.at(*path, "command")
     words = (
@@ -128,8 +128,8 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
         if isinstance(command, list)
         else tuple(doc.text(*path, "command").split())
     )
-    oauth = doc.section(*path, "oauth")
-    if not words and not doc.text(*path, "url") and set(doc.section(*path)) <= {"enabled"}:
+    oauth = doc.table(*path, "oauth")
+    if not words and not doc.text(*path, "url") and set(doc.table(*path)) <= {"enabled"}:
         gathering.left(doc, path, "mcp", name, "it only enables or disables a server defined in another file")
         return
     notes = ("opencode's timeout is for the list of tools, cockpit's for a call: it was not copied",)
@@ -138,9 +138,9 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
         path,
         name,
         command=words,
-        env=doc.section(*path, "environment"),
+        env=doc.table(*path, "environment"),
         url=doc.text(*path, "url"),
-        headers=doc.section(*path, "headers"),
+        headers=doc.table(*path, "headers"),
         cwd=doc.text(*path, "cwd"),
         disabled=doc.at(*path, "enabled") is False,
         oauth=oauth,
@@ -148,7 +148,7 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
     )
 
 
-def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
+def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
     whole = doc.text("permission")
     if whole in MODE_OF_LEVEL:
         if root:
@@ -157,16 +157,16 @@ def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, ro
             )
         else:
             gathering.mode(doc, ("permission",), MODE_OF_LEVEL[whole])
-    for name, levels in doc.section("permission").items():
+    for name, levels in doc.table("permission").items():
         _collect_tool(gathering, doc, ("permission", name), name, levels, root)
-    for name, levels in doc.section("tools").items():
+    for name, levels in doc.table("tools").items():
         if levels is False:
             gathering.rule(doc, ("tools", name), "deny", convert_tool_name(name, doc), root=root)
 
 
 def _collect_tool(
     gathering: SettingsCollector,
-    doc: SettingsDocument,
+    doc: ConfigFile,
     path: tuple[str, ...],
     name: str,
     levels: Json,
@@ -196,11 +196,11 @@ def _collect_tool(
             gathering.rule(doc, where, cast("RuleLevel", level), text, root=root)
 
 
-def convert_tool_name(name: str, doc: SettingsDocument) -> str:
+def convert_tool_name(name: str, doc: ConfigFile) -> str:
     """opencode's tool name as rules write it; `server_*` means every tool of an MCP server."""
     if name in TOOLS:
         return TOOLS[name]
-    for server in doc.section("mcp"):
+    for server in doc.table("mcp"):
         if name.startswith(f"{server}_"):
             return f"mcp__{server}__{name.removeprefix(f'{server}_')}"
         if name.rstrip("*") == server:
@@ -218,11 +218,9 @@ def format_rule(tool: str, pattern: str) -> str:
     return f"{tool}({pattern})"
 
 
-def _collect_agent(
-    gathering: SettingsCollector, doc: SettingsDocument, key: str, name: str, root: str
-) -> None:
+def _collect_agent(gathering: SettingsCollector, doc: ConfigFile, key: str, name: str, root: str) -> None:
     path = (key, name)
-    table = doc.section(*path)
+    table = doc.table(*path)
     if doc.at(*path, "disable") is True:
         gathering.left(doc, path, "agent", name, "it is switched off")
         return
@@ -246,14 +244,14 @@ def _collect_agent(
 
 
 def _build_head(
-    doc: SettingsDocument, path: tuple[str, ...], table: Mapping[str, Json]
+    doc: ConfigFile, path: tuple[str, ...], table: Mapping[str, Json]
 ) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text(*path, "description") or f"from opencode: {path[-1]}"
     provider, _, id = doc.text(*path, "model").partition("/")
     yield "model", f"{provider}:{id}" if id else ""
     steps = table.get("maxSteps") or table.get("steps")
     yield "maxTurns", steps if isinstance(steps, int) else None
-    off = [convert_tool_name(name, doc) for name, on in doc.section(*path, "tools").items() if on is False]
-    denied = doc.section(*path, "permission")
+    off = [convert_tool_name(name, doc) for name, on in doc.table(*path, "tools").items() if on is False]
+    denied = doc.table(*path, "permission")
     off += [convert_tool_name(name, doc) for name, level in denied.items() if level == "deny"]
     yield "disallowedTools", cast("Json", list(dict.fromkeys(off)))

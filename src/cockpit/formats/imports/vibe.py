@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.codex import deny_disabled_tools
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
@@ -57,7 +57,7 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
                 _collect_agent(gathering, doc, path, whose)
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
     for at, row in enumerate(doc.rows("providers")):
         if isinstance(row, dict):
             _collect_provider(gathering, doc, at)
@@ -79,12 +79,12 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: s
             gathering.left(doc, ("default_agent",), "mode", mode, "a project may not set the user's mode")
         else:
             gathering.mode(doc, ("default_agent",), mode)
-    for key in doc.table:
+    for key in doc.table():
         if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, at: int) -> None:
     path = ("providers", at)
     style, backend = doc.text(*path, "api_style") or "openai", doc.text(*path, "backend")
     foreign = "" if style in ("openai", "reasoning") else f"it speaks the protocol `{style}`"
@@ -96,12 +96,12 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, at: i
         doc.text(*path, "name"),
         url=doc.text(*path, "api_base"),
         key_env=doc.text(*path, "api_key_env_var"),
-        headers=doc.section(*path, "extra_headers"),
+        headers=doc.table(*path, "extra_headers"),
         foreign=foreign,
     )
 
 
-def _collect_model(gathering: SettingsCollector, doc: SettingsDocument, at: int, active: str) -> None:
+def _collect_model(gathering: SettingsCollector, doc: ConfigFile, at: int, active: str) -> None:
     path = ("models", at)
     name, provider = doc.text(*path, "name"), doc.text(*path, "provider")
     if active and active in (doc.text(*path, "alias"), name):
@@ -116,11 +116,11 @@ def _collect_model(gathering: SettingsCollector, doc: SettingsDocument, at: int,
     gathering.prices(doc, path, provider, name, facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, at: int) -> None:
     path: tuple[str | int, ...] = ("mcp_servers", at)
     # Older files have these fields next to the address, newer ones under `auth`.
-    auth = (*path, "auth") if doc.section(*path, "auth") else path
-    headers: dict[str, Json] = dict(doc.section(*auth, "headers"))
+    auth = (*path, "auth") if doc.table(*path, "auth") else path
+    headers: dict[str, Json] = dict(doc.table(*auth, "headers"))
     if token := doc.text(*auth, "api_key_env"):
         form = doc.text(*auth, "api_key_format") or "Bearer {token}"
         headers[doc.text(*auth, "api_key_header") or "Authorization"] = form.replace(
@@ -142,7 +142,7 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
         path,
         name,
         command=(*words, *map(str, doc.rows(*path, "args"))) if words else (),
-        env=doc.section(*path, "env"),
+        env=doc.table(*path, "env"),
         url=doc.text(*path, "url"),
         headers=headers,
         cwd=doc.text(*path, "cwd"),
@@ -153,8 +153,8 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
     deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
 
 
-def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for name, table in doc.section("tools").items():
+def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for name, table in doc.table("tools").items():
         path = ("tools", name)
         level = PERMISSION_LEVELS.get(doc.text(*path, "permission"))
         if isinstance(table, dict) and level is not None and not (level == "ask" and table.get("allowlist")):
@@ -174,7 +174,7 @@ def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, ro
         gathering.left(doc, ("enabled_tools",), "rule", "enabled_tools", why)
 
 
-def convert_tool_name(name: str, doc: SettingsDocument) -> str:
+def convert_tool_name(name: str, doc: ConfigFile) -> str:
     """vibe's tool name as rules write it: `fetch_get` is `mcp__fetch__get` if `fetch` is a server."""
     servers = [doc.text("mcp_servers", at, "name") for at in range(len(doc.rows("mcp_servers")))]
     for server in sorted(filter(None, servers), key=len, reverse=True):
@@ -188,7 +188,7 @@ def _convert_pattern(tool: str, pattern: str) -> str:
     return f"{pattern} *" if tool == "bash" and not pattern.endswith("*") else pattern
 
 
-def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Path, root: str) -> None:
+def _collect_agent(gathering: SettingsCollector, doc: ConfigFile, path: Path, root: str) -> None:
     name = path.stem
     if root:
         why = "it belongs to the project: write it as .cockpit/agents/NAME.md"
@@ -204,7 +204,7 @@ def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Pa
     gathering.agent_file(doc, (), name, dict(_build_head(doc, name)), body)
 
 
-def _build_head(doc: SettingsDocument, name: str) -> Iterator[tuple[str, Json]]:
+def _build_head(doc: ConfigFile, name: str) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text("description") or doc.text("display_name") or f"from vibe: {name}"
     on = [
         convert_tool_name(str(row), doc)
@@ -218,7 +218,7 @@ def _build_head(doc: SettingsDocument, name: str) -> Iterator[tuple[str, Json]]:
     ]
     off += [
         convert_tool_name(tool, doc)
-        for tool in doc.section("tools")
+        for tool in doc.table("tools")
         if doc.text("tools", tool, "permission") == "never"
     ]
     yield "tools", cast("Json", on)
