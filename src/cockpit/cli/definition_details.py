@@ -46,7 +46,7 @@ def _show_command(argv: list[str]) -> int:
     name = args.name.removeprefix("/")
     rows = {row.name: row for row in list_definitions("commands", root, trusted) if row.loaded}
     if name not in rows:
-        raise unknown_name("command", name, rows)
+        raise unknown_name("command", f"/{name}", [f"/{known}" for known in rows])
     expanded, limits = _expand_command(name, rows[name], args.args, root, trusted)
     if args.json:
         print_json(_encode_command(rows[name], expanded), 1)

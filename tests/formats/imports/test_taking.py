@@ -164,7 +164,7 @@ def test_opencode(rows: Rows, person: Path) -> None:
     left = {name: row.why for (what, name), row in found.items() if row.state == "left"}
     assert {"build", "gone", "off", "inherited", "anthropic", "command", "instructions", "theme"} <= set(left)
     assert "cockpit connect deepseek" in left["deepseek"] and "'maybe'" in left["task reviewer-*"]
-    assert "a deny holds over every allow" in left["deny Edit"]
+    assert "a deny overrides every allow" in left["deny Edit"]
 
 
 def test_crush(rows: Rows) -> None:
