@@ -77,7 +77,7 @@ def test_our_own_files_have_fifteen_seconds_and_crushs_thirty_and_its_shape() ->
         ('"FileChanged": []', "4: FileChanged never occurs in cockpit"),
         ('"Stop": {}', "4: `Stop` is not a list"),
         ('"Stop": ["x"]', "4: this is not a table"),
-        ('"PreToolUse": [{"matcher": "(", "hooks": []}]', "4: the matcher '(' is no regular expression"),
+        ('"PreToolUse": [{"matcher": "(", "hooks": []}]', "4: the matcher '(' is not a regular expression"),
         ('"PreToolUse": [{"matcher": 7, "hooks": []}]', "4: `matcher` is not text"),
         ('"Stop": [{"hooks": {}}]', "4: `hooks` is not a list"),
         ('"Stop": [{"hooks": [{"type": "shell"}]}]', "4: there is no type 'shell'"),

@@ -63,9 +63,9 @@ def check_language_servers(root: str, catalog: PluginCatalog) -> Iterator[Doctor
 def _check_grammars(languages: tuple[Language, ...]) -> Iterator[DoctorCheck]:
     from cockpit.navigation.index.grammars import LanguageParser
 
-    wanted = [entry for entry in languages if entry.grammar]
+    with_grammar = [entry for entry in languages if entry.grammar]
     broken = 0
-    for language in wanted:
+    for language in with_grammar:
         module = language.grammar.partition(":")[0]
         try:
             LanguageParser(language).grammar()
@@ -75,8 +75,8 @@ def _check_grammars(languages: tuple[Language, ...]) -> Iterator[DoctorCheck]:
             yield DoctorCheck(
                 AREA, f"grammar {language.name}", "optional", f"{module} does not load: {error}", mend
             )
-    if wanted:
-        yield DoctorCheck(AREA, "grammars", "ok", f"{len(wanted) - broken} of {len(wanted)} load")
+    if with_grammar:
+        yield DoctorCheck(AREA, "grammars", "ok", f"{len(with_grammar) - broken} of {len(with_grammar)} load")
 
 
 # Package names by package manager.
@@ -159,9 +159,9 @@ def detect_colour_depth(environment: Mapping[str, str]) -> str:
 
 def _check_clipboard(environment: Mapping[str, str]) -> DoctorCheck:
     tools = ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe", "clip")
-    found = next((tool for tool in tools if shutil.which(tool)), "")
-    if found:
-        return DoctorCheck("terminal", "clipboard", "ok", found)
+    program = next((tool for tool in tools if shutil.which(tool)), "")
+    if program:
+        return DoctorCheck("terminal", "clipboard", "ok", program)
     text = "OSC 52 only (the terminal must allow it)"
     if environment.get("TMUX"):
         return DoctorCheck("terminal", "clipboard", "optional", text, "tmux set -g set-clipboard on")
@@ -272,9 +272,9 @@ def _encode_check(check: DoctorCheck) -> dict[str, str]:
     }
 
 
-def _print_checks(found: tuple[DoctorCheck, ...]) -> None:
+def _print_checks(checks: tuple[DoctorCheck, ...]) -> None:
     area = ""
-    for check in found:
+    for check in checks:
         if check.area != area:
             area = check.area
             print(f"\n{area}")

@@ -89,24 +89,24 @@ def _confirm_loosening(args: argparse.Namespace, rows: list[ImportRow]) -> bool:
         return False
     print("these settings allow more than now:", file=sys.stderr)
     for row in loosening:
-        print(escape_text(f"  {row.found.name}  ({row.found.file}:{row.found.line})"), file=sys.stderr)
+        print(escape_text(f"  {row.setting.name}  ({row.setting.file}:{row.setting.line})"), file=sys.stderr)
     print("import them too? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _encode_row(row: ImportRow, written: list[ImportRow]) -> dict[str, object]:
-    found = row.found
+    setting = row.setting
     return {
-        "agent": found.agent,
-        "what": found.what,
-        "name": found.name,
-        "file": found.file,
-        "line": found.line,
+        "agent": setting.agent,
+        "what": setting.what,
+        "name": setting.name,
+        "file": setting.file,
+        "line": setting.line,
         "state": row.state,
         "becomes": row.becomes,
         "why": row.why,
-        "loosens": found.loosens,
-        "notes": list(found.notes),
+        "loosens": setting.loosens,
+        "notes": list(setting.notes),
         "written": row in written,
     }
 
@@ -115,11 +115,11 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
     if not rows:
         print(f"no settings of {', '.join(AGENTS)} found")
         return
-    width = min(44, max(len(row.found.name) for row in rows))
+    width = min(44, max(len(row.setting.name) for row in rows))
     agent = ""
     for row in rows:
-        if row.found.agent != agent:
-            agent = row.found.agent
+        if row.setting.agent != agent:
+            agent = row.setting.agent
             print(f"\n{agent}")
         for line in _format_row(row, width, row in written):
             print(escape_text(line))
@@ -133,13 +133,13 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
 
 
 def _format_row(row: ImportRow, width: int, is_written: bool) -> list[str]:
-    found = row.found
-    name = found.name if len(found.name) <= width else f"{found.name[: width - 1]}…"
-    where = f"{_shorten_path(found.file)}:{found.line}" if found.line else _shorten_path(found.file)
+    setting = row.setting
+    name = setting.name if len(setting.name) <= width else f"{setting.name[: width - 1]}…"
+    where = f"{_shorten_path(setting.file)}:{setting.line}" if setting.line else _shorten_path(setting.file)
     sign = "✓" if is_written else STATE_SIGNS[row.state]
-    line = f"{sign} {found.what:8}  {name:{width}}  {where}"
+    line = f"{sign} {setting.what:8}  {name:{width}}  {where}"
     more = [f"-> {row.becomes}"] if row.becomes and row.state in ("new", "other") else []
-    notes = found.notes if row.state in ("new", "other") else ()
+    notes = setting.notes if row.state in ("new", "other") else ()
     more += [item for item in (row.why, *notes) if item]
     return [line, *(f"             {entry}" for entry in more)]
 

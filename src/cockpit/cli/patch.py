@@ -52,7 +52,7 @@ async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
     try:
         for recovered in await workspace.recover():
             print(f"cockpit: {recovered}", file=sys.stderr)
-        asked, changes = await plan_workspace_patch(workspace, text)
+        planned, changes = await plan_workspace_patch(workspace, text)
         if not dry:
             await workspace.apply(changes)
     except CockpitError as error:
@@ -64,7 +64,7 @@ async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
         return REFUSED
     finally:
         await workspace.close()
-    _print_result(asked, changes, dry, as_json)
+    _print_result(planned, changes, dry, as_json)
     return APPLIED
 
 
@@ -78,10 +78,10 @@ def _print_refusal(error: CockpitError, as_json: bool) -> None:
     print(json.dumps(encoded))
 
 
-def _print_result(asked: WorkspacePatch, changes: ChangeSet, dry: bool, as_json: bool) -> None:
+def _print_result(planned: WorkspacePatch, changes: ChangeSet, dry: bool, as_json: bool) -> None:
     if as_json:
-        files: list[Json] = [_encode_change(change, asked) for change in changes.files]
-        notes: list[Json] = list(asked.patch.notes)
+        files: list[Json] = [_encode_change(change, planned) for change in changes.files]
+        notes: list[Json] = list(planned.patch.notes)
         print(json.dumps({"applied": not dry, "dry_run": dry, "files": files, "notes": notes}))
         return
     for change in changes.files:
@@ -90,15 +90,15 @@ def _print_result(asked: WorkspacePatch, changes: ChangeSet, dry: bool, as_json:
         print(f"{change.change:8} {moved}{_escape_text(change.path)}  +{diff.added} -{diff.removed}")
         if dry and diff.hunks:
             print(_escape_text(format_unified_diff(diff)), end="")
-    for note in asked.patch.notes:
+    for note in planned.patch.notes:
         print(f"note: {_escape_text(note)}")
     if dry:
         print("nothing was written")
 
 
-def _encode_change(change: FileChange, asked: WorkspacePatch) -> Json:
+def _encode_change(change: FileChange, planned: WorkspacePatch) -> Json:
     diff = make_diff(change)
-    placed = asked.patch.placed.get(change.path, ())
+    placed = planned.patch.placed.get(change.path, ())
     hunks: list[Json] = [
         {
             "hunk": item.number,

@@ -109,8 +109,8 @@ def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
     tool = catalog.get(Tool, args.tool)
     if tool is None:
         raise unknown_name("tool", args.tool, [tool.name for tool in catalog.all(Tool)])
-    says, asked = _judge_call(tool, str(args.call), root, trusted)
-    covered = match_rules(load_rules(root, trusted), asked)
+    says, facts = _judge_call(tool, str(args.call), root, trusted)
+    covered = match_rules(load_rules(root, trusted), facts)
     if args.json:
         print_json(says | _encode_covering(covered))
         return 0
@@ -164,10 +164,10 @@ def _remove_rule(rule: str, root: str) -> int:
     return 0
 
 
-def _adopt_rules(wanted: list[str], root: str, trusted: bool) -> int:
+def _adopt_rules(requested: list[str], root: str, trusted: bool) -> int:
     offers = permissions.find_offers(root, trusted)
-    chosen = tuple(offer for offer in offers if not wanted or offer.text in wanted)
-    if unknown := [text for text in wanted if text not in {entry.text for entry in offers}]:
+    chosen = tuple(offer for offer in offers if not requested or offer.text in requested)
+    if unknown := [text for text in requested if text not in {entry.text for entry in offers}]:
         raise CockpitError(f"{unknown[0]} is not offered here", "cockpit permissions list shows what is")
     if not chosen:
         print("nothing is offered here")

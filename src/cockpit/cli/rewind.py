@@ -52,13 +52,13 @@ async def _run(args: argparse.Namespace) -> int:
     deck = LocalDeck(RunOptions(someone=False, origin=ORIGIN, takes_up=False))
     try:
         channel = await deck.open(str(Path.cwd()), session)
-        found = await _query_checkpoints(channel, "")
+        checkpoints = await _query_checkpoints(channel, "")
         if args.undo:
             return await _submit_rewind(channel, Rewind(uuid.uuid4().hex, ORIGIN, "", undo=True), args.json)
         if args.turn is None or args.list:
-            _print_checkpoints(found, args.json)
+            _print_checkpoints(checkpoints, args.json)
             return 0
-        turn = _find_turn(found, args.turn)
+        turn = _find_turn(checkpoints, args.turn)
         if args.dry_run:
             _print_preview(await _query_checkpoints(channel, turn), args.json)
             return 0
@@ -82,44 +82,44 @@ async def _query_checkpoints(channel: Channel, turn: str) -> CheckpointRows:
     raise CockpitError(reply.reason if isinstance(reply, Refused) else "this session has no checkpoints")
 
 
-def _list_turns(found: CheckpointRows) -> list[CheckpointRow]:
+def _list_turns(checkpoints: CheckpointRows) -> list[CheckpointRow]:
     """The turns, oldest first, in the order of their numbers."""
-    return [row for row in reversed(found.rows) if row.kind == "turn"]
+    return [row for row in reversed(checkpoints.rows) if row.kind == "turn"]
 
 
-def _find_turn(found: CheckpointRows, wanted: str) -> str:
-    turns = _list_turns(found)
-    if wanted.isdecimal() and 0 < int(wanted) <= len(turns):
-        return turns[int(wanted) - 1].turn
-    for row in found.rows:
-        if row.turn == wanted:
+def _find_turn(checkpoints: CheckpointRows, name: str) -> str:
+    turns = _list_turns(checkpoints)
+    if name.isdecimal() and 0 < int(name) <= len(turns):
+        return turns[int(name) - 1].turn
+    for row in checkpoints.rows:
+        if row.turn == name:
             return row.turn
-    raise CockpitError(f"there is no turn {wanted}", f"the session has {len(turns)}; --list shows them")
+    raise CockpitError(f"there is no turn {name}", f"the session has {len(turns)}; --list shows them")
 
 
-def _print_checkpoints(found: CheckpointRows, as_json: bool) -> None:
+def _print_checkpoints(checkpoints: CheckpointRows, as_json: bool) -> None:
     if as_json:
-        print_json([wire.encode(row) for row in reversed(found.rows)])
+        print_json([wire.encode(row) for row in reversed(checkpoints.rows)])
         return
-    for number, row in enumerate(_list_turns(found), start=1):
+    for number, row in enumerate(_list_turns(checkpoints), start=1):
         changed = f"{row.files} files +{row.added} -{row.removed}" if row.files else "no files"
         print(f"{number:3}  {row.title}  ({changed}{', ' + row.state if row.state else ''})")
-    for row in reversed(found.rows):
+    for row in reversed(checkpoints.rows):
         if row.kind == "rewind":
             print(f"  -  {row.title}{' (' + row.state + ')' if row.state else ''}")
-    if found.note:
-        print(f"cockpit: {found.note}", file=sys.stderr)
+    if checkpoints.note:
+        print(f"cockpit: {checkpoints.note}", file=sys.stderr)
 
 
-def _print_preview(found: CheckpointRows, as_json: bool) -> None:
+def _print_preview(preview: CheckpointRows, as_json: bool) -> None:
     if as_json:
-        print_json(wire.encode(found))
+        print_json(wire.encode(preview))
         return
-    for diff in found.diffs:
+    for diff in preview.diffs:
         print(f"{diff.path}  +{diff.added} -{diff.removed}")
-    for path in found.persons:
+    for path in preview.persons:
         print(f"{path}  changed by you since: not restored without --overwrite")
-    for text in found.left:
+    for text in preview.left:
         print(f"cannot be restored: {text}")
 
 

@@ -182,14 +182,14 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument("--project", action="store_true", help="for this folder: .cockpit/skills")
     add.add_argument("--replace", action="store_true", help="replace an installed skill of that name")
     add.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    gone = what.add_parser("remove", help="delete an installed skill")
-    gone.add_argument("name")
-    gone.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    remove = what.add_parser("remove", help="delete an installed skill")
+    remove.add_argument("name")
+    remove.add_argument("--yes", "-y", action="store_true", help="do not ask")
     on = what.add_parser("enable", help="enable a skill that was disabled")
     off = what.add_parser("disable", help="disable a skill for you, wherever it is from")
     for item in (on, off):
         item.add_argument("name")
-    for entry in (shown, add, gone, on, off):
+    for entry in (shown, add, remove, on, off):
         add_options(entry, "cwd")
     return parser
 
@@ -235,10 +235,12 @@ def _find_project_skills(root: str) -> Path:
     return find_repository_top(Path(root), Path.home()) / ".cockpit" / "skills"
 
 
-def _choose_skills(found: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
-    offers = {item.skill.name: item for item in found.offered}
+def _choose_skills(fetched: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
+    offers = {item.skill.name: item for item in fetched.offered}
     if missing := [name for name in names if name not in offers]:
-        raise CockpitError(f"{found.source} has no skill {missing[0]}", f"it has {', '.join(sorted(offers))}")
+        raise CockpitError(
+            f"{fetched.source} has no skill {missing[0]}", f"it has {', '.join(sorted(offers))}"
+        )
     return [offers[name] for name in names] if names else list(offers.values())
 
 

@@ -56,20 +56,20 @@ def _parser() -> argparse.ArgumentParser:
 async def _run(args: argparse.Namespace) -> int:
     processes = LocalProcesses(str(Path.cwd()))
     try:
-        git, seen = await open_repository(processes, str(Path.cwd()))
+        git, repository = await open_repository(processes, str(Path.cwd()))
         match args.command:
             case "list":
-                return await _list_worktrees(git, seen, args.json)
+                return await _list_worktrees(git, repository, args.json)
             case "merge":
-                return await _merge_worktree(git, seen, args)
+                return await _merge_worktree(git, repository, args)
             case _:
-                return await _prune_worktrees(git, seen, args)
+                return await _prune_worktrees(git, repository, args)
     finally:
         await processes.close()
 
 
-async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> int:
-    worktrees = await list_rows(git, seen)
+async def _list_worktrees(git: GitClient, repository: Repository, as_json: bool) -> int:
+    worktrees = await list_rows(git, repository)
     print(
         json.dumps([asdict(row) for row in worktrees], ensure_ascii=False)
         if as_json
@@ -78,29 +78,31 @@ async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> in
     return 0
 
 
-async def _merge_worktree(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
+async def _merge_worktree(git: GitClient, repository: Repository, args: argparse.Namespace) -> int:
     """Exit code 0 if merged (or mergeable), 1 for a conflict or nothing to merge."""
     if not args.dry_run:
-        await branch_merge.commit_pending_work(git, seen, args.name)
-    async with branch_merge.try_merge(git, seen, args.name, args.into) as (merge, _):
+        await branch_merge.commit_pending_work(git, repository, args.name)
+    async with branch_merge.try_merge(git, repository, args.name, args.into) as (merge, _):
         if args.json:
             print_json(asdict(merge))
         else:
             print(describe_merge(merge))
         if args.dry_run:
             return 1 if merge.conflicts or not merge.new else 0
-        await branch_merge.apply_merge(git, seen, merge, args.protected)
+        await branch_merge.apply_merge(git, repository, merge, args.protected)
     if args.keep:
         return 0
-    for row in await list_rows(git, seen):
+    for row in await list_rows(git, repository):
         if row.branch == merge.branch and row.is_merged and not row.uncommitted and not row.is_in_use:
-            await remove_worktree(git.at(seen.origin), row)
+            await remove_worktree(git.at(repository.origin), row)
             print(f"deleted {row.branch} and its worktree", file=sys.stderr)
     return 0
 
 
-async def _prune_worktrees(git: GitClient, seen: Repository, args: argparse.Namespace) -> int:
-    pruned = await prune_worktrees(git, seen, args.max_age_hours, args.dry_run, args.unmerged, args.name)
+async def _prune_worktrees(git: GitClient, repository: Repository, args: argparse.Namespace) -> int:
+    pruned = await prune_worktrees(
+        git, repository, args.max_age_hours, args.dry_run, args.unmerged, args.name
+    )
     if args.name and not pruned:
         raise CockpitError(f"there is no worktree {args.name}", "cockpit worktrees list shows them")
     if args.json:

@@ -90,10 +90,10 @@ def read_installed_bundles(home: Path, root: Path | None = None) -> Iterator[Bun
 def _list_own_folders() -> Iterator[tuple[Path, str]]:
     folder = discovery.bundles_folder()
     try:
-        found = sorted(folder.iterdir())
+        folders = sorted(folder.iterdir())
     except OSError:
         return
-    for item in found:
+    for item in folders:
         if not item.name.startswith(".") and item.is_dir():
             yield item, "cockpit plugins"
 
@@ -179,16 +179,16 @@ class _ManifestReader:
         """Files and folders of a kind: the default folder, and what the manifest names."""
         usual = self._folder / kind
         named = self._named(kind)
-        found = [usual] if usual.is_dir() and (besides or not named) else []
-        return tuple(dict.fromkeys((*found, *named)))
+        folders = [usual] if usual.is_dir() and (besides or not named) else []
+        return tuple(dict.fromkeys((*folders, *named)))
 
     def _files(self, key: str, usual: str) -> tuple[Path, ...]:
         """Files that define servers; the manifest itself if they are in it."""
         file = self._folder / usual
-        found = [file] if file.is_file() else []
+        files = [file] if file.is_file() else []
         if isinstance(self._located.at(key), dict):
-            return (*found, self._folder / MANIFEST)
-        return tuple(dict.fromkeys((*found, *self._named(key))))
+            return (*files, self._folder / MANIFEST)
+        return tuple(dict.fromkeys((*files, *self._named(key))))
 
     def _hooks(self, name: str) -> Iterator[HookFile]:
         usual = self._folder / "hooks" / "hooks.json"
@@ -207,7 +207,7 @@ class _ManifestReader:
             if isinstance(value, dict) and key in ("agents", "commands", "skills"):
                 self._refuse(key, f"`{key}` is a table", 'name folders or files: ["./more"]')
             return []
-        found: list[Path] = []
+        named: list[Path] = []
         for item in value if isinstance(value, list) else [value]:
             path = self._folder / item if isinstance(item, str) else None
             if path is None or not path.resolve().is_relative_to(self._folder.resolve()):
@@ -215,8 +215,8 @@ class _ManifestReader:
             elif not path.exists():
                 self._refuse(key, f"`{key}` names {item!r}, which does not exist", "fix the path")
             else:
-                found.append(path)
-        return found
+                named.append(path)
+        return named
 
     def _refuse(self, key: str, reason: str, remedy: str) -> None:
         self._faults.append(self._located.fault((key,), reason, remedy))

@@ -79,26 +79,26 @@ class CommandFile:
                 dict.fromkeys(item for item in CAPITAL_PLACEHOLDER.findall(template) if item != "ARGUMENTS")
             )
         dialect = DIALECTS.get(self.family, "claude")
-        given = _parse_named_arguments(names, typed) if self.family in ("codex", "crush") else {}
+        named = _parse_named_arguments(names, typed) if self.family in ("codex", "crush") else {}
         doubled = self.family == "codex"
-        return TemplateValues(typed, names, variables, dialect, self.name, self.shell, given, doubled)
+        return TemplateValues(typed, names, variables, dialect, self.name, self.shell, named, doubled)
 
 
 def _parse_named_arguments(names: tuple[str, ...], typed: str) -> dict[str, str]:
     """The values of `names` given as `NAME=value` words. If there are any, the other names get the remaining
     words in order."""
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     remaining: list[str] = []
     for word in split_arguments(typed):
         match = NAMED_ARGUMENT.fullmatch(word)
         if match is not None and match[1] in names:
-            given[match[1]] = match[2]
+            values[match[1]] = match[2]
         else:
             remaining.append(word)
-    if not given:
+    if not values:
         return {}
-    missing = [name for name in names if name not in given]
-    return given | dict(zip(missing, [*remaining, *[""] * len(missing)], strict=False))
+    missing = [name for name in names if name not in values]
+    return values | dict(zip(missing, [*remaining, *[""] * len(missing)], strict=False))
 
 
 def read_command(

@@ -66,8 +66,8 @@ class ConfigFile:
     def line(self, *path: PathStep) -> int:
         """The line (from 1) of the key or list item at `path`, else of what encloses it, else 0."""
         for end in range(len(path), 0, -1):
-            if found := self._lines.get(path[:end]):
-                return found
+            if line := self._lines.get(path[:end]):
+                return line
         return 0
 
     def fault(self, path: ValuePath, reason: str, remedy: str) -> FileProblem:

@@ -134,9 +134,9 @@ class FieldReader:
         self.understood[key] = cast("Json", plain)
         return value
 
-    def _refuse(self, key: str, wanted: str, default: T) -> T:
+    def _refuse(self, key: str, expected: str, default: T) -> T:
         value = self.document.fields[key]
-        self.faults.append(self.document.fault(key, f"`{key}` is {value!r}", f"write {wanted}"))
+        self.faults.append(self.document.fault(key, f"`{key}` is {value!r}", f"write {expected}"))
         return default
 
 

@@ -157,28 +157,28 @@ def _quote_value(line: str) -> str:
     """A line with its value quoted if it is not valid YAML as it stands: `argument-hint: [issue] [stage]`."""
     import yaml
 
-    found = PAIR_PATTERN.match(line)
-    if found is None:
+    pair = PAIR_PATTERN.match(line)
+    if pair is None:
         return line
     try:
         _load_yaml(line)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return f"{found[1]}: {json.dumps(found[2].strip(), ensure_ascii=False)}"
+        return f"{pair[1]}: {json.dumps(pair[2].strip(), ensure_ascii=False)}"
     return line
 
 
 def _find_unclosed(line: str, at: int, file: str) -> tuple[FileProblem, ...]:
     """A fault for a quote or bracket that is opened in a line and never closed."""
-    found = PAIR_PATTERN.match(line)
-    value = found[2].strip() if found is not None else ""
+    pair = PAIR_PATTERN.match(line)
+    value = pair[2].strip() if pair is not None else ""
     first = value[:1]
-    if found is None or _quote_value(line) == line or first not in CLOSING_SIGNS:
+    if pair is None or _quote_value(line) == line or first not in CLOSING_SIGNS:
         return ()
     left = value.replace("\\\\", "").replace("\\" + first, "")
     last = CLOSING_SIGNS[first]
     if (left.count(first) % 2 == 0) if first == last else left.count(first) <= left.count(last):
         return ()
-    reason = f"the `{first}` of `{found[1]}` is never closed; the value is used as it stands"
+    reason = f"the `{first}` of `{pair[1]}` is never closed; the value is used as it stands"
     return (FileProblem(file, at, reason, f"close it with `{last}`, or quote the value"),)
 
 
@@ -189,8 +189,8 @@ def _parse_loosely(head: list[str]) -> tuple[dict[str, Json], dict[str, int], in
     where: dict[str, int] = {}
     key, unread = "", 0
     for at, line in enumerate(head, 2):
-        if found := PAIR_PATTERN.match(line):
-            key, value = found[1], found[2].strip()
+        if pair := PAIR_PATTERN.match(line):
+            key, value = pair[1], pair[2].strip()
             fields[key], where[key] = _parse_scalar(value), at
         elif key and line.strip().startswith("- "):
             before = fields[key]

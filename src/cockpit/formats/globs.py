@@ -19,18 +19,18 @@ INNERMOST_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 def parse_patterns(value: Json) -> tuple[str, ...]:
     """The patterns of a field: a list, or text separated by commas (commas inside braces do not separate)."""
     listed = value if isinstance(value, list) else [value]
-    found = (part for item in listed if isinstance(item, str) for part in re.split(r",(?![^{]*\})|\n", item))
-    return tuple(part.strip().removeprefix("./") for part in found if part.strip())
+    parts = (part for item in listed if isinstance(item, str) for part in re.split(r",(?![^{]*\})|\n", item))
+    return tuple(part.strip().removeprefix("./") for part in parts if part.strip())
 
 
 def expand_braces(pattern: str) -> tuple[str, ...]:
     """`a/*.{ts,tsx}` as `a/*.ts` and `a/*.tsx`; at most 64 patterns."""
-    found = INNERMOST_BRACES.search(pattern)
-    if found is None:
+    braces = INNERMOST_BRACES.search(pattern)
+    if braces is None:
         return (pattern,)
     made: list[str] = []
-    for word in found[1].split(","):
-        made += expand_braces(pattern[: found.start()] + word.strip() + pattern[found.end() :])
+    for word in braces[1].split(","):
+        made += expand_braces(pattern[: braces.start()] + word.strip() + pattern[braces.end() :])
         if len(made) >= MAX_EXPANSIONS:
             break
     return tuple(made[:MAX_EXPANSIONS])

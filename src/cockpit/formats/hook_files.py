@@ -48,14 +48,14 @@ TYPE_WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a
 def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ...]:
     """Where hooks may be: the user's files, then those of a trusted folder, then the machine's."""
     crush = home / ".config" / "crush" / "crush.json"
-    found = [
+    hook_files = [
         HookFile(home / ".claude" / "settings.json", "user"),
         HookFile(home / ".codex" / "hooks.json", "user", "codex"),
         HookFile(crush, "user", "crush", CRUSH_SECONDS),
         HookFile(paths.config() / "hooks.json", "user", "cockpit", OWN_SECONDS),
     ]
     if trusted:
-        found += [
+        hook_files += [
             HookFile(root / ".claude" / "settings.json", "project"),
             HookFile(root / ".claude" / "settings.local.json", "project"),
             HookFile(root / ".codex" / "hooks.json", "project", "codex"),
@@ -65,13 +65,13 @@ def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ..
         ]
     managed = files.managed_file()
     if managed.is_absolute():
-        found.append(HookFile(managed.with_name("hooks.json"), "managed", "cockpit", OWN_SECONDS))
-    return tuple(found)
+        hook_files.append(HookFile(managed.with_name("hooks.json"), "managed", "cockpit", OWN_SECONDS))
+    return tuple(hook_files)
 
 
-def read_hook_files(given: tuple[HookFile, ...]) -> HookSet:
+def read_hook_files(hook_files: tuple[HookFile, ...]) -> HookSet:
     """All hooks of these files, equal ones merged. Files are read again on every call."""
-    loaded = [(file, located) for file in given if (located := read_config(file.path)) is not None]
+    loaded = [(file, located) for file in hook_files if (located := read_config(file.path)) is not None]
     disabled = {(file.layer, file.family) for file, located in loaded if located.at(DISABLE_KEY) is True}
     # The user's switch applies to the project's files too; a project's only to its own.
     disabled |= {("project", family) for layer, family in disabled if layer == "user"}

@@ -245,11 +245,11 @@ def _apply_specific_output(answer: HookAnswer, own: Mapping[str, Json]) -> tuple
     arguments, halt = inner.table("updatedInput"), answer.halt
     output = inner.text("updatedToolOutput") or inner.text("updatedMCPToolOutput")
     faults = inner.faults
-    if (asked := own.get("decision")) is not None and isinstance(asked, dict):
-        person = _AnswerReader(asked)
+    if (approval := own.get("decision")) is not None and isinstance(approval, dict):
+        person = _AnswerReader(approval)
         decision, reason = person.decision("behavior"), person.text("message")
         arguments = person.table("updatedInput")
-        halt = reason or "a hook ended the turn" if asked.get("interrupt") is True else halt
+        halt = reason or "a hook ended the turn" if approval.get("interrupt") is True else halt
         faults = [*faults, *person.faults]
     answer = replace(
         answer,

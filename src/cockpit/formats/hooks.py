@@ -131,8 +131,8 @@ def matches_name(matcher: str, names: tuple[str, ...]) -> bool:
 
 def parse_tool_rule(when: str) -> tuple[str, str] | None:
     """The tool and pattern of `Bash(git *)`, or None if it is not a permission rule."""
-    found = RULE_PATTERN.fullmatch(when)
-    return (found[1], (found[2] or "").strip()) if found else None
+    match = RULE_PATTERN.fullmatch(when)
+    return (match[1], (match[2] or "").strip()) if match else None
 
 
 @lru_cache(maxsize=256)
@@ -243,10 +243,10 @@ class Hook:
 
     def origin(self) -> Origin:
         """Its origin with the fields a listing shows."""
-        one = self.conditions[0]
+        condition = self.conditions[0]
         fields: dict[str, Json] = {"event": self.event.name, "type": self.kind, "line": self.line}
-        fields |= {"matcher": one.matcher} if one.matcher else {}
-        fields |= {"if": one.when} if one.when else {}
+        fields |= {"matcher": condition.matcher} if condition.matcher else {}
+        fields |= {"if": condition.when} if condition.when else {}
         if more := [[c.matcher, c.when] for c in self.conditions[1:]]:
             fields["or"] = cast("Json", more)
         fields |= {**self.action, "timeout": self.seconds}

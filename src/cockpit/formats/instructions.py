@@ -91,7 +91,7 @@ class _ImportResolver:
 
     def imported(self, text: str, file: Path, line: int, depth: int) -> str:
         """`text` with each `@path` outside of code replaced by that file."""
-        text = COMMENT.sub(lambda found: REMOVED_LINE * found[0].count("\n"), text)
+        text = COMMENT.sub(lambda match: REMOVED_LINE * match[0].count("\n"), text)
         lines: list[str] = []
         in_code = False
         for line_text in text.split("\n"):
@@ -103,9 +103,9 @@ class _ImportResolver:
         return "\n".join(lines)
 
     def _line(self, text: str, file: Path, line: int, depth: int) -> str:
-        def content(found: re.Match[str]) -> str:
-            inner = self._content(found[1], file, line, depth)
-            return found[0] if inner is None else inner
+        def content(match: re.Match[str]) -> str:
+            inner = self._content(match[1], file, line, depth)
+            return match[0] if inner is None else inner
 
         # Code spans keep their @.
         parts = re.split(r"(`[^`]*`)", text)

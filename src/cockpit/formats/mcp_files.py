@@ -59,8 +59,8 @@ class McpEntry:
         """`text` with its variables filled in. A variable that is not set and has no default breaks the
         server."""
 
-        def value(found: re.Match[str]) -> str:
-            name, default = found[1], found[2]
+        def value(match: re.Match[str]) -> str:
+            name, default = match[1], match[2]
             known = self.environment.get(name)
             if known or (known is not None and default is None):
                 return known
@@ -79,10 +79,10 @@ class McpEntry:
     def shown(self, text: str) -> str:
         """`text` as a listing may show it: variables filled in, except those that hold a secret."""
 
-        def value(found: re.Match[str]) -> str:
-            name, default = found[1], found[2] or ""
+        def value(match: re.Match[str]) -> str:
+            name, default = match[1], match[2] or ""
             known = self.environment.get(name) or default
-            return found[0] if SECRET_NAME.search(name) and known != default else known
+            return match[0] if SECRET_NAME.search(name) and known != default else known
 
         return VARIABLE_PATTERN.sub(value, text)
 
@@ -161,14 +161,14 @@ def read_servers(
     project's own files (the nearest first), then the user's."""
     claude = read_config(home / ".claude.json")
     user = paths.config() / USER_FILE
-    found = [*_read_table(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
+    servers = [*_read_table(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
     if trusted:
         for folder in list_folders_upward(root, home):
             for name in PROJECT_FILES:
-                found += read_server_file(folder / name, "project", environment)
-    found += read_server_file(user, "user", environment)
-    found += _read_table(claude, ("mcpServers",), "user", environment)
-    yield from _select_nearest(found)
+                servers += read_server_file(folder / name, "project", environment)
+    servers += read_server_file(user, "user", environment)
+    servers += _read_table(claude, ("mcpServers",), "user", environment)
+    yield from _select_nearest(servers)
 
 
 def read_server_file(
@@ -292,11 +292,11 @@ def _refuse_unsafe_fields(entry: McpEntry) -> None:
         entry.refuse("envFile", "a file of variables is not read", "name them in `env` with ${VAR}")
 
 
-def _select_nearest(found: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unloaded]:
+def _select_nearest(servers: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unloaded]:
     """One value per name: the first, which records what it shadows. A broken one also hides those after it,
     because they would be another program than the nearest file means."""
     nearest: dict[str, McpServer | Unloaded] = {}
-    for item in found:
+    for item in servers:
         first = nearest.get(item.name)
         if first is None:
             nearest[item.name] = item

@@ -75,8 +75,10 @@ def read_tools(fields: FieldReader, family: str) -> tuple[tuple[str, ...] | None
         None if listed is None else tuple(name for name in listed if not _is_malformed(fields, "tools", name))
     )
     denied += _read_permissions(fields)
-    kept = tuple(item for item in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", item))
-    return listed, kept
+    valid = tuple(
+        item for item in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", item)
+    )
+    return listed, valid
 
 
 def _is_malformed(fields: FieldReader, key: str, entry: str) -> bool:

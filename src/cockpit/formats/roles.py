@@ -322,9 +322,9 @@ def find_roles(
     folders = list(list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS))
     if managed is not None:
         folders.insert(0, SearchFolder(managed, "managed", "cockpit"))
-    found = find_roles_in(folders, bounds, heads, find_repository_top(root, home))
+    roles = find_roles_in(folders, bounds, heads, find_repository_top(root, home))
     heads.save()
-    return found
+    return roles
 
 
 def find_roles_in(
@@ -335,13 +335,13 @@ def find_roles_in(
 ) -> tuple[Role | Unloaded, ...]:
     """The roles in `folders`, strongest first. A project's file must be below `top`, also if it is a link."""
     roles: dict[tuple[str, str], Role | Unloaded] = {}
-    seen: set[str] = set()
+    visited: set[str] = set()
     for place in folders:
         for path in find_role_files(place.folder, ".toml" if place.family == "codex" else ".md"):
             real = os.path.realpath(path)
-            if real in seen:
+            if real in visited:
                 continue
-            seen.add(real)
+            visited.add(real)
             outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
             if place.layer == "project" and outside:
                 reason = f"it is a link to {real}, outside the project"
@@ -373,10 +373,10 @@ def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterat
     """The files in a folder and its subfolders, sorted by name."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
+            sorted_entries = sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
     except OSError:
         return
-    for entry in found:
+    for entry in sorted_entries:
         if entry.name.startswith(".") or entry.name.lower() in ("drafts", "node_modules"):
             continue
         path = Path(entry.path)

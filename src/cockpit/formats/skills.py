@@ -317,8 +317,8 @@ def _find_nested_skills(folder: Path, depth: int) -> Iterator[Path]:
 
 def _scan_entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda entry: entry.name)[:MAX_ENTRIES]
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
     except OSError:
         return []
 

@@ -129,11 +129,11 @@ class TemplateValues:
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
     """A piece of the result: text, a command or a file. `written` is how it appears while nothing was run or
-    read; `wanted` is the command or path."""
+    read; `target` is the command or path."""
 
     kind: Literal["text", "command", "file"]
     written: str
-    wanted: str = ""
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +152,25 @@ class ExpandedTemplate:
     @property
     def commands(self) -> tuple[str, ...]:
         """The commands to run, in order, each once."""
-        return self._wanted("command")
+        return self._target("command")
 
     @property
     def files(self) -> tuple[str, ...]:
         """Possible paths, in order, each once. A mention that is not a file stays a word (`@someone`)."""
-        return self._wanted("file")
+        return self._target("file")
 
     def filled(self, outputs: Mapping[str, str], contents: Mapping[str, str]) -> str:
         """The text with command outputs and file contents inserted literally. What is missing stays as
         written."""
         known = {"command": outputs, "file": contents if self.in_place else {}, "text": {}}
-        text = "".join(known[piece.kind].get(piece.wanted, piece.written) for piece in self.pieces)
+        text = "".join(known[piece.kind].get(piece.target, piece.written) for piece in self.pieces)
         if self.in_place:
             return text
         behind = [f"[@{path}]\n{contents[path]}" for path in self.files if path in contents]
         return "\n\n".join([text.rstrip("\n"), *behind]) if behind else text
 
-    def _wanted(self, kind: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(piece.wanted for piece in self.pieces if piece.kind == kind))
+    def _target(self, kind: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(piece.target for piece in self.pieces if piece.kind == kind))
 
 
 def expand_template(text: str, values: TemplateValues) -> ExpandedTemplate:
@@ -192,24 +192,24 @@ class _TemplateExpansion:
 
     def expanded(self) -> ExpandedTemplate:
         pieces: list[TemplatePiece] = []
-        for before, found in _split_at_matches(_build_pattern(self._values), self._text):
+        for before, match in _split_at_matches(_build_pattern(self._values), self._text):
             pieces.append(TemplatePiece("text", before))
-            if found is not None:
-                pieces.append(self._piece(found))
+            if match is not None:
+                pieces.append(self._piece(match))
         if self._values.arguments.strip() and not self._used:
             pieces.append(TemplatePiece("text", self._appended()))
         return ExpandedTemplate(_merge_texts(pieces), self._values.dialect == "gemini")
 
-    def _piece(self, found: re.Match[str]) -> TemplatePiece:
-        groups = found.groupdict()
+    def _piece(self, match: re.Match[str]) -> TemplatePiece:
+        groups = match.groupdict()
         for key in ("block", "command", "braced"):
             if (template := groups.get(key)) is not None:
                 command = self._line(template).strip()
                 return TemplatePiece("command", self._written(key, command), command)
         for key in ("quoted", "bare", "folder"):
             if (name := groups.get(key)) is not None:
-                return self._file(found[0], name, key)
-        return TemplatePiece("text", self._value(found, lambda value: value))
+                return self._file(match[0], name, key)
+        return TemplatePiece("text", self._value(match, lambda value: value))
 
     def _written(self, key: str, command: str) -> str:
         match key:
@@ -231,29 +231,29 @@ class _TemplateExpansion:
     def _line(self, template: str, quotes: bool = True) -> str:
         """A command or path with the values filled in."""
         out = ""
-        for before, found in _split_at_matches(_build_placeholder_pattern(self._values), template):
+        for before, match in _split_at_matches(_build_placeholder_pattern(self._values), template):
             out += before
-            if found is not None:
-                out += self._value(found, self._quoting(out) if quotes else lambda value: value)
+            if match is not None:
+                out += self._value(match, self._quoting(out) if quotes else lambda value: value)
         return out
 
     def _quoting(self, before: str) -> Callable[[str], str]:
         return lambda value: quote_value(value, before, self._values.shell)
 
-    def _value(self, found: re.Match[str], quoted: Callable[[str], str]) -> str:
+    def _value(self, match: re.Match[str], quoted: Callable[[str], str]) -> str:
         """The value of a placeholder; without a value it stays as written."""
-        groups = found.groupdict()
+        groups = match.groupdict()
         if groups.get("escape"):
             return "$"
         if (variable := groups.get("variable")) is not None:
             known = self._values.variables.get(variable)
-            return found[0] if known is None else quoted(known)
+            return match[0] if known is None else quoted(known)
         if (groups.get("all") or groups.get("args")) is not None:
             self._used = True
             return self._all(quoted)
         value = self._word(groups)
         if value is None:
-            return found[0]
+            return match[0]
         self._used = True
         return quoted(value)
 
@@ -341,9 +341,9 @@ def _split_at_matches(pattern: re.Pattern[str], text: str) -> list[tuple[str, re
     """The plain text before each match, with the match; the rest with None."""
     out: list[tuple[str, re.Match[str] | None]] = []
     at = 0
-    for found in pattern.finditer(text):
-        out.append((text[at : found.start()], found))
-        at = found.end()
+    for match in pattern.finditer(text):
+        out.append((text[at : match.start()], match))
+        at = match.end()
     return [*out, (text[at:], None)]
 
 

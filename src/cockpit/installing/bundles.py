@@ -93,9 +93,9 @@ def read_source(name: str) -> str:
 def remove_bundle(name: str) -> None:
     """Delete an installed bundle."""
     target = discovery.bundles_folder() / name
-    gone = Path(tempfile.mkdtemp(prefix=".gone-", dir=discovery.bundles_folder()))
-    target.rename(gone / name)
-    shutil.rmtree(gone, ignore_errors=True)
+    trash = Path(tempfile.mkdtemp(prefix=".gone-", dir=discovery.bundles_folder()))
+    target.rename(trash / name)
+    shutil.rmtree(trash, ignore_errors=True)
 
 
 def _read_name(place: Path) -> str:
@@ -128,8 +128,8 @@ def _describe_contents(folder: Path) -> Iterator[str]:
     for kind in ("skills", "agents", "commands"):
         for place in bundle.places[kind]:
             yield from (f"{kind[:-1]:8} {name}" for name in _list_names(place, kind))
-    found = read_hook_files(bundle.hooks)
-    for hook in found.hooks:
+    hook_set = read_hook_files(bundle.hooks)
+    for hook in hook_set.hooks:
         matcher = " or ".join(condition.matcher or "*" for condition in hook.conditions)
         event = hook.event.name if matcher == "*" else f"{hook.event.name} {matcher}"
         yield f"hook     {event}: runs {hook.text}"
@@ -138,7 +138,7 @@ def _describe_contents(folder: Path) -> Iterator[str]:
         *((language, "lspServers") for language in bundle.languages),
     ):
         yield from (f"server   {line}" for line in _describe_servers(file, key, whole=file != bundle.file))
-    for unloaded in found.unloaded:
+    for unloaded in hook_set.unloaded:
         yield f"left out {_format_faults(unloaded.origin.refused)}"
     yield from (f"left out {_format_faults((fault,))}" for fault in bundle.faults)
 

@@ -88,14 +88,14 @@ def commit_environment(staged: StagedEnvironment, plugins: tuple[InstalledPlugin
 def find_own_folders() -> list[str]:
     """The folders on the path that hold cockpit's own distributions."""
     beside = discovery.plugins_folder().resolve()
-    found = []
+    folders = []
     for entry in dict.fromkeys(sys.path):
         folder = Path(entry)
         if not entry or not folder.is_dir() or folder.resolve().is_relative_to(beside):
             continue
         if any(folder.glob("*.dist-info")) or any(folder.glob("*.egg-info")):
-            found.append(str(folder.resolve()))
-    return found
+            folders.append(str(folder.resolve()))
+    return folders
 
 
 def find_own_distributions() -> dict[str, Distribution]:
@@ -105,12 +105,12 @@ def find_own_distributions() -> dict[str, Distribution]:
 
 def find_distributions(folders: list[str]) -> dict[str, Distribution]:
     """The distributions in `folders` by normalized name; the first of a name wins."""
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     for distribution in metadata.distributions(path=folders):
         # A folder without METADATA is left over from an interrupted uninstall.
         if distribution.metadata is not None and distribution.metadata["Name"]:
-            found.setdefault(normalize_name(distribution.metadata["Name"]), distribution)
-    return found
+            distributions.setdefault(normalize_name(distribution.metadata["Name"]), distribution)
+    return distributions
 
 
 def normalize_name(name: str) -> str:
@@ -155,30 +155,30 @@ def _remove_stale_generations(home: Path, record: InstalledRecord) -> None:
 def find_conflicts(beside: Distributions, own: Distributions) -> list[str]:
     """What does not fit, one sentence each: unmet needs, and distributions that cockpit's own copy would
     hide."""
-    found = []
+    faults = []
     for name, value in beside.items():
         if name in own:
-            found.append(
+            faults.append(
                 f"{name} {value.version} stands behind cockpit's own {own[name].version}, which would be used"
             )
-        found += find_unmet_needs(value, beside, own)
-    return found
+        faults += find_unmet_needs(value, beside, own)
+    return faults
 
 
 def find_unmet_needs(distribution: Distribution, beside: Distributions, own: Distributions) -> list[str]:
     """The requirements of a distribution that nothing satisfies, one sentence each."""
-    found = []
+    faults = []
     for requirement in _list_requirements(distribution, frozenset()):
         name = normalize_name(requirement.name)
         # cockpit's own distributions come first on the path, so they are what is imported.
         met = own.get(name) or beside.get(name)
-        wanted = f"{distribution.metadata['Name']} {distribution.version} needs {requirement}"
+        need = f"{distribution.metadata['Name']} {distribution.version} needs {requirement}"
         if met is None:
-            found.append(f"{wanted}, which is not installed")
+            faults.append(f"{need}, which is not installed")
         elif not requirement.specifier.contains(met.version, prereleases=True):
             whose = "cockpit has" if name in own else "there is"
-            found.append(f"{wanted}, {whose} {met.version}")
-    return found
+            faults.append(f"{need}, {whose} {met.version}")
+    return faults
 
 
 def find_orphans(beside: Distributions, asked_for: set[str]) -> set[str]:
@@ -197,16 +197,18 @@ def find_orphans(beside: Distributions, asked_for: set[str]) -> set[str]:
 
 def find_hidden_modules(beside: Distributions, own: Distributions) -> dict[str, list[str]]:
     """By distribution, its modules that cockpit's own environment or the standard library hides."""
-    taken = set(sys.stdlib_module_names)
+    own_modules = set(sys.stdlib_module_names)
     for item in own.values():
-        taken |= list_modules(item)
-    found = {name: sorted(list_modules(value) & taken) for name, value in beside.items() if name not in own}
-    return {name: modules for name, modules in found.items() if modules}
+        own_modules |= list_modules(item)
+    hidden = {
+        name: sorted(list_modules(value) & own_modules) for name, value in beside.items() if name not in own
+    }
+    return {name: modules for name, modules in hidden.items() if modules}
 
 
 def list_modules(distribution: Distribution) -> set[str]:
     """The top-level names that a distribution can be imported by."""
-    found = set()
+    modules = set()
     for file in distribution.files or ():
         top = file.parts[0]
         if (
@@ -216,10 +218,10 @@ def list_modules(distribution: Distribution) -> set[str]:
         ):
             # A folder without `__init__.py` is a namespace package that several distributions may share.
             if len(file.parts) == 2 and file.parts[1] == "__init__.py":
-                found.add(top)
+                modules.add(top)
         elif len(file.parts) == 1 and file.suffix == ".py":
-            found.add(file.stem)
-    return found
+            modules.add(file.stem)
+    return modules
 
 
 def _list_requirements(distribution: Distribution, extras: frozenset[str]) -> "Iterator[Requirement]":

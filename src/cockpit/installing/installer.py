@@ -64,12 +64,12 @@ def install_packages(
     return name
 
 
-def _find_program(wanted: str) -> tuple[InstallerName, list[str]]:
-    if wanted != "pip" and (program := _find_uv()):
+def _find_program(requested: str) -> tuple[InstallerName, list[str]]:
+    if requested != "pip" and (program := _find_uv()):
         return "uv", program
-    if wanted != "uv" and (program := _find_pip()):
+    if requested != "uv" and (program := _find_pip()):
         return "pip", program
-    raise InstallFailed(f"{wanted or 'neither uv nor pip'} is not installed", "install uv or pip")
+    raise InstallFailed(f"{requested or 'neither uv nor pip'} is not installed", "install uv or pip")
 
 
 def _find_uv() -> list[str]:

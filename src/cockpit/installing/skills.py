@@ -109,8 +109,8 @@ def _read_tar(archive: Path) -> Iterator[ArchiveEntry]:
 def _find_target(archive: Path, name: str, into: Path) -> Path:
     """The path that the entry `name` is written to."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    strange = any(part == ".." or ":" in part or "\0" in part for part in parts)
-    if not parts or name.startswith(("/", "\\")) or strange:
+    is_unsafe = any(part == ".." or ":" in part or "\0" in part for part in parts)
+    if not parts or name.startswith(("/", "\\")) or is_unsafe:
         raise _refuse_archive(archive, f"{name!r} leads out of the archive")
     return into.joinpath(*parts)
 
@@ -236,9 +236,9 @@ def remove_skill(skill: Skill) -> Path:
     if target.is_symlink() or target.is_file():
         target.unlink()
     else:
-        gone = Path(tempfile.mkdtemp(prefix=".gone-", dir=target.parent))
-        target.rename(gone / target.name)
-        shutil.rmtree(gone, ignore_errors=True)
+        trash = Path(tempfile.mkdtemp(prefix=".gone-", dir=target.parent))
+        target.rename(trash / target.name)
+        shutil.rmtree(trash, ignore_errors=True)
     return target
 
 
@@ -314,9 +314,9 @@ def _find_skill_files(folder: Path) -> Iterator[Path]:
     if folder.is_file():
         yield folder
         return
-    found = list(_find_nested(folder, 0))
-    if found:
-        yield from found
+    nested = list(_find_nested(folder, 0))
+    if nested:
+        yield from nested
         return
     for path in sorted(folder.glob("*.md")):
         if path.stem.lower() not in NOT_SKILLS:

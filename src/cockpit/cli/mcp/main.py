@@ -36,15 +36,15 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(metavar=VERBS, required=True)
 
     def verb(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        one = verbs.add_parser(name, help=about, description=about)
-        add_options(one, "cwd", "trust")
-        one.set_defaults(run=run)
-        return one
+        command = verbs.add_parser(name, help=about, description=about)
+        add_options(command, "cwd", "trust")
+        command.set_defaults(run=run)
+        return command
 
     def named(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        one = verb(name, run, about)
-        one.add_argument("name", metavar="NAME")
-        return one
+        command = verb(name, run, about)
+        command.add_argument("name", metavar="NAME")
+        return command
 
     checked = verb("list", servers.check_servers, "start every approved server and report its state")
     checked.add_argument("--check", action="store_true")

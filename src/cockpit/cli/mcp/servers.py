@@ -118,7 +118,7 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
         raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
     changed = row.changed or {}
     if as_json:
-        told: list[Json] = [
+        encoded: list[Json] = [
             {
                 "name": make_tool_name(server.name, tool.name),
                 "tool": tool.name,
@@ -128,7 +128,7 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
             }
             for tool in offer.tools
         ]
-        print_json(told, 1)
+        print_json(encoded, 1)
         return 0
     for entry in offer.tools:
         note = "  (changed since it was approved: not called)" if entry.name in changed else ""

@@ -57,11 +57,11 @@ def find_candidates(root: str, registered: Sequence[Language], trusted: bool) ->
 
 def count_files(root: str, languages: Sequence[Language]) -> Counter[str]:
     """The folder's files by language."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for entry in islice(walk_files(root), MAX_FILES):
         if (language := find_language(entry.path, languages)) is not None:
-            found[language.name] += 1
-    return found
+            counts[language.name] += 1
+    return counts
 
 
 def _choose_servers(root: str, language: Language, trusted: bool) -> Iterator[LanguageServer]:
@@ -74,8 +74,8 @@ def _choose_servers(root: str, language: Language, trusted: bool) -> Iterator[La
 def _build_candidate(
     root: str, language: Language, server: LanguageServer, files: int, trusted: bool
 ) -> ServerCandidate:
-    found = server_programs.find_program(server.command, root, trusted)
-    program = found[0] if found else ""
+    command = server_programs.find_program(server.command, root, trusted)
+    program = command[0] if command else ""
     if not program:
         return ServerCandidate(language.name, server, files, "", "absent", server.install)
     if server.named_by and not server_programs.is_approved(find_approval_file(root), server, root):

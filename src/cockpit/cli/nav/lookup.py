@@ -95,20 +95,20 @@ async def open_project(root: str, trusted: bool) -> AsyncIterator[NavProject]:
         await navigator.life.close()
 
 
-async def answer_request(opened: NavProject, asked: NavRequest) -> NavAnswer:
+async def answer_request(opened: NavProject, request: NavRequest) -> NavAnswer:
     """Answer a request. Raises what an invalid place raises, and `CockpitError` for an unknown operation."""
-    navigator, place = opened.navigator, make_relative(opened.workspace.root, asked.place)
-    op, source, patience = asked.op, asked.source, asked.patience
+    navigator, place = opened.navigator, make_relative(opened.workspace.root, request.place)
+    op, source, patience = request.op, request.source, request.patience
     if op not in OPERATIONS:
         raise CockpitError(f"there is no op {op}", f"use one of {', '.join(OPERATIONS)}")
     if op != "diagnostics" and not place:
         raise CockpitError(f"{op} needs a place", "file:line:column, file:Class.method, or Class.method")
     if op in ("symbols", "outline", "workspace-symbols"):
         if op == "workspace-symbols":
-            found = await navigator.symbols(place, "", source, patience)
+            result = await navigator.symbols(place, "", source, patience)
         else:
-            found = await navigator.outline(place, source)
-        return NavAnswer(found.rows, (), found.complete, found.note)
+            result = await navigator.outline(place, source)
+        return NavAnswer(result.rows, (), result.complete, result.note)
     if op == "diagnostics":
         # Only a server can answer this, so a starting one is waited for, in a batch for less time.
         seconds = 30.0 if source == "lsp" else 10.0 if patience >= 1.0 else 2.0
@@ -120,8 +120,8 @@ async def answer_request(opened: NavProject, asked: NavRequest) -> NavAnswer:
         source_of: AnswerSource = "lsp" if has_ready_server(navigator.life.now, at.path) else "tree-sitter"
         here = SymbolRow("", "hover", at.path, at.line, at.column, "", source_of)
         return NavAnswer((here,) if text else (), text=text)
-    found = await navigator.related(RELATIONS[op], at, source, patience)
-    return NavAnswer(found.rows, (), found.complete, found.note)
+    result = await navigator.related(RELATIONS[op], at, source, patience)
+    return NavAnswer(result.rows, (), result.complete, result.note)
 
 
 def make_relative(root: str, place: str) -> str:

@@ -179,9 +179,9 @@ def main(name: str, argv: Sequence[str]) -> int:
     root = str(Path.cwd())
     trusted = trust.is_trusted(root) is True
     settings = files.load_settings(root, trusted)
-    manager, found = load_plugins(settings.words("plugins.disabled"))
+    manager, discovered = load_plugins(settings.words("plugins.disabled"))
     environment = files.load_environment(root, trusted)
-    catalog = build_catalog(manager, found, root, settings, environment, trusted, lambda: None)
+    catalog = build_catalog(manager, discovered, root, settings, environment, trusted, lambda: None)
     rows = find_problems(manager, catalog, settings)
     if args.name:
         names = {plugin.found.name for plugin in find_plugins(args.name, catalog)}
@@ -189,13 +189,13 @@ def main(name: str, argv: Sequence[str]) -> int:
     if args.json:
         print_json([asdict(element) for element in rows])
     else:
-        foreign = sum(not entry.found.is_ours for entry in catalog.plugins)
-        _print_findings(rows, len(catalog.plugins), foreign)
+        installed = sum(not entry.found.is_ours for entry in catalog.plugins)
+        _print_findings(rows, len(catalog.plugins), installed)
     return 1 if any(item.level == "fault" for item in rows) else 0
 
 
-def _print_findings(rows: list[PluginFinding], plugins: int, foreign: int) -> None:
-    print(f"{plugins} plugins, {foreign} of them installed; {len(rows) or 'no'} findings")
+def _print_findings(rows: list[PluginFinding], plugins: int, installed: int) -> None:
+    print(f"{plugins} plugins, {installed} of them installed; {len(rows) or 'no'} findings")
     for row in rows:
         print(f"{LEVEL_LABELS[row.level]} {escape_text(row.plugin)}: {escape_text(row.what)}")
         if row.place:

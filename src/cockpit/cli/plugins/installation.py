@@ -36,11 +36,11 @@ UNCHANGED = "nothing was changed"
 
 @dataclass(frozen=True, slots=True)
 class InstallPreview:
-    """What an installation would bring: `asked` by the user, `needed` by those, `gone` from before."""
+    """What an installation would bring: `requested` by the user, `needed` by those, `removed` from before."""
 
-    asked: tuple[InstalledPlugin, ...]
+    requested: tuple[InstalledPlugin, ...]
     needed: tuple[Distribution, ...]
-    gone: tuple[str, ...]
+    removed: tuple[str, ...]
     plugins: tuple[PluginProbe, ...]
 
 
@@ -136,17 +136,17 @@ def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: boo
         # Read the versions now: a replaced distribution can no longer be read.
         before = {name: value.version for name, value in find_distributions([str(staged.site)]).items()}
         installer = install_packages(staged, packages, wishes)
-        asked = _find_requested(staged, packages, installer)
-        brought = _preview_install(staged, asked, before)
+        requested = _find_requested(staged, packages, installer)
+        brought = _preview_install(staged, requested, before)
         _print_preview(brought)
         if not _confirm_install(yes):
             print(f"Left out; {UNCHANGED}.")
             return 1
-        names = {normalize_name(item.distribution) for item in brought.asked}
-        kept = [
+        names = {normalize_name(item.distribution) for item in brought.requested}
+        others = [
             plugin for plugin in staged.before.plugins if normalize_name(plugin.distribution) not in names
         ]
-        commit_environment(staged, (*brought.asked, *kept))
+        commit_environment(staged, (*brought.requested, *others))
     _print_installed(brought)
     return 0
 
@@ -155,18 +155,18 @@ def _find_requested(
     staged: StagedEnvironment, packages: list[PluginSource], installer: str
 ) -> list[InstalledPlugin]:
     """The distributions that `packages` became. Raises `CockpitError` for one that is not a plugin."""
-    found = find_distributions([str(staged.site)])
-    asked = []
+    installed = find_distributions([str(staged.site)])
+    requested = []
     for source in packages:
-        name = _find_distribution_name(source, found)
-        if name is None or name not in found:
+        name = _find_distribution_name(source, installed)
+        if name is None or name not in installed:
             if name in find_own_distributions():
                 raise CockpitError(
                     f"{name} is already in cockpit's own environment",
                     f"`cockpit plugins` lists it; {UNCHANGED}",
                 )
             raise CockpitError(f"{source.named} installed nothing under its name", UNCHANGED)
-        distribution = found[name]
+        distribution = installed[name]
         entry_points = distribution.entry_points.select(group=ENTRY_POINT_GROUP)
         points = tuple(point.name for point in entry_points)
         if not points:
@@ -175,7 +175,7 @@ def _find_requested(
                 UNCHANGED,
             )
         now = time.time()
-        asked.append(
+        requested.append(
             InstalledPlugin(
                 distribution.name,
                 distribution.version,
@@ -187,29 +187,29 @@ def _find_requested(
                 installer,
             )
         )
-    return asked
+    return requested
 
 
-def _find_distribution_name(source: PluginSource, found: dict[str, Distribution]) -> str | None:
+def _find_distribution_name(source: PluginSource, installed: dict[str, Distribution]) -> str | None:
     """The normalized name of the distribution that a source became."""
     if source.kind == "index":
         from packaging.requirements import Requirement
 
         return normalize_name(Requirement(source.named).name)
-    return next((name for name, value in found.items() if sources.is_built_from(value, source)), None)
+    return next((name for name, value in installed.items() if sources.is_built_from(value, source)), None)
 
 
 def _preview_install(
-    staged: StagedEnvironment, asked: list[InstalledPlugin], before: dict[str, str]
+    staged: StagedEnvironment, requested: list[InstalledPlugin], before: dict[str, str]
 ) -> InstallPreview:
     """Inspect the staged environment, and drop what is no longer needed. Raises `CockpitError` if something
     does not fit cockpit or does not load."""
     own = find_own_distributions()
-    names = {normalize_name(item.distribution) for item in asked}
+    names = {normalize_name(item.distribution) for item in requested}
     if staged.before.fits:
-        kept = {normalize_name(entry.distribution) for entry in staged.before.plugins}
+        others = {normalize_name(entry.distribution) for entry in staged.before.plugins}
         remove_distributions(
-            staged, environment.find_orphans(find_distributions([str(staged.site)]), names | kept)
+            staged, environment.find_orphans(find_distributions([str(staged.site)]), names | others)
         )
     after = find_distributions([str(staged.site)])
     if faults := environment.find_conflicts(after, own):
@@ -228,12 +228,12 @@ def _preview_install(
         for name, value in after.items()
         if name not in names and (name not in before or before[name] != value.version)
     }
-    gone = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
-    return InstallPreview(tuple(asked), tuple(fresh.values()), gone, tuple(plugins))
+    removed = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
+    return InstallPreview(tuple(requested), tuple(fresh.values()), removed, tuple(plugins))
 
 
 def _print_preview(brought: InstallPreview) -> None:
-    for item in brought.asked:
+    for item in brought.requested:
         revision = f" at {item.revision[:12]}" if item.revision else ""
         print(escape_text(f"{item.distribution} {item.version}  from {item.source}{revision}"))
         for plugin in brought.plugins:
@@ -243,8 +243,8 @@ def _print_preview(brought: InstallPreview) -> None:
         print("It needs, and brings:")
         for dist in brought.needed:
             print(f"  {escape_text(dist.name)} {escape_text(dist.version)}")
-    if brought.gone:
-        print(f"No longer needed: {escape_text(', '.join(brought.gone))}")
+    if brought.removed:
+        print(f"No longer needed: {escape_text(', '.join(brought.removed))}")
 
 
 def _print_plugin(plugin: PluginProbe) -> None:
@@ -265,7 +265,7 @@ def _confirm_install(yes: bool) -> bool:
 
 def _print_installed(brought: InstallPreview) -> None:
     off = set(files.load_settings(str(Path.cwd()), False).words("plugins.disabled"))
-    for item in brought.asked:
+    for item in brought.requested:
         installed = escape_text(f"{item.distribution} {item.version}")
         print(f"Installed {installed}; a cockpit that starts now has it.")
         for name in item.names:
@@ -310,13 +310,15 @@ def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
 
 def _remove_packages(chosen: list[InstalledPlugin]) -> None:
     with stage_environment() as staged:
-        kept = tuple(plugin for plugin in staged.before.plugins if plugin not in chosen)
+        remaining = tuple(plugin for plugin in staged.before.plugins if plugin not in chosen)
         present = find_distributions([str(staged.site)])
-        gone = environment.find_orphans(present, {normalize_name(entry.distribution) for entry in kept})
+        orphans = environment.find_orphans(
+            present, {normalize_name(entry.distribution) for entry in remaining}
+        )
         # Read the versions now: distributions are read lazily.
-        labels = {name: f"{name} {present[name].version}" for name in gone}
-        remove_distributions(staged, gone)
-        commit_environment(staged, kept)
+        labels = {name: f"{name} {present[name].version}" for name in orphans}
+        remove_distributions(staged, orphans)
+        commit_environment(staged, remaining)
     for element in chosen:
         print(f"Removed {element.distribution} {element.version}.")
     names = {normalize_name(item.distribution) for item in chosen}

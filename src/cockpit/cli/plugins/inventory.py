@@ -44,12 +44,11 @@ def list_plugins(name: str, argv: Sequence[str]) -> int:
         return 0
     width = max((len(plugin.found.name) for plugin in catalog.plugins), default=0)
     for item in catalog.plugins:
-        found = item.found
-        what = found.reason or ", ".join(name.partition(": ")[2] for name in item.registers) or "-"
+        details = item.found
+        what = details.reason or ", ".join(name.partition(": ")[2] for name in item.registers) or "-"
         slow = f"  (slow: {find_slowest_part(item)})" if item.seconds >= SLOW_SECONDS else ""
-        print(
-            f"{found.name:{width}}  {found.state:8}  {item.seconds * 1000:6.1f} ms  {escape_text(what)}{slow}"
-        )
+        took = f"{item.seconds * 1000:6.1f} ms"
+        print(f"{details.name:{width}}  {details.state:8}  {took}  {escape_text(what)}{slow}")
     for name in bundles.list_bundle_names():
         print(f"{name:{width}}  bundle            from {escape_text(bundles.read_source(name))}")
     for warning in catalog.warnings:
@@ -158,27 +157,27 @@ def _find_record(plugin: PluginState) -> InstalledPlugin | None:
 
 
 def _print_details(plugin: PluginState, catalog: PluginCatalog) -> None:
-    found, dist, record = plugin.found, find_distribution(plugin), _find_record(plugin)
+    details, dist, record = plugin.found, find_distribution(plugin), _find_record(plugin)
     summary = str(dist.metadata["Summary"] or "") if dist is not None else ""
     print(
-        f"{escape_text(found.name)}  {found.state}"
-        + (f"  {escape_text(found.reason)}" if found.reason else "")
+        f"{escape_text(details.name)}  {details.state}"
+        + (f"  {escape_text(details.reason)}" if details.reason else "")
     )
-    if found.trace:
-        print(f"  failed at   {escape_text(found.trace)}")
-    print(escape_text(f"  comes with  {found.distribution} {found.version}  {summary}").rstrip())
+    if details.trace:
+        print(f"  failed at   {escape_text(details.trace)}")
+    print(escape_text(f"  comes with  {details.distribution} {details.version}  {summary}").rstrip())
     print(f"  lies        {describe_location(plugin)}")
     if record is not None:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.time))
         revision = f" at {record.revision[:12]}" if record.revision else ""
         print(f"  installed   {day} by {record.installer} from {escape_text(record.source)}{revision}")
-    if dist is not None and dist.requires and not found.is_ours:
+    if dist is not None and dist.requires and not details.is_ours:
         print(f"  needs       {escape_text(', '.join(dist.requires))}")
-    print(f"  settings    [plugins.{escape_text(found.name)}]")
+    print(f"  settings    [plugins.{escape_text(details.name)}]")
     took = "  ".join(f"{hook} {spent:.1f}" for hook, spent in measure_hooks(plugin).items())
     print(f"  took (ms)   {plugin.seconds * 1000:.1f}: {took}")
     for entry in catalog.entries:
-        if entry.plugin == found.name:
+        if entry.plugin == details.name:
             value = describe_entry(entry)
             hides = f"; hides {value.shadows}" if value.shadows else ""
             print(f"  {value.kind:11} {escape_text(value.name)}  {escape_text(value.what)}{hides}")

@@ -168,28 +168,28 @@ def _write_answer(generation: str, site: str, file: str) -> None:
     """Load and register the plugins in this process and write the result."""
     # An absolute path: this process has another home.
     record = InstalledRecord(generation, os.path.relpath(site, generation), discovery.python_version())
-    manager, found = load_plugins(record=record)
+    manager, discovered = load_plugins(record=record)
     root = Path("root")
     root.mkdir()
     catalog = build_catalog(
-        manager, found, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
+        manager, discovered, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
     )
     rows = [asdict(_build_probe(plugin, catalog)) for plugin in catalog.plugins if plugin.found.beside]
     Path(file).write_text(json.dumps(rows), encoding="utf-8")
 
 
 def _build_probe(state: PluginState, catalog: PluginCatalog) -> PluginProbe:
-    found = state.found
+    details = state.found
     return PluginProbe(
-        found.name,
-        found.distribution,
-        found.version,
-        found.state,
-        found.reason,
-        found.trace,
-        round(found.seconds * 1000, 1),
+        details.name,
+        details.distribution,
+        details.version,
+        details.state,
+        details.reason,
+        details.trace,
+        round(details.seconds * 1000, 1),
         {hook: round(took * 1000, 2) for hook, took in state.hooks.items()},
-        tuple(describe_entry(entry) for entry in catalog.entries if entry.plugin == found.name),
+        tuple(describe_entry(entry) for entry in catalog.entries if entry.plugin == details.name),
     )
 
 

@@ -117,7 +117,7 @@ class SettingsCollector:
 
     agent: str
     known: Collection[str]
-    found: list[FoundSetting] = field(default_factory=list)
+    settings: list[FoundSetting] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
 
     def open(self, path: Path, is_project: bool = False) -> ConfigFile | None:
@@ -138,7 +138,7 @@ class SettingsCollector:
         self._left(what, name, doc.file, doc.line(*path), why)
 
     def _left(self, what: SettingKind, name: str, file: str, line: int, why: str) -> None:
-        self.found.append(FoundSetting(self.agent, what, name, file, line, why=why))
+        self.settings.append(FoundSetting(self.agent, what, name, file, line, why=why))
 
     def take(
         self,
@@ -153,7 +153,7 @@ class SettingsCollector:
         notes: tuple[str, ...] = (),
     ) -> None:
         line = doc.line(*path)
-        self.found.append(
+        self.settings.append(
             FoundSetting(
                 self.agent,
                 what,
@@ -222,22 +222,22 @@ class SettingsCollector:
             if value
         }
         if headers:
-            kept, more = self._headers(known, headers)
-            table |= {"headers": kept} if kept else {}
+            plain_headers, more = self._headers(known, headers)
+            table |= {"headers": plain_headers} if plain_headers else {}
             notes += more
         self.take(doc, path, "provider", known, SetValue((*PROVIDERS_KEY, known), table), notes=tuple(notes))
 
     def _headers(self, name: str, headers: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
         """The headers of a provider. They are sent literally, so those that need a variable are left out."""
-        kept: dict[str, Json] = {}
+        plain_headers: dict[str, Json] = {}
         notes: list[str] = []
         for header, value in headers.items():
             made = replace_secret(header, str(value), make_variable_name(name, header))
             if made.variables or made.why or "${" in made.text:
                 notes.append(f"its header {header} was not copied: it holds a secret, or a variable")
             else:
-                kept[header] = made.text
-        return kept, notes
+                plain_headers[header] = made.text
+        return plain_headers, notes
 
     def prices(
         self,
@@ -248,10 +248,10 @@ class SettingsCollector:
         facts: Mapping[str, Json],
     ) -> None:
         """The prices and abilities of a model."""
-        kept = {entry: value for entry, value in facts.items() if value not in (None, 0, 0.0, False)}
+        known_facts = {entry: value for entry, value in facts.items() if value not in (None, 0, 0.0, False)}
         name = PROVIDER_ALIASES.get(provider, provider)
-        if kept and id and not doc.is_project and (name in self.known or name in self.defined):
-            self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, kept))
+        if known_facts and id and not doc.is_project and (name in self.known or name in self.defined):
+            self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, known_facts))
 
     def mode(self, doc: ConfigFile, path: tuple[str | int, ...], mode: str) -> None:
         """The mode of new sessions; a looser mode than `ask` needs consent."""

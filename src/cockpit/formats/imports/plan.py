@@ -39,7 +39,7 @@ class ImportRow:
     """A setting and what would happen to it: it is `new`, exists already (`there`), conflicts with something
     `other`, is read `in place`, or is `left` out; `why` says more."""
 
-    found: FoundSetting
+    setting: FoundSetting
     state: PlanState
     becomes: str = ""
     why: str = ""
@@ -65,23 +65,23 @@ def collect_settings(
         if name in agents:
             gathering = SettingsCollector(name, known)
             AGENTS[name](root, trusted, home, gathering)
-            settings += gathering.found
+            settings += gathering.settings
     return settings
 
 
-def plan_import(found: Iterable[FoundSetting], copy: bool = False) -> list[ImportRow]:
+def plan_import(settings: Iterable[FoundSetting], copy: bool = False) -> list[ImportRow]:
     """What would happen to each setting. With `copy`, settings that are read in place are imported too.
     Raises `SettingsInvalid` if the user's own files cannot be read."""
     standing = _read_current()
-    return [_plan_row(item, standing, copy) for item in found]
+    return [_plan_row(item, standing, copy) for item in settings]
 
 
 def apply_import(rows: Iterable[ImportRow], loosening: bool) -> list[ImportRow]:
     """Write what is new, and what loosens only if `loosening`. Returns the rows that were written."""
-    written = [row for row in rows if row.state == "new" and (loosening or not row.found.loosens)]
+    written = [row for row in rows if row.state == "new" and (loosening or not row.setting.loosens)]
     servers: dict[str, Json] = {}
     for row in written:
-        match row.found.take:
+        match row.setting.take:
             case SetValue(path, value):
                 files.set_user_value(path, value)
             case AddRule(level, text, root):
@@ -127,12 +127,12 @@ def _read_servers() -> config_files.ConfigFile | None:
     return located
 
 
-def _plan_row(found: FoundSetting, standing: CurrentSettings, copy: bool) -> ImportRow:
-    if found.take is None:
-        return ImportRow(found, "left", "", found.why)
-    key, value, now, becomes = _locate_action(found.take, standing)
-    if found.in_place and not copy:
-        return ImportRow(found, "in place", "", "cockpit reads it in place; --copy imports it")
+def _plan_row(setting: FoundSetting, standing: CurrentSettings, copy: bool) -> ImportRow:
+    if setting.take is None:
+        return ImportRow(setting, "left", "", setting.why)
+    key, value, now, becomes = _locate_action(setting.take, standing)
+    if setting.in_place and not copy:
+        return ImportRow(setting, "in place", "", "cockpit reads it in place; --copy imports it")
     if now is None and key in standing.planned:
         same = standing.planned[key] == value
         why = (
@@ -140,14 +140,14 @@ def _plan_row(found: FoundSetting, standing: CurrentSettings, copy: bool) -> Imp
             if same
             else f"a different value is imported above: {_shorten(standing.planned[key])}"
         )
-        return ImportRow(found, "there" if same else "other", becomes, why)
+        return ImportRow(setting, "there" if same else "other", becomes, why)
     if now is not None:
         same = now == value
         why = "" if same else f"another value exists and is not overwritten: {_shorten(now)}"
-        return ImportRow(found, "there" if same else "other", becomes, why)
+        return ImportRow(setting, "there" if same else "other", becomes, why)
     standing.planned[key] = value
     return ImportRow(
-        found, "new", becomes, "it allows more than now: needs your consent" if found.loosens else ""
+        setting, "new", becomes, "it allows more than now: needs your consent" if setting.loosens else ""
     )
 
 
@@ -241,4 +241,4 @@ def _write_servers(servers: Mapping[str, Json]) -> None:
 
 def select_loosening(rows: Iterable[ImportRow]) -> list[ImportRow]:
     """The rows that need the user's consent."""
-    return [row for row in rows if row.state == "new" and row.found.loosens]
+    return [row for row in rows if row.state == "new" and row.setting.loosens]

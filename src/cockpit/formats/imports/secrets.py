@@ -50,8 +50,8 @@ def normalize_references(text: str) -> str:
 
 def find_variable(text: str) -> str:
     """The variable that `text` refers to if it is nothing but a reference, or an empty string."""
-    found = BRACED_REFERENCE.fullmatch(normalize_references(text.strip()))
-    return found[1] if found else ""
+    match = BRACED_REFERENCE.fullmatch(normalize_references(text.strip()))
+    return match[1] if match else ""
 
 
 def is_secret(name: str, value: str) -> bool:

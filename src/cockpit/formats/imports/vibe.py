@@ -159,10 +159,10 @@ def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: st
         level = PERMISSION_LEVELS.get(doc.text(*path, "permission"))
         if isinstance(table, dict) and level is not None and not (level == "ask" and table.get("allowlist")):
             gathering.rule(doc, (*path, "permission"), level, convert_tool_name(name, doc), root=root)
-        for key, said in (("allowlist", "allow"), ("denylist", "deny")):
+        for key, level_name in (("allowlist", "allow"), ("denylist", "deny")):
             for at, pattern in enumerate(doc.rows(*path, key)):
                 text = f"{convert_tool_name(name, doc)}({_convert_pattern(name, str(pattern))})"
-                gathering.rule(doc, (*path, key, at), cast("RuleLevel", said), text, root=root)
+                gathering.rule(doc, (*path, key, at), cast("RuleLevel", level_name), text, root=root)
     for at, off in enumerate(map(str, doc.rows("disabled_tools"))):
         if off.startswith("re:"):
             why = "rules support `*` but no regular expressions"
