@@ -88,12 +88,12 @@ def test_our_own_files_have_fifteen_seconds_and_crushs_thirty_and_its_shape() ->
         ),
         (
             '"Stop": [{"hooks": [{"command": "x", "args": [1]}]}]',
-            "another shape of `args`; write a list of texts",
+            "has the wrong type of `args`; write a list of texts",
         ),
         ('"Stop": [{"hooks": [{"command": "x", "shell": "fish"}]}]', "`shell` is not a shell"),
         ('"Stop": [{"hooks": [{"type": "http", "url": "ftp://x"}]}]', "`url` is not an address"),
         ('"Stop": [{"hooks": [{"type": "mcp_tool", "server": "s"}]}]', "type mcp_tool needs `tool`"),
-        ('"Stop": [{"hooks": [{"command": "x", "if": "Bash(x)"}]}]', "Stop has none; take it out"),
+        ('"Stop": [{"hooks": [{"command": "x", "if": "Bash(x)"}]}]', "Stop has none; remove it"),
         ('"PreToolUse": [{"hooks": [{"command": "x", "if": "a b"}]}]', "`if` is 'a b'; write one rule"),
     ],
 )

@@ -110,7 +110,7 @@ def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
     assert role.origin is not None and role.origin.layer == "project"
     assert role.origin.fields["maxTurns"] == 20 and role.origin.fields["model"] == "opus"
     refused = {one.line: one.reason for one in faults(role)}
-    assert "server of its own: local" in refused[10] and "not run" in refused[13] and "memory" in refused[15]
+    assert "server of its own: local" in refused[10] and "never run" in refused[13] and "memory" in refused[15]
     assert all(one.remedy for one in faults(role))
 
 
@@ -216,7 +216,7 @@ def test_geminis_and_codex_files_are_read(tmp_path: Path) -> None:
         ("a.md", "---\nname: a\ndescription: d\n---\n\n", 2, "no instructions"),
         ("a.md", "---\nname: a\ndescription: d\nno end", 1, "never closed"),
         ("a.toml", 'name = "a"\ndescription = \n', 2, "not valid TOML"),
-        ("a.md", "---\nname: a\ndescription: d\ndisable: true\n---\nDo.\n", 4, "switched off"),
+        ("a.md", "---\nname: a\ndescription: d\ndisable: true\n---\nDo.\n", 4, "says `disable`"),
     ],
 )
 def test_a_broken_file_says_where_and_what_to_do(

@@ -65,7 +65,7 @@ def resolve_imports(reading: ReadProgress, path: Path, text: str, bound: Path, l
         remedy = "shorten it: move what concerns only some files into .claude/rules with `paths:`"
         walk.faults.append(FileProblem(str(path), 0, f"cut after {MAX_FILE_CHARACTERS:,} characters", remedy))
     if len(result) > reading.left:
-        reason = f"instruction files contain more than {MAX_CHARACTERS:,} characters: the rest is ignored"
+        reason = f"together, instruction files exceed {MAX_CHARACTERS:,} characters: the rest is ignored"
         walk.faults.append(FileProblem(str(path), 0, reason, "shorten or remove some of them"))
     result = result[: max(0, reading.left)]
     reading.left -= len(result)
