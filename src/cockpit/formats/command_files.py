@@ -20,6 +20,7 @@ from cockpit.formats.search_folders import (
     find_repository_top,
     list_folders_upward,
     list_search_folders,
+    refuse_outside_link,
 )
 from cockpit.formats.substitution import Dialect, Shell, TemplateValues, split_arguments
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
@@ -306,12 +307,8 @@ def _read_folder(
         if real in visited:
             continue
         visited.add(real)
-        if place.layer == "project" and not Path(real).is_relative_to(os.path.realpath(top)):
-            reason = f"it is a link to {real}, outside the project"
-            fault = FileProblem(str(path), 0, reason, "copy the file here, or put it into ~/.claude/commands")
-            yield Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))
-            continue
-        yield read_command(path, name, place.layer, family, heads)
+        refused = refuse_outside_link(path, name, place, top, "commands")
+        yield refused or read_command(path, name, place.layer, family, heads)
 
 
 def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile | Unloaded]:

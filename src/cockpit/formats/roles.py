@@ -18,7 +18,12 @@ from cockpit.formats.config_files import parse_config
 from cockpit.formats.fields import FieldReader, add_shadowed, parse_model
 from cockpit.formats.frontmatter import FENCE, FrontmatterCache, FrontmatterDocument, parse_frontmatter
 from cockpit.formats.role_tools import CHANGING_TOOLS, read_tools
-from cockpit.formats.search_folders import SearchFolder, find_repository_top, list_search_folders
+from cockpit.formats.search_folders import (
+    SearchFolder,
+    find_repository_top,
+    list_search_folders,
+    refuse_outside_link,
+)
 from cockpit.plugin.agents import USUAL_STEPS, Isolation, Quota, Role
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json, Mode
@@ -342,15 +347,8 @@ def find_roles_in(
             if real in visited:
                 continue
             visited.add(real)
-            outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
-            if place.layer == "project" and outside:
-                reason = f"it is a link to {real}, outside the project"
-                fault = FileProblem(
-                    str(path), 0, reason, "copy the file here, or put it into ~/.claude/agents"
-                )
-                _add_role(roles, Unloaded(path.stem, Origin(str(path), place.layer, refused=(fault,))))
-                continue
-            _add_role(roles, read_role(path, place.layer, place.family, bounds, heads))
+            refused = refuse_outside_link(path, path.stem, place, top, "agents")
+            _add_role(roles, refused or read_role(path, place.layer, place.family, bounds, heads))
     return tuple(roles.values())
 
 

@@ -4,11 +4,12 @@ Project folders are searched from the root up to the top of the repository, the 
 above the home folder. Only names folders; reads nothing.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.plugin.origin import Layer
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +59,15 @@ def list_search_folders(
         base = paths.config() if family == "cockpit" else home
         folders.append(SearchFolder(base / name, "user", family))
     return tuple(folders)
+
+
+def refuse_outside_link(
+    path: Path, name: str, place: SearchFolder, top: Path | None, kind: str
+) -> Unloaded | None:
+    """The refusal of a project's file that is a link to somewhere outside `top`; None for any other file."""
+    real = os.path.realpath(path)
+    if place.layer != "project" or top is None or Path(real).is_relative_to(os.path.realpath(top)):
+        return None
+    remedy = f"copy the file here, or put it into ~/.claude/{kind}"
+    fault = FileProblem(str(path), 0, f"it is a link to {real}, outside the project", remedy)
+    return Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))

@@ -15,7 +15,12 @@ from typing import Literal
 from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
 from cockpit.formats.frontmatter import FrontmatterCache, strip_frontmatter
 from cockpit.formats.globs import parse_patterns
-from cockpit.formats.search_folders import SearchFolder, find_repository_top, list_search_folders
+from cockpit.formats.search_folders import (
+    SearchFolder,
+    find_repository_top,
+    list_search_folders,
+    refuse_outside_link,
+)
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.plugin.values import Skill
 from cockpit.settings import file_io
@@ -286,7 +291,7 @@ def find_skills_in(
             if real in visited:
                 continue
             visited.add(real)
-            _add_skill(skills, _read_skill_file(path, real, place, heads, top))
+            _add_skill(skills, _read_skill_file(path, place, heads, top))
     return tuple(skills.values())
 
 
@@ -335,17 +340,11 @@ def _is_candidate(name: str) -> bool:
 
 
 def _read_skill_file(
-    path: Path, real: str, place: SearchFolder, heads: FrontmatterCache, top: Path | None
+    path: Path, place: SearchFolder, heads: FrontmatterCache, top: Path | None
 ) -> Skill | Unloaded:
-    is_outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
-    if place.layer == "project" and is_outside:
-        reason = f"it is a link to {real}, outside the project"
-        fault = FileProblem(
-            str(path), 0, reason, "copy the file here, or put the skill into ~/.claude/skills"
-        )
-        name = path.parent.name if path.name.upper() == SKILL_FILE else path.stem
-        return Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))
-    return read_skill(path, place.layer, family=place.family, heads=heads)
+    name = path.parent.name if is_skill_file(path) else path.stem
+    refused = refuse_outside_link(path, name, place, top, "skills")
+    return refused or read_skill(path, place.layer, family=place.family, heads=heads)
 
 
 def _add_skill(skills: dict[tuple[str, str], Skill | Unloaded], item: Skill | Unloaded) -> None:
