@@ -68,6 +68,6 @@ def test_instructions_list_and_show(root: Path, person: Path) -> None:
     told = run(person, root, "instructions", "show", "part/a.py", "--trust").out
     assert "part words" in told and "root words" not in told
     missing = run(person, root, "instructions", "show", "part/b.py", "--trust")
-    assert missing.code != 0 and "part/b.py is no file in" in missing.err
+    assert missing.code != 0 and "part/b.py is not a file in" in missing.err
     untrusted = run(person, root, "instructions", "show").out
     assert "root words" not in untrusted and "not trusted" in untrusted

@@ -46,7 +46,7 @@ def test_get_says_one_value_and_1_where_there_is_none(root: Path) -> None:
 def test_set_writes_and_says_who_has_the_last_word(root: Path) -> None:
     path = put(user_file(), "# mine\n")
     ended = cockpit("config", "set", "mode", "plan", cwd=root, environment={"COCKPIT_MODE": "ask"})
-    assert ended.code == 0 and "environment COCKPIT_MODE has the last word" in ended.out
+    assert ended.code == 0 and "environment COCKPIT_MODE takes precedence" in ended.out
     assert path.read_text(encoding="utf-8") == '# mine\nmode = "plan"\n'
     cockpit("config", "set", "models.fallback", "a:b", "c:d", cwd=root)
     assert '"a:b"' in path.read_text(encoding="utf-8")

@@ -79,19 +79,19 @@ def test_run_tries_what_an_event_usually_is(house: House, event: str, matcher: s
 def test_a_projects_hook_runs_after_a_yes_which_can_be_taken_back(house: House) -> None:
     house.project(Stop=command("echo one; exit 0"))
     run = ("run", "Stop", "--trust", "--really")
-    assert "it needs your yes first" in hooks(house, *run).out
+    assert "it needs approval first" in hooks(house, *run).out
     refused = hooks(house, "approve", "--trust")
-    assert refused.code == 1 and "nobody is there" in refused.err
+    assert refused.code == 1 and "no terminal" in refused.err
     agreed = hooks(house, "approve", "--trust", "--yes")
     assert agreed.code == 0 and "Stop: echo one; exit 0 (.claude/settings.json:7)" in agreed.out
     assert "no objection" in hooks(house, *run).out
-    assert "nothing to agree to" in hooks(house, "approve", "--trust").out
+    assert "nothing new to approve" in hooks(house, "approve", "--trust").out
     assert hooks(house, "revoke").out.startswith("1 hooks")
-    assert "it needs your yes first" in hooks(house, *run).out
+    assert "it needs approval first" in hooks(house, *run).out
 
 
 def test_mistakes_say_what_to_write(house: House) -> None:
     assert "did you mean PreToolUse?" in hooks(house, "run", "PreToolUze").err
-    assert "--input is no JSON" in hooks(house, "run", "PreToolUse", "--input", "{").err
+    assert "--input is not valid JSON" in hooks(house, "run", "PreToolUse", "--input", "{").err
     assert "--trust" in hooks(house, "approve", "--yes").err
     assert not paths.state().joinpath("hooks.json").exists()

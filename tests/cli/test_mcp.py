@@ -33,7 +33,7 @@ def done(folder: Path, *arguments: str) -> str:
 
 def test_a_server_is_added_listed_started_and_taken_out(folder: Path) -> None:
     path = spec(folder.parent, tool("say", "say:hi", "Says hi."))
-    assert "is added to" in done(folder, "add", "demo", "--env", "LEVEL=info", "--", *command(path))
+    assert "added demo to" in done(folder, "add", "demo", "--env", "LEVEL=info", "--", *command(path))
     file = paths.config() / "mcp.json"
     assert oct(file.stat().st_mode & 0o777) == "0o600"
     entry = json.loads(file.read_text(encoding="utf-8"))["mcpServers"]["demo"]
@@ -65,7 +65,7 @@ def test_a_server_of_a_project_is_started_after_it_was_approved(folder: Path) ->
     refused = cockpit(folder, "list", "--check", "--trust")
     assert refused.returncode == 1 and "own  needs approval" in refused.stdout and not started.exists()
     nobody = cockpit(folder, "approve", "own", "--trust")
-    assert nobody.returncode == 1 and "nobody is there to agree" in nobody.stderr and not started.exists()
+    assert nobody.returncode == 1 and "no terminal to ask" in nobody.stderr and not started.exists()
     assert "own is approved: 1 tools" in done(folder, "approve", "own", "--trust", "--yes")
     assert "own  ready" in done(folder, "list", "--check", "--trust")
 

@@ -176,7 +176,7 @@ def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(projec
         assert rows == [("shop/cart.py", 10, 9)] and by_id[n]["results"][0].keys() == KEYS
     assert {row["name"] for row in by_id["outline"]["results"]} >= {"Cart", "total"}
     assert by_id["bad"]["results"] == [] and "none.py" in by_id["bad"]["error"]
-    assert "there is no op fly" in by_id["op"]["error"] and "must be texts" in by_id[99]["error"]
+    assert "there is no op fly" in by_id["op"]["error"] and "must be strings" in by_id[99]["error"]
     assert sum(one["id"] is None and "error" in one for one in answers) == 2
 
 

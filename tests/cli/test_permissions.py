@@ -76,11 +76,11 @@ def test_what_is_adopted_is_listed_and_removed(project: Path) -> None:
     removed = cockpit("permissions", "remove", "Bash(npm run *)", cwd=project)
     assert removed.code == 0 and "removed" in removed.out
     again = cockpit("permissions", "remove", "Bash(npm run *)", cwd=project)
-    assert again.code == 1 and "stands in none of your lists" in again.err
+    assert again.code == 1 and "is not in your settings" in again.err
 
 
 def test_what_is_not_there_says_so(project: Path) -> None:
     assert "not offered" in cockpit("permissions", "adopt", "Bash(x)", cwd=project).err
-    assert "no tool called" in cockpit("permissions", "explain", "--tool", "nope", "x", cwd=project).err
+    assert "there is no tool" in cockpit("permissions", "explain", "--tool", "nope", "x", cwd=project).err
     trust.save_trust(str(project), False)
     assert "npm run" not in cockpit("permissions", cwd=project).out

@@ -75,7 +75,7 @@ def test_a_link_out_of_it_is_refused(root: Path, home: Path, bundle: Path, tmp_p
     (tmp_path / "secret").write_text("mine", encoding="utf-8")
     (bundle / "skills" / "link").symlink_to(tmp_path / "secret")
     ended = cockpit("plugins", "install", "--yes", str(bundle), cwd=root)
-    assert ended.code == 1 and "a link out of the bundle" in ended.err
+    assert ended.code == 1 and "a link that leads out of the bundle" in ended.err
     assert not (home / "data" / "bundles").exists()
 
 

@@ -38,7 +38,7 @@ def test_turns_are_listed_gone_back_to_and_that_is_undone(
     assert json.loads(capsys.readouterr().out)["files"] == 1 and names(root) == ["one.txt"]
     (root / "one.txt").write_text("mine\n")
     assert rewind.main([session, "--turn", "1"]) == 0
-    assert "one.txt  changed by you since: kept" in capsys.readouterr().out
+    assert "one.txt  changed by you since: not restored" in capsys.readouterr().out
     assert rewind.main([session, "--undo"]) == 0
     assert rewind.main([session, "--undo"]) == 0
     assert names(root) == ["one.txt", "two.txt"]

@@ -104,9 +104,9 @@ def test_install_shows_what_it_may_run_and_waits_for_a_yes(house: House, pack: P
     unasked = run(house, "install", str(pack))
     assert unasked.code == 1 and not user_home().exists() and "--yes" in unasked.err
     for line in (
-        "runs when it is used: make $0",
+        "runs when used: make $0",
         "program: scripts/go.sh",
-        "uses these tools only: Bash(make *)",
+        "uses only these tools: Bash(make *)",
     ):
         assert line in unasked.out
     assert (
@@ -276,7 +276,7 @@ def test_a_repository_is_cloned_without_its_hooks(house: House, pack: Path) -> N
     ("source", "said"),
     [
         ("nothing-there", "does not exist"),
-        ("ftp://x/y.git", "no address for git"),
+        ("ftp://x/y.git", "not a git address"),
         ("ext::sh -c touch% made", "does not exist"),
         ("git+--upload-pack=touch made", "git"),
         ("file:///nothing/there.git", "git clone"),

@@ -46,8 +46,8 @@ def test_what_leads_out_of_a_bundle_or_is_not_there_is_refused_with_its_line(tmp
     assert [reason.partition(": ")[2].partition(";")[0] for reason in reasons] == [
         "`skills` is a table",
         "`agents` names '../out'",
-        "`agents` names './gone', which is not there",
-        "`themes` is not taken over",
+        "`agents` names './gone', which does not exist",
+        "`themes` is ignored",
     ]
     assert all(reason[0].isdigit() and reason[0] != "0" for reason in reasons)
 
@@ -60,7 +60,10 @@ def test_a_folder_without_a_manifest_is_called_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_none_is_not_taken_and_a_missing_one_is_said(tmp_path: Path) -> None:
-    for said, reason in (("../../x", "'../../x' is no name"), ("a:b\x1b[2J", "'a:b\\x1b[2J' is no name")):
+    for said, reason in (
+        ("../../x", "'../../x' is not a valid name"),
+        ("a:b\x1b[2J", "'a:b\\x1b[2J' is not a valid name"),
+    ):
         bundle = read(tmp_path / "kit", name=said)
         assert bundle.name == "kit"
         assert [(one.line, one.reason) for one in bundle.faults] == [(2, reason)]

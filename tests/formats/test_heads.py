@@ -21,7 +21,7 @@ def test_a_long_head_is_read_to_its_end(tmp_path: Path) -> None:
     path.write_text(f"---\nname: a\nmetadata:\n  long: {'y' * FIRST_READ_BYTES}\ndescription: D\n---\nBody")
     assert FrontmatterCache().read(path).fields["description"] == "D"
     path.write_text(f"---\nname: a\nlong: {'y' * MAX_HEAD_BYTES}\n---\nBody")
-    assert "never ends" in FrontmatterCache().read(path).faults[0].reason
+    assert "never closed" in FrontmatterCache().read(path).faults[0].reason
 
 
 def test_what_was_read_is_remembered_until_the_file_is_another(tmp_path: Path) -> None:

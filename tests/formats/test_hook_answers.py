@@ -13,7 +13,7 @@ PRE, PROMPT, ASKED = EVENTS["PreToolUse"], EVENTS["UserPromptSubmit"], EVENTS["P
 def test_exit_codes() -> None:
     assert parse_process_result(PRE, 0, "", "noise") == HookAnswer()
     assert parse_process_result(PRE, 2, '{"decision": "approve"}', " no\n") == HookAnswer("deny", "no")
-    assert parse_process_result(PRE, 2, "", "").reason == "a hook said no and gave no reason"
+    assert parse_process_result(PRE, 2, "", "").reason == "a hook refused and gave no reason"
     assert parse_process_result(PRE, 49, "", "stop here").halt == "stop here"
     failure = parse_process_result(PRE, 3, '{"decision": "block"}', "boom")
     assert (
@@ -69,9 +69,9 @@ def test_what_is_not_understood_is_said_and_the_rest_is_taken() -> None:
     answer = parse_text_answer(PRE, json.dumps(value))
     assert (answer.decision, answer.reason, answer.failed) == ("", "r", False)
     assert answer.faults == (
-        "its `decision` is 'maybe', which is no decision",
-        "its `systemMessage` is no text",
-        "its `hookSpecificOutput` is no table",
+        "its `decision` is 'maybe', which is not a decision",
+        "its `systemMessage` is not text",
+        "its `hookSpecificOutput` is not a table",
     )
     other = {"hookSpecificOutput": {"hookEventName": "Stop", "permissionDecision": "deny"}}
     assert parse_text_answer(PRE, json.dumps(other)).decision == ""

@@ -58,7 +58,7 @@ def test_a_listing_tells_where_a_hook_stands_and_what_it_cannot_do() -> None:
     origin = read(CLAUDE)[0][0].origin()
     assert (origin.file, origin.layer) == ("/p/hooks.json", "project")
     assert origin.fields["line"] == 7 and origin.fields["timeout"] == 20.0
-    assert origin.fields["decides"] == "it can deny and ask; its allow loosens nothing"
+    assert origin.fields["decides"] == "it can deny and ask; an allow from it has no effect"
 
 
 def test_our_own_files_have_fifteen_seconds_and_crushs_thirty_and_its_shape() -> None:
@@ -74,26 +74,26 @@ def test_our_own_files_have_fifteen_seconds_and_crushs_thirty_and_its_shape() ->
     ("entry", "said"),
     [
         ('"PreToolUze": []', "4: there is no event PreToolUze; did you mean PreToolUse?"),
-        ('"FileChanged": []', "4: nothing here brings about FileChanged"),
-        ('"Stop": {}', "4: `Stop` is no list"),
-        ('"Stop": ["x"]', "4: this is no table"),
-        ('"PreToolUse": [{"matcher": "(", "hooks": []}]', "4: the matcher '(' is no regular expression"),
-        ('"PreToolUse": [{"matcher": 7, "hooks": []}]', "4: `matcher` is no text"),
-        ('"Stop": [{"hooks": {}}]', "4: `hooks` is no list"),
+        ('"FileChanged": []', "4: FileChanged never occurs in cockpit"),
+        ('"Stop": {}', "4: `Stop` is not a list"),
+        ('"Stop": ["x"]', "4: this is not a table"),
+        ('"PreToolUse": [{"matcher": "(", "hooks": []}]', "4: the matcher '(' is not a regular expression"),
+        ('"PreToolUse": [{"matcher": 7, "hooks": []}]', "4: `matcher` is not text"),
+        ('"Stop": [{"hooks": {}}]', "4: `hooks` is not a list"),
         ('"Stop": [{"hooks": [{"type": "shell"}]}]', "4: there is no type 'shell'"),
         ('"Stop": [{"hooks": [{"type": "command"}]}]', "4: a hook of type command needs `command`"),
         (
             '"Stop": [{"hooks": [{"command": " "}]}]',
-            "4: a hook of type command has another shape of `command`",
+            "4: a hook of type command has the wrong type of `command`",
         ),
         (
             '"Stop": [{"hooks": [{"command": "x", "args": [1]}]}]',
-            "another shape of `args`; write a list of texts",
+            "has the wrong type of `args`; write a list of texts",
         ),
-        ('"Stop": [{"hooks": [{"command": "x", "shell": "fish"}]}]', "`shell` names no shell"),
-        ('"Stop": [{"hooks": [{"type": "http", "url": "ftp://x"}]}]', "`url` is no address"),
+        ('"Stop": [{"hooks": [{"command": "x", "shell": "fish"}]}]', "`shell` is not a shell"),
+        ('"Stop": [{"hooks": [{"type": "http", "url": "ftp://x"}]}]', "`url` is not an address"),
         ('"Stop": [{"hooks": [{"type": "mcp_tool", "server": "s"}]}]', "type mcp_tool needs `tool`"),
-        ('"Stop": [{"hooks": [{"command": "x", "if": "Bash(x)"}]}]', "Stop has none; take it out"),
+        ('"Stop": [{"hooks": [{"command": "x", "if": "Bash(x)"}]}]', "Stop has none; remove it"),
         ('"PreToolUse": [{"hooks": [{"command": "x", "if": "a b"}]}]', "`if` is 'a b'; write one rule"),
     ],
 )

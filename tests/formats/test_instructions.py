@@ -99,14 +99,14 @@ def test_a_missing_import_is_told_with_its_line(root: Path, person: Path) -> Non
     )
     (fault,) = faults(root, person)
     assert (fault.file, fault.line) == (str(path), 5)
-    assert "`@docs/gone.md` is not there" in fault.reason and "backticks" in fault.remedy
+    assert "`@docs/gone.md` does not exist" in fault.reason and "backticks" in fault.remedy
 
 
 def test_an_import_from_outside_is_told_and_not_read(root: Path, person: Path) -> None:
     put(root.parent / "secret.md", "secret words")
     put(root / "AGENTS.md", "one\n@../secret.md and @~/x.md\n")
     assert "secret words" not in load_always(root, True, person, anything)[0].text
-    assert [(one.line, "lies outside" in one.reason) for one in faults(root, person)] == [
+    assert [(one.line, "is outside" in one.reason) for one in faults(root, person)] == [
         (2, True),
         (2, True),
     ]

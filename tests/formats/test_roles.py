@@ -110,21 +110,21 @@ def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
     assert role.origin is not None and role.origin.layer == "project"
     assert role.origin.fields["maxTurns"] == 20 and role.origin.fields["model"] == "opus"
     refused = {one.line: one.reason for one in faults(role)}
-    assert "server of its own: local" in refused[10] and "not run" in refused[13] and "memory" in refused[15]
+    assert "server of its own: local" in refused[10] and "never run" in refused[13] and "memory" in refused[15]
     assert all(one.remedy for one in faults(role))
 
 
 @pytest.mark.parametrize(
     ("field", "line", "bounds", "reason"),
     [
-        ("permissionMode: bypassPermissions", 4, RoleBounds("ask"), "only narrows"),
-        ("permissionMode: acceptEdits", 4, RoleBounds("ask"), "only narrows"),
-        ("permissionMode: acceptEdits", 4, RoleBounds("plan"), "only narrows"),
+        ("permissionMode: bypassPermissions", 4, RoleBounds("ask"), "only restrict"),
+        ("permissionMode: acceptEdits", 4, RoleBounds("ask"), "only restrict"),
+        ("permissionMode: acceptEdits", 4, RoleBounds("plan"), "only restrict"),
         ("maxTurns: 101", 4, RoleBounds(steps=100), "more than the 100 steps"),
         ("permissionMode: yolo", 4, RoleBounds(), "'yolo'"),
         ("maxTurns: many", 4, RoleBounds(), "'many'"),
         ("isolation: container", 4, RoleBounds(), "'container'"),
-        ("tools: Read, Bash(git", 4, RoleBounds(), "no entry of a tool list"),
+        ("tools: Read, Bash(git", 4, RoleBounds(), "is not a tool"),
         ("background: perhaps", 4, RoleBounds(), "'perhaps'"),
         ("quota: {steps: 5, coffee: 3}", 4, RoleBounds(), "coffee"),
     ],
@@ -214,9 +214,9 @@ def test_geminis_and_codex_files_are_read(tmp_path: Path) -> None:
     [
         ("a.md", "Just text.\n", 1, "no frontmatter"),
         ("a.md", "---\nname: a\ndescription: d\n---\n\n", 2, "no instructions"),
-        ("a.md", "---\nname: a\ndescription: d\nno end", 1, "never ends"),
-        ("a.toml", 'name = "a"\ndescription = \n', 2, "no TOML"),
-        ("a.md", "---\nname: a\ndescription: d\ndisable: true\n---\nDo.\n", 4, "switched off"),
+        ("a.md", "---\nname: a\ndescription: d\nno end", 1, "never closed"),
+        ("a.toml", 'name = "a"\ndescription = \n', 2, "not valid TOML"),
+        ("a.md", "---\nname: a\ndescription: d\ndisable: true\n---\nDo.\n", 4, "says `disable`"),
     ],
 )
 def test_a_broken_file_says_where_and_what_to_do(
@@ -290,7 +290,7 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     (root / ".claude/agents").mkdir(parents=True)
     (root / ".claude/agents/stranger.md").symlink_to(target)
     [found] = find_roles(root, True, tmp_path / "nobody", RoleBounds())
-    assert isinstance(found, Unloaded) and "outside of the project" in found.origin.refused[0].reason
+    assert isinstance(found, Unloaded) and "outside the project" in found.origin.refused[0].reason
 
 
 def test_the_flag_takes_claude_codes_table() -> None:
@@ -312,7 +312,7 @@ def test_a_file_without_a_name_loads_under_its_own_and_says_so(tmp_path: Path) -
     assert isinstance(role, Role)
     assert role.name == "nameless"
     assert role.origin is not None
-    remedy = "add `name: nameless`; it is called nameless here"
+    remedy = "add `name: nameless`; nameless is used"
     assert role.origin.refused == (FileProblem(str(path), 1, "it has no `name`", remedy),)
     # opencode's files have no such field: there the file's name is the name.
     theirs = read_role(path, "project", "opencode")

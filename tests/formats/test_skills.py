@@ -127,7 +127,7 @@ def test_a_projects_skill_names_a_tier_and_a_persons_any_model(tmp_path: Path) -
 
 def test_a_name_of_nothing_is_refused(tmp_path: Path) -> None:
     read = read_skill(write(tmp_path / "日本" / "SKILL.md", description="D"), "user")
-    assert isinstance(read, Unloaded) and "no name" in read.origin.refused[0].reason
+    assert isinstance(read, Unloaded) and "not a valid skill name" in read.origin.refused[0].reason
 
 
 def test_a_skill_without_a_name_is_called_as_its_folder(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_link_out_of_the_project_is_refused(house: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "SKILL.md").symlink_to(outside)
     [one] = every(house)
-    assert isinstance(one, Unloaded) and "outside of the project" in one.origin.refused[0].reason
+    assert isinstance(one, Unloaded) and "outside the project" in one.origin.refused[0].reason
     (house / "home" / ".claude").mkdir()
     (house / "home" / ".claude" / "skills").symlink_to(house / "elsewhere", target_is_directory=True)
     write(house / "elsewhere" / "b" / "SKILL.md", description="D")

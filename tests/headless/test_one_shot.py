@@ -283,7 +283,7 @@ def test_what_an_earlier_run_said_is_not_said_again(project: Path) -> None:
 
 def test_continue_without_a_session_and_an_unknown_id_are_errors(project: Path) -> None:
     none = cockpit("-p", "go", "-c", cwd=project)
-    assert none.code == 1 and "no session of this folder yet" in none.err
+    assert none.code == 1 and "this folder has no session yet" in none.err
     unknown = cockpit("-p", "go", "-r", "1999", cwd=project)
     assert unknown.code == 1 and "there is no session 1999" in unknown.err
 

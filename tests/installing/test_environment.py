@@ -24,17 +24,17 @@ def test_what_is_not_committed_leaves_nothing(home: Path) -> None:
     assert not folders() and discovery.read_record() == InstalledRecord()
 
 
-def test_a_commit_keeps_one_generation_before_and_links_what_stays(home: Path) -> None:
+def test_a_commit_keeps_one_generation_before_and_copies_what_stays(home: Path) -> None:
     seen = []
     for plugins in ((TEA,), (TEA, MILK), (MILK,)):
         with stage_environment() as staged:
             tea = staged.site / "tea.py"
             if not tea.exists():
                 tea.write_text("green", encoding="utf-8")
-            seen.append((staged.folder.name, tea.stat().st_ino))
+            seen.append((staged.folder.name, tea.read_text(encoding="utf-8")))
             commit_environment(staged, plugins)
     assert folders() == {seen[1][0], seen[2][0]}
-    assert seen[0][1] == seen[1][1] == seen[2][1]
+    assert seen[0][1] == seen[1][1] == seen[2][1] == "green"
     record = discovery.read_record()
     assert record.plugins == (MILK,) and record.past == (seen[1][0],)
     assert discovery.decode_record({"v": 1, "generation": "../up", "site": "x"}) == InstalledRecord()

@@ -26,12 +26,12 @@ def test_each_kind_is_known_by_its_form(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "names no plugin"),
-        ("--index-url=http://elsewhere", "names no plugin"),
-        ("-r", "names no plugin"),
+        ("", "is not a plugin source"),
+        ("--index-url=http://elsewhere", "is not a plugin source"),
+        ("-r", "is not a plugin source"),
         ("https://example.org/ada/words", "git+https://example.org/ada/words"),
-        ("words @ https://example.org/words.whl", "holds an address"),
-        ("two words", "no name"),
+        ("words @ https://example.org/words.whl", "contains an address"),
+        ("two words", "not a distribution name"),
         ("./gone", "does not exist"),
     ],
 )
@@ -42,7 +42,7 @@ def test_what_cannot_be_installed_says_what_could(text: str, words: str) -> None
 
 
 def test_a_folder_needs_a_project_or_a_bundle_and_is_kept_by_its_whole_path(tmp_path: Path) -> None:
-    with pytest.raises(CockpitError, match="holds no plugin"):
+    with pytest.raises(CockpitError, match="contains no plugin"):
         parse_source(str(tmp_path))
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
     assert (

@@ -125,7 +125,7 @@ async def test_on_a_port_a_client_finds_the_tools(
 
 def test_without_a_token_only_the_loopback_is_listened_on(root: Path) -> None:
     ended = cockpit("mcp-serve", "--http", "0", "--host", "0.0.0.0", "--no-token", cwd=root)
-    assert ended.code == 1 and "others could call" in ended.err
+    assert ended.code == 1 and "would let other machines call tools" in ended.err
 
 
 def test_a_port_that_is_taken_is_named(root: Path) -> None:

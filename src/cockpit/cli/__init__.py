@@ -1,1 +1,5 @@
-"""The command line: a table from names to modules, imported late. Joins everything, does nothing."""
+"""The command line: `main` maps each command to a module, which is imported when the command is run.
+
+Start reading in `main` (the table) and `command` (what all commands share). Joins all packages; parses and
+prints only.
+"""

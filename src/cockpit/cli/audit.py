@@ -1,4 +1,4 @@
-"""`cockpit audit verify|tail|summary`: whether the record of decisions is whole, and what it says."""
+"""`cockpit audit verify|tail|summary`: whether the log of decisions is intact, and what it says."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from cockpit import paths
+from cockpit.cli.command import add_options, print_json
 from cockpit.errors import CockpitError
 from cockpit.safety import audit_log, audit_report
 from cockpit.safety.audit_chain import parse_records
@@ -19,62 +20,64 @@ POLL_SECONDS = 0.5
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit audit", description="The record of decisions.")
+    parser = argparse.ArgumentParser(prog="cockpit audit", description="The log of permission decisions.")
     commands = parser.add_subparsers(dest="what", required=True)
-    verify = commands.add_parser("verify", help="check the chain; exit 1 names the first bad line")
-    verify.add_argument("--json", action="store_true")
-    tail = commands.add_parser("tail", help="the last decisions")
+    verify = commands.add_parser(
+        "verify", help="check the hash chain; exits with 1 and the first bad line if it is broken"
+    )
+    add_options(verify, "json")
+    tail = commands.add_parser("tail", help="show the last decisions")
     tail.add_argument("-n", type=int, default=20, metavar="N")
-    tail.add_argument("--follow", "-f", action="store_true", help="and those to come")
-    tail.add_argument("--json", action="store_true", help="the lines as they are")
-    summary = commands.add_parser("summary", help="decisions by level, tool and approver")
+    tail.add_argument("--follow", "-f", action="store_true", help="also show new decisions as they are made")
+    tail.add_argument("--json", action="store_true", help="print the records as JSON lines")
+    summary = commands.add_parser("summary", help="count decisions by level, tool and approver")
     summary.add_argument("--since", default="", metavar="WHEN", help="30m, 12h, 7d, or 2026-11-20")
-    summary.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
-    match given.what:
+    add_options(summary, "json")
+    args = parser.parse_args(list(argv))
+    match args.what:
         case "verify":
-            return _verify(given.json)
+            return _verify(args.json)
         case "tail":
-            return _print_tail(given.n, given.follow, given.json)
+            return _print_tail(args.n, args.follow, args.json)
         case "summary":
-            return _print_summary(_parse_since(given.since), given.json)
+            return _print_summary(_parse_since(args.since), args.json)
         case other:
             raise AssertionError(other)
 
 
 def _verify(as_json: bool) -> int:
-    found = audit_report.verify_audit(paths.state(), _read_anchors())
-    fault = found.fault
+    result = audit_report.verify_audit(paths.state(), _read_anchors())
+    fault = result.fault
     if as_json:
-        told: dict[str, object] = {
-            "ok": found.is_whole,
-            "files": found.files,
-            "lines": found.lines,
-            "unchained": found.unchained,
-            "missing": list(found.missing),
+        encoded: dict[str, object] = {
+            "ok": result.is_whole,
+            "files": result.files,
+            "lines": result.lines,
+            "unchained": result.unchained,
+            "missing": list(result.missing),
         }
         if fault is not None:
-            told |= {"file": fault.file, "line": fault.line, "what": fault.what}
-        print(json.dumps(told, ensure_ascii=False))
+            encoded |= {"file": fault.file, "line": fault.line, "what": fault.what}
+        print_json(encoded)
     elif fault is not None:
         print(f"broken: {fault.file} line {fault.line}: {fault.what}")
-    elif found.missing:
-        print(f"broken: the end was cut or the files were replaced; the chain lacks {found.missing[0]}")
+    elif result.missing:
+        print(f"broken: the end was cut off or the files were replaced; the chain lacks {result.missing[0]}")
     else:
-        before = f"; unchained before line {found.unchained + 1}" if found.unchained else ""
-        print(f"ok: {found.lines} lines in {found.files} files{before}")
-    return 0 if found.is_whole else 1
+        before = f"; unchained before line {result.unchained + 1}" if result.unchained else ""
+        print(f"ok: {result.lines} lines in {result.files} files{before}")
+    return 0 if result.is_whole else 1
 
 
 def _read_anchors() -> dict[str, str]:
-    """The newest hash that each transcript holds."""
-    found: dict[str, str] = {}
+    """The newest hash stored in each transcript."""
+    anchors: dict[str, str] = {}
     for path in (paths.state() / "sessions").glob("*/*.jsonl"):
         with path.open("rb") as file:
-            noted = [line for line in file if line.startswith(ANCHOR_PREFIX)]
-        for record in parse_records(noted[-1]) if noted else ():
-            found[f"the hash in the transcript of {path.stem}"] = str(record.get("hash", ""))
-    return found
+            marks = [line for line in file if line.startswith(ANCHOR_PREFIX)]
+        for record in parse_records(marks[-1]) if marks else ():
+            anchors[f"the hash in the transcript of {path.stem}"] = str(record.get("hash", ""))
+    return anchors
 
 
 def _print_tail(number: int, follow: bool, as_json: bool) -> int:
@@ -87,7 +90,7 @@ def _print_tail(number: int, follow: bool, as_json: bool) -> int:
 
 
 def _follow_log() -> Iterator[Mapping[str, object]]:
-    """Lines as they are written, until the person has seen enough."""
+    """New records as they are written, until interrupted."""
     path, at, inode = audit_log.current_file(paths.state()), -1, 0
     while True:
         try:
@@ -122,18 +125,20 @@ def _format_record(row: Mapping[str, object]) -> str:
 def _parse_since(text: str) -> float:
     if not text:
         return 0.0
-    if found := SPAN_PATTERN.fullmatch(text):
-        return time.time() - int(found[1]) * SECONDS_PER_UNIT[found[2]]
+    if span := SPAN_PATTERN.fullmatch(text):
+        return time.time() - int(span[1]) * SECONDS_PER_UNIT[span[2]]
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except ValueError as error:
-        raise CockpitError(f"{text!r} is no time", "write 30m, 12h, 7d, or a day as 2026-11-20") from error
+        raise CockpitError(
+            f"{text!r} is not a time", "write 30m, 12h, 7d, or a date like 2026-11-20"
+        ) from error
 
 
 def _print_summary(since: float, as_json: bool) -> int:
     summary = audit_report.summarize(audit_report.read_records(paths.state()), since)
     if as_json:
-        print(json.dumps(summary.as_json(), ensure_ascii=False))
+        print_json(summary.as_json())
         return 0
     print(f"{summary.decisions} decisions, {summary.asked} asked, {sum(summary.denied.values())} denied")
     for title, counted in (

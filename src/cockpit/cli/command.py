@@ -1,29 +1,117 @@
-"""The gate of everything a command prints on a terminal: the name of a file or a branch, the words of a model
-drive no terminal. A pipe or a file gets the text as it is, because a program may need every byte of it.
+"""What all commands share: `--cwd`, `--json` and `--trust`, the catalog of a folder, consent, and printing.
 
-Lines of JSON that a command is fed, one at a time, and text that is safe to show on a terminal.
-
-What is registered for a folder, for the commands that only look: nothing of it is started.
+Imported on every start, so the catalog and the settings are imported only by the functions that need them.
 """
 
+import argparse
+import difflib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Literal
 
-from cockpit.core.plugins.catalog import PluginCatalog, build_catalog
 from cockpit.errors import CockpitError
-from cockpit.plugin.discovery import load_plugins
 from cockpit.protocol.safe_text import clean
-from cockpit.settings import files, trust
+
+if TYPE_CHECKING:
+    from cockpit.core.plugins.catalog import PluginCatalog
+
+UNTRUSTED_NOTE = "this folder is not trusted: its own files were not read (--trust reads them)"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFolder:
+    """The real path of a project folder, and whether its own files may be read."""
+
+    root: str
+    trusted: bool
+
+
+def add_options(parser: argparse.ArgumentParser, *names: Literal["cwd", "json", "trust"]) -> None:
+    """Declare options that mean the same in every command."""
+    for name in names:
+        match name:
+            case "cwd":
+                parser.add_argument("--cwd", metavar="DIR", default="", help="project folder (default: .)")
+            case "json":
+                parser.add_argument("--json", action="store_true", help="print JSON")
+            case "trust":
+                text = "read the folder's own files even if it is not trusted yet"
+                parser.add_argument("--trust", action="store_true", help=text)
+
+
+def resolve_project(args: argparse.Namespace) -> ProjectFolder:
+    """The folder that `--cwd` and `--trust` describe. Raises `CockpitError` if it does not exist."""
+    root = resolve_folder(args.cwd)
+    return ProjectFolder(root, bool(getattr(args, "trust", False)) or is_trusted(root))
+
+
+def resolve_folder(path: str) -> str:
+    """The real path of a folder, `.` if empty. Raises `CockpitError` if it does not exist."""
+    real = os.path.realpath(path or ".")
+    if not Path(real).is_dir():
+        raise CockpitError(f"{path} is not a folder", "name an existing folder with --cwd")
+    return real
+
+
+def is_trusted(root: str) -> bool:
+    """Whether the user trusts `root`."""
+    from cockpit.settings import trust
+
+    return trust.is_trusted(root) is True
+
+
+def load_catalog(root: str, trusted: bool | None = None) -> "PluginCatalog":
+    """Everything registered for `root`; nothing is started. `trusted` defaults to the stored answer."""
+    from cockpit.core.plugins.catalog import build_catalog
+    from cockpit.plugin.discovery import load_plugins
+    from cockpit.settings import files
+
+    trusted = is_trusted(root) if trusted is None else trusted
+    settings = files.load_settings(root, trusted)
+    manager, plugins = load_plugins(settings.words("plugins.disabled"))
+    environment = files.load_environment(root, trusted)
+    return build_catalog(manager, plugins, root, settings, environment, trusted, lambda: None)
+
+
+def print_json(value: object, indent: int | None = None) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=indent, default=str))
+
+
+def confirm(question: str, yes: bool = False) -> bool:
+    """Ask a yes/no question on the terminal; `yes` (from `--yes`) answers it in advance.
+
+    Raises `CockpitError` if there is no terminal to ask on.
+    """
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise CockpitError("there is no terminal to ask for consent", "review the output and add --yes")
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> CockpitError:
+    """The error for a name that does not exist; suggests the closest one."""
+    names = sorted(known)
+    if near := difflib.get_close_matches(name, names, 1):
+        return CockpitError(f"there is no {kind} {name}", f"did you mean {near[0]}?")
+    return CockpitError(f"there is no {kind} {name}", f"choose one of {', '.join(names)}" if names else "")
+
+
+def escape_text(text: str) -> str:
+    """`text` with unprintable characters written as escapes, so that it is safe on a terminal."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 class SanitizedStream(TextIOWrapper):
-    """A terminal's stream that lets text through, and nothing that acts."""
+    """A terminal stream that replaces everything a terminal would act on."""
 
     def write(self, text: str) -> int:
         super().write(clean(text))
@@ -31,81 +119,23 @@ class SanitizedStream(TextIOWrapper):
 
 
 class SanitizedErrorStream(SanitizedStream):
-    """The same for errors. It says that it is no terminal: whoever would colour a traceback does not."""
+    """The same for stderr. Claims not to be a terminal, so that tracebacks are not coloured."""
 
     def isatty(self) -> bool:
         return False
 
 
 def sanitize_streams() -> None:
-    """Print through the gate from now on, where stdout or stderr is a terminal."""
+    """Sanitize stdout and stderr where they are terminals: file names, branch names and model output must not
+    control a terminal. Pipes and files get the text unchanged, because a program may need every byte."""
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.isatty():
         sys.stdout = _wrap_stream(SanitizedStream, sys.stdout)
     if isinstance(sys.stderr, TextIOWrapper) and sys.stderr.isatty():
         sys.stderr = _wrap_stream(SanitizedErrorStream, sys.stderr)
 
 
-def _wrap_stream(gate: type[SanitizedStream], stream: TextIOWrapper) -> SanitizedStream:
+def _wrap_stream(wrapper: type[SanitizedStream], stream: TextIOWrapper) -> SanitizedStream:
     stream.flush()
-    # A buffer of its own: two writers of one would close it for each other.
+    # A separate buffer: two writers that share a buffer would close it for each other.
     raw = BufferedWriter(FileIO(stream.fileno(), "wb", closefd=False))
-    return gate(raw, encoding=stream.encoding, errors="replace", line_buffering=True)
-
-
-@dataclass(frozen=True, slots=True)
-class JsonLine:
-    """A line with an id and a text; `fault` says why it has none."""
-
-    number: int
-    id: str | int = ""
-    text: str = ""
-    fault: str = ""
-
-
-def read_json_lines(stream: TextIO, key: str) -> Iterator[JsonLine]:
-    """The rows of `stream` whose text is under `key`. Empty lines are passed over."""
-    for number, line in enumerate(stream, 1):
-        if line.strip():
-            yield _parse_json_line(number, line, key)
-
-
-def _parse_json_line(number: int, line: str, key: str) -> JsonLine:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return JsonLine(number, fault=f"it is no JSON ({error})")
-    if not isinstance(value, dict):
-        return JsonLine(number, fault=f'it is no object; write {{"id": "1", "{key}": "..."}}')
-    id, text = value.get("id"), value.get(key)
-    if not isinstance(id, str | int) or isinstance(id, bool):
-        return JsonLine(number, fault='its "id" is no text')
-    if not isinstance(text, str):
-        return JsonLine(number, fault=f'its "{key}" is no text')
-    return JsonLine(number, id, text)
-
-
-def escape_text(text: str) -> str:
-    """`text` with what a terminal would act on, or nobody would see, written as an escape."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-
-
-def load_catalog(root: str, trusted: bool | None = None) -> PluginCatalog:
-    """What is registered for `root` now; `trusted` None: as the person has said."""
-    trusted = is_trusted(root) if trusted is None else trusted
-    settings = files.load_settings(root, trusted)
-    manager, found = load_plugins(settings.words("plugins.disabled"))
-    environment = files.load_environment(root, trusted)
-    return build_catalog(manager, found, root, settings, environment, trusted, lambda: None)
-
-
-def is_trusted(root: str) -> bool:
-    """What the person has said of `root`."""
-    return trust.is_trusted(root) is True
-
-
-def resolve_folder(named: str) -> str:
-    """The real path of a folder that was named on the command line. Raises `CockpitError`."""
-    real = os.path.realpath(named or ".")
-    if not Path(real).is_dir():
-        raise CockpitError(f"{named} is no folder", "name a folder with --cwd")
-    return real
+    return wrapper(raw, encoding=stream.encoding, errors="replace", line_buffering=True)

@@ -1,19 +1,22 @@
-"""`cockpit commands list|show`: the slash commands of this folder, and what a model would get of one.
-
-`cockpit roles list|show`: who subagents can be here, and what one of them would be allowed and told.
-
-`cockpit instructions list|show`: the files that tell models how to work here, and what they say.
+"""`cockpit commands|roles|instructions show`: one definition in detail, as a model would get it. Runs
+nothing.
 """
 
 import argparse
-import difflib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
-from cockpit.cli.definition_list import DefinitionRow, format_fault, list_definitions
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    load_catalog,
+    print_json,
+    resolve_project,
+    unknown_name,
+)
+from cockpit.cli.definition_list import DefinitionRow, format_fault, list_definitions, run_list_or_show
 from cockpit.core.permission.rules import RoleRights, unknown_entries
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.core.subagents.child_agent import find_role
@@ -27,36 +30,26 @@ from cockpit.protocol.messages import Json
 
 
 def run_commands(argv: Sequence[str]) -> int:
-    arguments = list(argv)
-    if arguments[:1] == ["show"]:
-        return _show_command(arguments[1:])
-    from cockpit.cli import definition_list
-
-    return definition_list.run_list("commands", arguments[1:] if arguments[:1] == ["list"] else arguments)
+    return run_list_or_show("commands", argv, _show_command)
 
 
 def _show_command(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="cockpit commands show", description="What a model would get of a command. Nothing is run."
+        prog="cockpit commands show", description="Show the prompt that a command would send. Nothing is run."
     )
-    parser.add_argument("name", help="without its slash")
-    parser.add_argument("--args", default="", help="what is typed behind it")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(argv)
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
-    name = given.name.removeprefix("/")
+    parser.add_argument("name", help="without the slash")
+    parser.add_argument("--args", default="", help="the text typed after the command")
+    add_options(parser, "json", "cwd", "trust")
+    args = parser.parse_args(argv)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
+    name = args.name.removeprefix("/")
     rows = {row.name: row for row in list_definitions("commands", root, trusted) if row.loaded}
     if name not in rows:
-        near = difflib.get_close_matches(name, rows, 3, 0.5)
-        raise CockpitError(
-            f"there is no command /{name}", f"near it: {', '.join(near)}" if near else "list them"
-        )
-    expanded, limits = _expand_command(name, rows[name], given.args, root, trusted)
-    if given.json:
-        print(json.dumps(_encode_command(rows[name], expanded), ensure_ascii=False, indent=1))
+        raise unknown_name("command", f"/{name}", [f"/{known}" for known in rows])
+    expanded, limits = _expand_command(name, rows[name], args.args, root, trusted)
+    if args.json:
+        print_json(_encode_command(rows[name], expanded), 1)
         return 0
     _print_command(rows[name], expanded, limits, root)
     return 0
@@ -65,22 +58,27 @@ def _show_command(argv: list[str]) -> int:
 def _expand_command(
     name: str, row: DefinitionRow, arguments: str, root: str, trusted: bool
 ) -> tuple[ExpandedTemplate | None, str]:
-    """The text with its arguments, None for a command that is code; and what holds while it is in force."""
+    """The command's text with its arguments filled in (None if it is implemented in code), and its tool
+    limits."""
     from cockpit.builtin.files.command_files import as_skill, expand_command
-    from cockpit.builtin.files.skills.prompt_text import describe_limits
-    from cockpit.builtin.files.skills.prompt_text import expand_skill as expansion_of_skill
+    from cockpit.builtin.files.skills.prompt_text import describe_limits, expand_skill
     from cockpit.formats.command_files import find_commands
 
     catalog = load_catalog(root, trusted)
     command = catalog.get(Command, name)
-    skill = next((one for one in catalog.all(Skill) if one.path and one.path == row.file), None)
+    skill = next((item for item in catalog.all(Skill) if item.path and item.path == row.file), None)
     if skill is not None:
-        return expansion_of_skill(skill, arguments, root, "SESSION"), describe_limits(skill)
-    files = (one for one in find_commands(Path(root), trusted, Path.home()) if isinstance(one, CommandFile))
+        return expand_skill(skill, arguments, root, "SESSION"), describe_limits(skill)
+    files = (
+        entry for entry in find_commands(Path(root), trusted, Path.home()) if isinstance(entry, CommandFile)
+    )
     plain = name.rpartition(":")[2] if name.startswith(("project:", "user:")) else name
-    file = next((one for one in files if one.name in (name, plain) and one.origin.file == row.file), None)
+    file = next(
+        (element for element in files if element.name in (name, plain) and element.origin.file == row.file),
+        None,
+    )
     if file is None and row.layer == "plugin" and row.file.endswith(".md"):
-        # A bundle's: it lies in no folder of commands.
+        # A bundle's command is not in a folder of command files.
         read = read_command(Path(row.file), name, "plugin", "claude")
         file = read if isinstance(read, CommandFile) else None
     if file is None or command is None:
@@ -89,23 +87,23 @@ def _expand_command(
 
 
 def _encode_command(row: DefinitionRow, expanded: ExpandedTemplate | None) -> dict[str, object]:
-    shown: dict[str, object] = row.json()
+    encoded: dict[str, object] = row.json()
     if expanded is not None:
-        shown |= {"text": expanded.text, "commands": list(expanded.commands), "files": list(expanded.files)}
-    return shown
+        encoded |= {"text": expanded.text, "commands": list(expanded.commands), "files": list(expanded.files)}
+    return encoded
 
 
 def _print_command(row: DefinitionRow, expanded: ExpandedTemplate | None, limits: str, root: str) -> None:
     print(escape_text(f"/{row.name}  {row.layer}  {row.file}".rstrip()))
     for key, value in row.fields.items():
         print(escape_text(f"  {key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"))
-    for one in row.refused:
-        print(escape_text(f"  refused {format_fault(one, root)}"))
+    for fault in row.refused:
+        print(escape_text(f"  refused {format_fault(fault, root)}"))
     if expanded is None:
-        print("it is a command of code: it makes no prompt of a file")
+        print("this command is implemented in code and has no prompt text")
         return
     if limits:
-        print(escape_text(f"  to the end of its turn it {limits}"))
+        print(escape_text(f"  until the end of its turn: {limits}"))
     for what, words in (("would run", expanded.commands), ("would read", expanded.files)):
         for word in words:
             print(escape_text(f"  {what}: {word}"))
@@ -113,34 +111,27 @@ def _print_command(row: DefinitionRow, expanded: ExpandedTemplate | None, limits
 
 
 def run_roles(argv: Sequence[str]) -> int:
-    arguments = list(argv)
-    if arguments[:1] == ["show"]:
-        return _show_role(arguments[1:])
-    from cockpit.cli import definition_list
-
-    return definition_list.run_list("roles", arguments[1:] if arguments[:1] == ["list"] else arguments)
+    return run_list_or_show("roles", argv, _show_role)
 
 
 def _show_role(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="cockpit roles show", description="What a role is, may do and is told. Nothing is run."
+        prog="cockpit roles show", description="Show a role, its tools and its instructions. Nothing is run."
     )
-    parser.add_argument("name", help="or one of its other names")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(argv)
-    root = resolve_folder(given.cwd)
-    catalog = load_catalog(root, given.trust or is_trusted(root))
-    role = find_role(catalog, given.name)
-    shown = _describe_role(role, catalog)
-    if given.json:
-        print(json.dumps({**shown, "instructions": role.instructions}, ensure_ascii=False, indent=1))
+    parser.add_argument("name", help="the role's name or one of its aliases")
+    add_options(parser, "json", "cwd", "trust")
+    args = parser.parse_args(argv)
+    project = resolve_project(args)
+    catalog = load_catalog(project.root, project.trusted)
+    role = find_role(catalog, args.name)
+    fields = _describe_role(role, catalog)
+    if args.json:
+        print_json({**fields, "instructions": role.instructions}, 1)
         return 0
-    for key, value in shown.items():
+    for key, value in fields.items():
         if value not in ("", [], None, False, {}):
             lines = (
-                [str(one) for one in value]
+                [str(item) for item in value]
                 if key == "refused" and isinstance(value, list)
                 else [_format_value(value)]
             )
@@ -153,13 +144,14 @@ def _show_role(argv: list[str]) -> int:
 
 
 def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
-    """All of a role but its instructions; `tools` are those it really gets of the main agent's."""
+    """Everything about a role except its instructions; `tools` are those of the main agent that it really
+    gets."""
     rights = RoleRights(role)
     tools = catalog.all(Tool)
     missing = [
-        one
-        for one in unknown_entries(role.tools or (), tools)
-        if one.partition("(")[0] not in OTHER_AGENTS_TOOLS
+        entry
+        for entry in unknown_entries(role.tools or (), tools)
+        if entry.partition("(")[0] not in OTHER_AGENTS_TOOLS
     ]
     origin = role.origin
     quota = {key: value for key, value in asdict(role.quota).items() if value is not None}
@@ -175,7 +167,7 @@ def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
         "steps": role.max_steps,
         "quota": quota,
         "tools": [tool.name for tool in tools if not rights.withholds(tool)],
-        "listed": list(role.tools) if role.tools is not None else "all of its opener's",
+        "listed": list(role.tools) if role.tools is not None else "all tools of its parent",
         "denied": list(role.denied_tools),
         "unknown tools": list(missing),
         "skills": list(role.skills),
@@ -187,44 +179,40 @@ def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
         "memory": role.memory,
         "prompt": role.prompt,
         "runner": role.runner,
-        "refused": [str(one) for one in origin.refused] if origin is not None else [],
+        "refused": [str(fault) for fault in origin.refused] if origin is not None else [],
     }
 
 
 def _format_value(value: Json) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {one}" for key, one in value.items())
+        return ", ".join(f"{key} {entry}" for key, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(str(item) for item in value)
     return "yes" if value is True else str(value)
 
 
 def run_instructions(argv: Sequence[str]) -> int:
-    arguments = list(argv)
-    if arguments[:1] == ["show"]:
-        return _show_instructions(arguments[1:])
-    from cockpit.cli import definition_list
-
-    return definition_list.run_list("instructions", arguments[1:] if arguments[:1] == ["list"] else arguments)
+    return run_list_or_show("instructions", argv, _show_instructions)
 
 
 def _show_instructions(argv: list[str]) -> int:
-    """What a model is told at the beginning, or when it touches a file."""
-    parser = argparse.ArgumentParser(prog="cockpit instructions show", description="What a model is told.")
-    parser.add_argument("file", nargs="?", help="what is told besides when this file is touched")
-    parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(argv)
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
+    """Print the instructions a model gets when a session starts, or when it first touches a file."""
+    parser = argparse.ArgumentParser(
+        prog="cockpit instructions show", description="Show what a model is told."
+    )
+    parser.add_argument("file", nargs="?", help="show what is added when the model touches this file")
+    add_options(parser, "cwd", "trust")
+    args = parser.parse_args(argv)
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     text = (
-        _load_instructions_for_file(Path(root), given.file, trusted)
-        if given.file
+        _load_instructions_for_file(Path(root), args.file, trusted)
+        if args.file
         else _load_initial_instructions(Path(root), trusted)
     )
-    print(text or "nothing is told")
+    print(text or "there are no instructions")
     if not trusted:
-        print("this folder is not trusted: its own files were not read (--trust reads them)")
+        print(UNTRUSTED_NOTE)
     return 0
 
 
@@ -240,9 +228,7 @@ def _load_instructions_for_file(root: Path, file: str, trusted: bool) -> str:
     path = Path(file).expanduser()
     relative = path.relative_to(root) if path.is_relative_to(root) else path
     if not (root / relative).is_file():
-        raise CockpitError(f"{file} is no file in {root}", "name one as seen from there")
-    return (
-        "\n\n".join(find_new_instructions(InstructionMemory(), root, [str(relative)], Path.home()))
-        if trusted
-        else ""
-    )
+        raise CockpitError(f"{file} is not a file in {root}", "give its path relative to that folder")
+    if not trusted:
+        return ""
+    return "\n\n".join(find_new_instructions(InstructionMemory(), root, [str(relative)], Path.home()))

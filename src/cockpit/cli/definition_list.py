@@ -1,16 +1,22 @@
-"""`cockpit skills list`, and the same for roles, commands, hooks, mcp, permissions and instructions: what
-loaded, and why the rest did not.
+"""`cockpit skills|roles|commands|hooks|mcp|permissions|instructions list`: what was loaded, and why the rest
+was not.
 
-Nothing is run by listing, and a file that is broken is a row like the others.
+Listing runs nothing. A broken file is a row like any other.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    load_catalog,
+    print_json,
+    resolve_project,
+)
 from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog
 from cockpit.plugin.origin import FileProblem, Layer, Origin
 from cockpit.plugin.values import Command, Role, Skill
@@ -24,12 +30,12 @@ HOOK_OF_KIND: Mapping[str, str] = {
     "hooks": "register_guards",
     "mcp": "register_mcp_servers",
 }
-UNTRUSTED_NOTE = "this folder is not trusted: its own files were not read (--trust reads them)"
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRow:
-    """One name: where it comes from, what of it was understood, which files it hides, what was refused."""
+    """A listed name: its origin, the fields that were understood, the files it shadows, and what was
+    refused."""
 
     name: str
     file: str
@@ -40,58 +46,62 @@ class DefinitionRow:
     loaded: bool = True
 
     def json(self) -> dict[str, object]:
-        """As `--json` writes it."""
-        refused = [
-            {"file": one.file, "line": one.line, "reason": one.reason, "remedy": one.remedy}
-            for one in self.refused
-        ]
+        """The row as `--json` prints it."""
         return {
             "name": self.name,
             "file": self.file,
             "layer": self.layer,
             "fields": dict(self.fields),
             "shadows": list(self.shadows),
-            "refused": refused,
+            "refused": encode_faults(self.refused),
         }
 
 
 def run_list(kind: str, argv: Sequence[str]) -> int:
-    """`cockpit KIND list`. Raises `CockpitError` for a folder that is none and for broken settings."""
+    """`cockpit KIND list`. Raises `CockpitError` for a missing folder and for broken settings."""
     parser = argparse.ArgumentParser(prog=f"cockpit {kind} list", description=f"The {kind} of this folder.")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    given = parser.parse_args(list(argv))
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
+    add_options(parser, "json", "cwd", "trust")
+    args = parser.parse_args(list(argv))
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
     rows = list_definitions(kind, root, trusted)
-    if given.json:
-        print(json.dumps([one.json() for one in rows], ensure_ascii=False, indent=1))
+    if args.json:
+        print_json([row.json() for row in rows], 1)
         return 0
     for line in _format_rows(kind, rows, root, trusted):
         print(line)
     return 0
 
 
+def run_list_or_show(kind: str, argv: Sequence[str], show: Callable[[list[str]], int]) -> int:
+    """`cockpit KIND [list|show]`; `show` gets the arguments behind the word."""
+    arguments = list(argv)
+    if arguments[:1] == ["show"]:
+        return show(arguments[1:])
+    return run_list(kind, arguments[1:] if arguments[:1] == ["list"] else arguments)
+
+
 def list_definitions(kind: str, root: str, trusted: bool) -> tuple[DefinitionRow, ...]:
-    """The rows of a kind for the folder `root`, by name."""
-    found = (
+    """The rows of `kind` for the folder `root`, sorted by name."""
+    rows = (
         _LISTERS[kind](root, trusted)
         if kind in _LISTERS
         else _list_registered(kind, load_catalog(root, trusted))
     )
-    return tuple(sorted(found, key=lambda one: (one.name, one.file)))
+    return tuple(sorted(rows, key=lambda row: (row.name, row.file)))
 
 
 def _list_registered(kind: str, catalog: PluginCatalog) -> list[DefinitionRow]:
     hook = HOOK_OF_KIND[kind]
     entries = catalog.by_hook[hook].values()
     rows = [_build_row(entry) for entry in entries if _is_listed(kind, entry)]
-    return rows + [_build_origin_row(one.name, one.origin, False) for one in catalog.unloaded.get(hook, ())]
+    return rows + [
+        _build_origin_row(item.name, item.origin, False) for item in catalog.unloaded.get(hook, ())
+    ]
 
 
 def _is_listed(kind: str, entry: CatalogEntry) -> bool:
-    """Guards of plugins are no hooks of files, and a hidden command is no command to a person."""
+    """Leave out guards that plugins register in code, and hidden commands."""
     if kind == "hooks":
         return entry.origin is not None
     return not (isinstance(entry.value, Command) and entry.value.hidden)
@@ -111,42 +121,46 @@ def _build_origin_row(name: str, origin: Origin, loaded: bool = True) -> Definit
 
 
 def _describe_entry(entry: CatalogEntry) -> dict[str, Json]:
-    """What there is to say of a value that comes from no file."""
+    """The fields shown for a value that does not come from a file."""
     value = entry.value
-    told: dict[str, Json] = {"plugin": entry.plugin}
+    fields: dict[str, Json] = {"plugin": entry.plugin}
     if isinstance(value, Skill | Role | Command) and value.description:
-        told["description"] = value.description
+        fields["description"] = value.description
     if isinstance(value, Command) and value.hint:
-        told["argument-hint"] = value.hint
-    return told
+        fields["argument-hint"] = value.hint
+    return fields
 
 
 def _build_permission_row(entry: permissions.PermissionEntry) -> DefinitionRow:
-    """A permission rule as a row. One that is only offered is refused until the person adopts it."""
+    """The row of a permission rule. An offered rule counts as refused until the user adopts it."""
     fields: dict[str, Json] = {"level": entry.level, "scope": entry.scope, "applies": entry.applies}
     layer = "user" if entry.scope == "everywhere" else "project"
     refused: tuple[FileProblem, ...] = ()
     if not entry.applies:
-        remedy = f"take it over: cockpit permissions adopt '{entry.text}'"
-        refused = (FileProblem(entry.source, entry.line, "a file of others allows nothing", remedy),)
+        remedy = f"adopt it with cockpit permissions adopt '{entry.text}'"
+        refused = (
+            FileProblem(
+                entry.source, entry.line, "rules of other agents' files allow nothing by themselves", remedy
+            ),
+        )
     return DefinitionRow(entry.text, entry.source, layer, fields, (), refused, entry.applies)
 
 
-def _build_unread_row(one: permissions.UnreadableEntry, root: str) -> DefinitionRow:
-    """What of a file with rules could not be read, as a row of the file's name."""
-    layer: Layer = "project" if Path(one.source).is_relative_to(root) else "user"
-    layer = "managed" if Path(one.source) == files.managed_file() else layer
-    fault = FileProblem(one.source, one.line, one.reason, one.remedy)
-    return DefinitionRow(shorten_path(one.source, root), one.source, layer, {}, (), (fault,), False)
+def _build_unread_row(entry: permissions.UnreadableEntry, root: str) -> DefinitionRow:
+    """The row of a rules file that could not be read, under the name of the file."""
+    layer: Layer = "project" if Path(entry.source).is_relative_to(root) else "user"
+    layer = "managed" if Path(entry.source) == files.managed_file() else layer
+    fault = FileProblem(entry.source, entry.line, entry.reason, entry.remedy)
+    return DefinitionRow(shorten_path(entry.source, root), entry.source, layer, {}, (), (fault,), False)
 
 
 def list_permissions(
     root: str, trusted: bool
 ) -> list[tuple[DefinitionRow, permissions.PermissionEntry | None]]:
-    """Every rule of `root` as a row, and beside it what it is made of; None: what could not be read."""
+    """Every rule of `root` as a row, paired with its entry; None for a file that could not be read."""
     rules, broken = permissions.read_entries(root, trusted)
-    return [(_build_permission_row(one), one) for one in rules] + [
-        (_build_unread_row(one, root), None) for one in broken
+    return [(_build_permission_row(rule), rule) for rule in rules] + [
+        (_build_unread_row(item, root), None) for item in broken
     ]
 
 
@@ -169,9 +183,9 @@ _LISTERS: Mapping[str, Callable[[str, bool], list[DefinitionRow]]] = {
 
 
 def _format_rows(kind: str, rows: Iterable[DefinitionRow], root: str, trusted: bool) -> list[str]:
-    """The rows for people: name, layer, where from, and beneath it what was hidden and refused."""
+    """The rows as text: name, layer and file, and below each what it shadows and what was refused."""
     rows = list(rows)
-    lines = [line for row in rows for line in _format_row(row, root, max(len(one.name) for one in rows))]
+    lines = [line for row in rows for line in _format_row(row, root, max(len(entry.name) for entry in rows))]
     if not rows:
         lines.append(f"no {kind} here")
     if not trusted:
@@ -185,18 +199,26 @@ def _format_row(row: DefinitionRow, root: str, width: int) -> list[str]:
     where = shorten_path(row.file, root) or str(row.fields.get("plugin", ""))
     sign = "✗" if not row.loaded else "○" if row.fields.get("enabled") is False else " "
     lines = [escape_text(f"{sign} {row.name:{min(width, 34)}}  {row.layer:8}  {where:40}  {what}").rstrip()]
-    lines += [escape_text(f"    hides {shorten_path(one, root)}") for one in row.shadows]
-    lines += [escape_text(f"    refused {format_fault(one, root)}") for one in row.refused]
+    lines += [escape_text(f"    hides {shorten_path(path, root)}") for path in row.shadows]
+    lines += [escape_text(f"    refused {format_fault(fault, root)}") for fault in row.refused]
     return lines
 
 
+def encode_faults(faults: Iterable[FileProblem]) -> list[dict[str, object]]:
+    """Faults as `--json` prints them."""
+    return [
+        {"file": fault.file, "line": fault.line, "reason": fault.reason, "remedy": fault.remedy}
+        for fault in faults
+    ]
+
+
 def format_fault(fault: FileProblem, root: str) -> str:
-    """A fault in one line, its file as short as it can be written."""
+    """A fault in one line, with its path shortened."""
     return str(replace(fault, file=shorten_path(fault.file, root)))
 
 
 def shorten_path(file: str, root: str) -> str:
-    """`file` from `root` or from the home folder, where it lies in one of them."""
+    """`file` relative to `root`, or to the home folder as `~/...`, if it is inside one of them."""
     for base, sign in ((Path(root), ""), (Path.home(), "~/")):
         try:
             return f"{sign}{Path(file).relative_to(base).as_posix()}" if file else ""

@@ -1,12 +1,9 @@
-"""The checks of `cockpit doctor` about code: language servers and grammars, this folder's first.
+"""`cockpit doctor [--json]`: what is installed, what is missing, and the command that fixes each gap.
 
-The checks of `cockpit doctor`. Each looks at one thing and changes nothing.
-
-`cockpit doctor [--json]`: what is here, what is missing, and the one command that mends each miss.
+Each check looks at one thing and changes nothing.
 """
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -19,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from cockpit import __version__, paths
-from cockpit.cli.command import load_catalog
+from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.cli.nav import language_servers
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.errors import SettingsInvalid
@@ -33,7 +30,7 @@ AREA = "language servers"
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """One finding. `mend` is a command to type, empty where nothing is amiss."""
+    """A finding. `mend` is the command that fixes it, empty if nothing is wrong."""
 
     area: str
     name: str
@@ -43,30 +40,32 @@ class DoctorCheck:
 
 
 def check_language_servers(root: str, catalog: PluginCatalog) -> Iterator[DoctorCheck]:
-    """Each server once: the first of a language that is installed, or the one that would be."""
+    """Each language server once: the first of a language that is installed, or the one that could be."""
     languages = catalog.all(Language)
-    told: set[str] = set()
-    for one in language_servers.find_candidates(root, languages, trust.is_trusted(root) is True):
-        name = one.server.name
-        if name in told:
+    reported: set[str] = set()
+    for candidate in language_servers.find_candidates(root, languages, trust.is_trusted(root) is True):
+        name = candidate.server.name
+        if name in reported:
             continue
-        told.add(name)
-        files = f", {one.files} files here" if one.files else ""
-        if one.state == "absent":
-            mend = one.server.install or f"install {one.server.command[0]} and have it on the PATH"
-            yield DoctorCheck(AREA, name, "optional", f"not found; for {one.language}{files}", mend)
+        reported.add(name)
+        files = f", {candidate.files} files here" if candidate.files else ""
+        if candidate.state == "absent":
+            mend = (
+                candidate.server.install or f"install {candidate.server.command[0]} and have it on the PATH"
+            )
+            yield DoctorCheck(AREA, name, "optional", f"not found; for {candidate.language}{files}", mend)
         else:
-            why = f"; {one.why}" if one.why else ""
-            yield DoctorCheck(AREA, name, "ok", f"{one.program}; for {one.language}{files}{why}")
+            why = f"; {candidate.why}" if candidate.why else ""
+            yield DoctorCheck(AREA, name, "ok", f"{candidate.program}; for {candidate.language}{files}{why}")
     yield from _check_grammars(languages)
 
 
 def _check_grammars(languages: tuple[Language, ...]) -> Iterator[DoctorCheck]:
     from cockpit.navigation.index.grammars import LanguageParser
 
-    wanted = [one for one in languages if one.grammar]
+    with_grammar = [entry for entry in languages if entry.grammar]
     broken = 0
-    for language in wanted:
+    for language in with_grammar:
         module = language.grammar.partition(":")[0]
         try:
             LanguageParser(language).grammar()
@@ -76,11 +75,11 @@ def _check_grammars(languages: tuple[Language, ...]) -> Iterator[DoctorCheck]:
             yield DoctorCheck(
                 AREA, f"grammar {language.name}", "optional", f"{module} does not load: {error}", mend
             )
-    if wanted:
-        yield DoctorCheck(AREA, "grammars", "ok", f"{len(wanted) - broken} of {len(wanted)} load")
+    if with_grammar:
+        yield DoctorCheck(AREA, "grammars", "ok", f"{len(with_grammar) - broken} of {len(with_grammar)} load")
 
 
-# What installs a program, by the package tool that is there.
+# Package names by package manager.
 PACKAGES: Mapping[str, Mapping[str, str]] = {
     "apt-get": {"rg": "ripgrep", "bwrap": "bubblewrap", "git": "git", "clangd": "clangd", "xclip": "xclip"},
     "brew": {"rg": "ripgrep", "git": "git", "clangd": "llvm"},
@@ -98,7 +97,7 @@ INSTALL_COMMANDS = {
 
 
 def run_checks() -> tuple[DoctorCheck, ...]:
-    """Everything, in the order it is shown."""
+    """All checks, in the order they are printed."""
     root = str(Path.cwd())
     catalog: PluginCatalog | None = None
     broken: tuple[DoctorCheck, ...] = ()
@@ -119,7 +118,7 @@ def run_checks() -> tuple[DoctorCheck, ...]:
 
 
 def find_install_command(program: str, which: Callable[[str], str | None] = shutil.which) -> str:
-    """The command that installs `program` here, or empty where no package tool is known."""
+    """The command that installs `program` here, or an empty string if no package manager is known."""
     for tool, names in PACKAGES.items():
         if program in names and which(tool):
             return f"{INSTALL_COMMANDS[tool]} {names[program]}"
@@ -143,7 +142,7 @@ def _check_terminal(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
     yield DoctorCheck(
         "terminal", "size", wide, f"{columns} x {lines}", "" if wide == "ok" else "make it 60 x 16 or larger"
     )
-    mend = "" if colours == "true colour" else "export COLORTERM=truecolor, where your terminal can"
+    mend = "" if colours == "true colour" else "export COLORTERM=truecolor, if your terminal supports it"
     yield DoctorCheck("terminal", "colours", "ok" if not mend else "optional", colours, mend)
     kitty = environment.get("TERM_PROGRAM", environment.get("TERM", "?"))
     yield DoctorCheck("terminal", "keys", "ok", f"{kitty}; Ctrl+J breaks a line where Shift+Enter cannot")
@@ -160,9 +159,9 @@ def detect_colour_depth(environment: Mapping[str, str]) -> str:
 
 def _check_clipboard(environment: Mapping[str, str]) -> DoctorCheck:
     tools = ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe", "clip")
-    found = next((tool for tool in tools if shutil.which(tool)), "")
-    if found:
-        return DoctorCheck("terminal", "clipboard", "ok", found)
+    program = next((tool for tool in tools if shutil.which(tool)), "")
+    if program:
+        return DoctorCheck("terminal", "clipboard", "ok", program)
     text = "OSC 52 only (the terminal must allow it)"
     if environment.get("TMUX"):
         return DoctorCheck("terminal", "clipboard", "optional", text, "tmux set -g set-clipboard on")
@@ -170,8 +169,8 @@ def _check_clipboard(environment: Mapping[str, str]) -> DoctorCheck:
 
 
 def _check_programs() -> Iterator[DoctorCheck]:
-    yield _check_program("programs", "git", "missing", "needed for what changed and for safe work")
-    yield _check_program("programs", "rg", "optional", "search uses Python without it")
+    yield _check_program("programs", "git", "missing", "required to show changes and to work safely")
+    yield _check_program("programs", "rg", "optional", "without it search is done in Python")
 
 
 def _check_program(area: str, name: str, absent: CheckState, why: str) -> DoctorCheck:
@@ -184,28 +183,28 @@ def _read_version(name: str) -> str:
     try:
         ended = subprocess.run((name, "--version"), capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"found, but it does not answer: {error}"
+        return f"found, but it does not respond: {error}"
     return (ended.stdout or ended.stderr).strip().split("\n")[0][:60]
 
 
 def _check_sandbox() -> Iterator[DoctorCheck]:
-    """What really holds: tried, as a session tries it."""
+    """The sandbox level that really works: tried in the same way as a session tries it."""
     from cockpit.workspace.sandbox.probe import probe_sandbox
 
     probed = probe_sandbox()
-    held = probed.isolation
+    isolation = probed.isolation
     if probed.features is not None:
         yield DoctorCheck("sandbox", "isolation", "ok", f"full: {_read_version(probed.features.program)}")
         return
-    mend = next(iter(re.findall(r"`([^`]+)`", held.reason)), "")
-    said = "partial: Landlock holds files and TCP only" if held.level == "partial" else "none"
-    yield DoctorCheck("sandbox", "isolation", "optional", f"{said}; {held.reason}", mend)
+    mend = next(iter(re.findall(r"`([^`]+)`", isolation.reason)), "")
+    level = "partial: Landlock restricts only files and TCP" if isolation.level == "partial" else "none"
+    yield DoctorCheck("sandbox", "isolation", "optional", f"{level}; {isolation.reason}", mend)
 
 
 def _check_folder() -> Iterator[DoctorCheck]:
     root = str(Path.cwd())
     answer = trust.is_trusted(root)
-    words = {True: "trusted", False: "not trusted: its settings are ignored", None: "nobody was asked yet"}
+    words = {True: "trusted", False: "not trusted: its settings are ignored", None: "not decided yet"}
     yield DoctorCheck(
         "this folder",
         "trust",
@@ -233,8 +232,8 @@ def _check_plugins_and_keys(catalog: PluginCatalog) -> Iterator[DoctorCheck]:
     if ready:
         yield DoctorCheck("models", "keys", "ok", ", ".join(ready))
     else:
-        yield DoctorCheck("models", "keys", "optional", "none; the offline model answers", "cockpit connect")
-    broken = [one.found for one in catalog.plugins if one.found.state == "failed"]
+        yield DoctorCheck("models", "keys", "optional", "none; the offline model is used", "cockpit connect")
+    broken = [entry.found for entry in catalog.plugins if entry.found.state == "failed"]
     yield DoctorCheck(
         "plugins", "loaded", "ok", f"{len(catalog.plugins) - len(broken)} of {len(catalog.plugins)}"
     )
@@ -249,16 +248,18 @@ STATE_LABELS = {"ok": "ok  ", "optional": "-   ", "missing": "MISS"}
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when nothing that is needed is missing, else 1."""
-    parser = argparse.ArgumentParser(prog="cockpit doctor", description="Is everything here?")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
-    found = run_checks()
-    if given.json:
-        print(json.dumps([_encode_check(one) for one in found], ensure_ascii=False))
+    """Exit code 0 if nothing required is missing, else 1."""
+    parser = argparse.ArgumentParser(
+        prog="cockpit doctor", description="Check the installation and show how to fix what is missing."
+    )
+    add_options(parser, "json")
+    args = parser.parse_args(list(argv))
+    checks = run_checks()
+    if args.json:
+        print_json([_encode_check(entry) for entry in checks])
     else:
-        _print_checks(found)
-    return 1 if any(one.state == "missing" for one in found) else 0
+        _print_checks(checks)
+    return 1 if any(item.state == "missing" for item in checks) else 0
 
 
 def _encode_check(check: DoctorCheck) -> dict[str, str]:
@@ -271,9 +272,9 @@ def _encode_check(check: DoctorCheck) -> dict[str, str]:
     }
 
 
-def _print_checks(found: tuple[DoctorCheck, ...]) -> None:
+def _print_checks(checks: tuple[DoctorCheck, ...]) -> None:
     area = ""
-    for check in found:
+    for check in checks:
         if check.area != area:
             area = check.area
             print(f"\n{area}")

@@ -1,16 +1,21 @@
-"""`cockpit import [AGENT...] [--apply]`: what the settings of other agents would become, and taking it over.
+"""`cockpit import [AGENT...] [--apply]`: import the settings of other agents. A dry run without `--apply`.
 
-A dry run unless `--apply` is said. No secret is copied, nothing is written over; what allows more wants a
-yes."""
+No secret is copied and nothing is overwritten; whatever allows more than now needs consent.
+"""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.command import escape_text, is_trusted, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    print_json,
+    resolve_project,
+)
 from cockpit.errors import CockpitError
 from cockpit.formats.imports.plan import (
     AGENTS,
@@ -24,97 +29,97 @@ from cockpit.settings import files
 
 STATE_SIGNS = {"new": "+", "there": "=", "other": "!", "in place": "·", "left": "-"}
 STATE_WORDS = {
-    "new": "would be taken over",
-    "there": "there already",
-    "other": "something else is there",
-    "in place": "read where it is",
-    "left": "left",
+    "new": "can be imported",
+    "there": "exist already",
+    "other": "differ from yours",
+    "in place": "read in place",
+    "left": "left out",
 }
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    wanted = set(given.agents) or {"all"}
-    if strange := sorted(wanted - {*AGENTS, "all"}):
-        raise CockpitError(f"{strange[0]} is no agent that is known", f"one of {', '.join(AGENTS)}, all")
-    root = resolve_folder(given.cwd)
-    trusted = given.trust or is_trusted(root)
-    named = list(AGENTS) if "all" in wanted else wanted
+    args = _parser().parse_args(list(argv))
+    requested = set(args.agents) or {"all"}
+    if unknown := sorted(requested - {*AGENTS, "all"}):
+        raise CockpitError(f"unknown agent {unknown[0]}", f"choose from {', '.join(AGENTS)}, all")
+    project = resolve_project(args)
+    root, trusted = project.root, project.trusted
+    agents = list(AGENTS) if "all" in requested else requested
     rows = plan_import(
-        collect_settings(named, Path(root), trusted, Path.home(), _list_providers(root)), given.copy
+        collect_settings(agents, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
     )
-    written = apply_import(rows, _confirm_loosening(given, rows)) if given.apply else []
-    if given.json:
-        print(json.dumps([_encode_row(row, written) for row in rows], ensure_ascii=False, indent=1))
+    written = apply_import(rows, _confirm_loosening(args, rows)) if args.apply else []
+    if args.json:
+        print_json([_encode_row(row, written) for row in rows], 1)
         return 0
-    _print_rows(rows, written, given.apply)
-    if not trusted and not given.json:
-        print("this folder is not trusted: its own files were not read (--trust reads them)")
+    _print_rows(rows, written, args.apply)
+    if not trusted and not args.json:
+        print(UNTRUSTED_NOTE)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit import",
-        description="Take over the settings of other agents. A dry run without --apply.",
+        description="Import the settings of other agents. A dry run without --apply.",
     )
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"{', '.join(AGENTS)} or all (default)")
-    parser.add_argument("--apply", action="store_true", help="write what is new")
-    parser.add_argument("--yes", action="store_true", help="also what allows more than now")
-    parser.add_argument("--copy", action="store_true", help="also what cockpit reads where it is")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--cwd", metavar="DIR", default="", help="the project's folder (default: this one)")
-    parser.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
+    parser.add_argument("--apply", action="store_true", help="write the new settings")
+    parser.add_argument(
+        "--yes", action="store_true", help="also import what allows more than now, without asking"
+    )
+    parser.add_argument("--copy", action="store_true", help="also import what cockpit reads in place")
+    add_options(parser, "json", "cwd", "trust")
     return parser
 
 
 def _list_providers(root: str) -> tuple[str, ...]:
-    """The providers that cockpit has, the person's own among them."""
+    """The names of all providers, including the user's own."""
     from cockpit.builtin.models.openai_chat.presets import known_presets
 
     return tuple(known_presets(files.load_settings(root, False).table("plugins.openai_chat")))
 
 
-def _confirm_loosening(given: argparse.Namespace, rows: list[ImportRow]) -> bool:
-    """Whether a person says yes to what allows more. Nobody there is a no."""
+def _confirm_loosening(args: argparse.Namespace, rows: list[ImportRow]) -> bool:
+    """Whether the user agrees to what allows more. Without a terminal the answer is no."""
     loosening = select_loosening(rows)
-    if given.yes or not loosening:
-        return bool(given.yes)
+    if args.yes or not loosening:
+        return bool(args.yes)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    print("these allow more than now:", file=sys.stderr)
+    print("these settings allow more than now:", file=sys.stderr)
     for row in loosening:
-        print(escape_text(f"  {row.found.name}  ({row.found.file}:{row.found.line})"), file=sys.stderr)
-    print("take them over too? [y/N] ", end="", file=sys.stderr, flush=True)
+        print(escape_text(f"  {row.setting.name}  ({row.setting.file}:{row.setting.line})"), file=sys.stderr)
+    print("import them too? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _encode_row(row: ImportRow, written: list[ImportRow]) -> dict[str, object]:
-    found = row.found
+    setting = row.setting
     return {
-        "agent": found.agent,
-        "what": found.what,
-        "name": found.name,
-        "file": found.file,
-        "line": found.line,
+        "agent": setting.agent,
+        "what": setting.what,
+        "name": setting.name,
+        "file": setting.file,
+        "line": setting.line,
         "state": row.state,
         "becomes": row.becomes,
         "why": row.why,
-        "loosens": found.loosens,
-        "notes": list(found.notes),
+        "loosens": setting.loosens,
+        "notes": list(setting.notes),
         "written": row in written,
     }
 
 
 def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: bool) -> None:
     if not rows:
-        print(f"no settings of {', '.join(AGENTS)} here")
+        print(f"no settings of {', '.join(AGENTS)} found")
         return
-    width = min(44, max(len(row.found.name) for row in rows))
+    width = min(44, max(len(row.setting.name) for row in rows))
     agent = ""
     for row in rows:
-        if row.found.agent != agent:
-            agent = row.found.agent
+        if row.setting.agent != agent:
+            agent = row.setting.agent
             print(f"\n{agent}")
         for line in _format_row(row, width, row in written):
             print(escape_text(line))
@@ -122,21 +127,21 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
     words = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts.items() if count)
     print(f"\n{words}")
     if is_applied:
-        print(escape_text(f"{len(written)} written to {paths.config()}"))
+        print(escape_text(f"wrote {len(written)} settings to {paths.config()}"))
     elif counts["new"]:
-        print("nothing was written: --apply takes over what is new")
+        print("nothing was written; --apply imports what is new")
 
 
 def _format_row(row: ImportRow, width: int, is_written: bool) -> list[str]:
-    found = row.found
-    name = found.name if len(found.name) <= width else f"{found.name[: width - 1]}…"
-    where = f"{_shorten_path(found.file)}:{found.line}" if found.line else _shorten_path(found.file)
+    setting = row.setting
+    name = setting.name if len(setting.name) <= width else f"{setting.name[: width - 1]}…"
+    where = f"{_shorten_path(setting.file)}:{setting.line}" if setting.line else _shorten_path(setting.file)
     sign = "✓" if is_written else STATE_SIGNS[row.state]
-    line = f"{sign} {found.what:8}  {name:{width}}  {where}"
+    line = f"{sign} {setting.what:8}  {name:{width}}  {where}"
     more = [f"-> {row.becomes}"] if row.becomes and row.state in ("new", "other") else []
-    notes = found.notes if row.state in ("new", "other") else ()
-    more += [one for one in (row.why, *notes) if one]
-    return [line, *(f"             {one}" for one in more)]
+    notes = setting.notes if row.state in ("new", "other") else ()
+    more += [item for item in (row.why, *notes) if item]
+    return [line, *(f"             {entry}" for entry in more)]
 
 
 def _shorten_path(file: str) -> str:

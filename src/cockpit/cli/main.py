@@ -1,8 +1,12 @@
-"""`cockpit`: which command is meant. Imports nothing heavy: `--version` must cost what python does."""
+"""Entry point of `cockpit`: looks the command up in a table and imports its module.
+
+Imports nothing heavy itself, so that `cockpit --version` starts as fast as Python does.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
 
+DEFAULT_COMMAND = "cockpit.cli.run:main"
 COMMANDS = {
     "agents": "cockpit.cli.sessions:run_agents",
     "audit": "cockpit.cli.audit:main",
@@ -33,8 +37,8 @@ COMMANDS = {
 
 
 def script() -> None:
-    """The command `cockpit`: run, flush, and leave. That the interpreter takes a thousand modules apart
-    on its way out helps nobody and takes 60 ms (bench/headless); what lives is closed by then."""
+    """Console script: run the command, flush and exit at once. A normal interpreter shutdown would spend
+    about 60 ms on freeing modules; everything that needs closing is closed by then."""
     code = main()
     import atexit
     import os
@@ -42,17 +46,17 @@ def script() -> None:
     atexit._run_exitfuncs()
     try:
         for stream in (sys.stdout, sys.stderr):
-            # A frontend on pipes (`serve stdio`) has closed its own by now.
+            # `serve stdio` has closed its streams already.
             if not stream.closed:
                 stream.flush()
     except OSError:
-        # Whoever read our output has gone.
+        # The reader of our output is gone.
         code = code or 1
     os._exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that `argv` (without the program's name) asks for; its exit code."""
+    """Run the command that `argv` (without the program name) selects and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] in (["--version"], ["-V"]):
         from cockpit import __version__
@@ -64,30 +68,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     sanitize_streams()
     _remove_relative_path_entries()
-    if arguments and arguments[0] in COMMANDS:
-        from importlib import import_module
+    from importlib import import_module
 
-        module, _, function = COMMANDS[arguments.pop(0)].partition(":")
-        return _run_command(getattr(import_module(module), function), arguments)
-    from cockpit.cli import run
-
-    return _run_command(run.main, arguments)
+    target = COMMANDS[arguments.pop(0)] if arguments and arguments[0] in COMMANDS else DEFAULT_COMMAND
+    module, _, function = target.partition(":")
+    return _run_command(getattr(import_module(module), function), arguments)
 
 
 def _remove_relative_path_entries() -> None:
-    """With `.` in PATH the folder would say which `git` is run, by us and by whatever we start."""
+    """Remove relative entries from PATH: with `.` in it the folder would choose which `git` is run."""
     import os
     from pathlib import Path
 
     path = os.environ.get("PATH")
     if path is not None:
-        kept = [entry for entry in path.split(os.pathsep) if Path(entry).is_absolute()]
-        os.environ["PATH"] = os.pathsep.join(kept) or os.defpath
+        absolute = [entry for entry in path.split(os.pathsep) if Path(entry).is_absolute()]
+        os.environ["PATH"] = os.pathsep.join(absolute) or os.defpath
 
 
 def _raise_gc_threshold() -> None:
-    """Imports make a few hundred thousand objects that live to the end: at the usual threshold of 700
-    the collector walks them again and again, a tenth of the time of one prompt (bench/headless)."""
+    """Collect garbage less often. Imports create a few hundred thousand objects that stay alive; at the
+    default threshold scanning them takes a tenth of the time of a prompt."""
     import gc
 
     gc.set_threshold(50_000, 20, 20)
@@ -104,11 +105,11 @@ def _run_command(command: Callable[[list[str]], int], arguments: list[str]) -> i
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output has gone; python must not complain about it at exit.
+        # The reader of our output is gone; keep Python from reporting it at exit.
         sys.stderr.close()
         return 1
     except OSError as error:
-        # A file that was named, or a full disk behind stdout: the person's to mend, no defect to trace.
+        # A missing file or a full disk: for the user to fix, so no traceback.
         where = f"{error.filename}: " if error.filename else ""
         print(f"cockpit: {where}{error.strerror or error}", file=sys.stderr)
         return 1

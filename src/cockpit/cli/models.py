@@ -1,12 +1,8 @@
-"""`cockpit connect [PRESET]`: pick a provider, give a key, see that it works, keep it.
-
-`cockpit models [--json] [--all]`: the providers, whether each can be asked now, and their models.
-"""
+"""`cockpit connect` connects a model provider; `cockpit models` lists the providers and their models."""
 
 import argparse
 import asyncio
 import getpass
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,40 +10,42 @@ from pathlib import Path
 
 from cockpit.builtin.commands.connect import presets, save_connection, try_connection
 from cockpit.builtin.models.openai_chat.presets import ProviderEntry
-from cockpit.cli.command import load_catalog
+from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.plugin.models import Model, ModelFailed
 from cockpit.settings import files, trust
 
 
 def run_connect(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit connect", description="Attach a model.")
-    parser.add_argument(
-        "preset", nargs="?", help="openai, deepseek, ollama, ...; left out: choose from a list"
+    parser = argparse.ArgumentParser(
+        prog="cockpit connect", description="Connect a model provider: enter a key, test it and store it."
     )
-    parser.add_argument("--base-url", default="", help="another address of the same API")
-    parser.add_argument("--model", default="", help="which of its models is the default")
-    parser.add_argument("--key-stdin", action="store_true", help="read the key from stdin, for scripts")
-    given = parser.parse_args(list(argv))
+    parser.add_argument(
+        "preset", nargs="?", help="openai, deepseek, ollama, ... (default: choose from a list)"
+    )
+    parser.add_argument("--base-url", default="", help="another address with the same API")
+    parser.add_argument("--model", default="", help="the default model")
+    parser.add_argument("--key-stdin", action="store_true", help="read the key from stdin")
+    args = parser.parse_args(list(argv))
     root = str(Path.cwd())
     trusted = trust.is_trusted(root) is True
     environment = files.load_environment(root, trusted)
     rows = presets(environment, files.load_settings(root, trusted).table("plugins.openai_chat"))
-    row = _choose_preset(rows, given.preset)
+    row = _choose_preset(rows, args.preset)
     if row is None:
         return 2
-    key = _read_key(row, given.key_stdin)
-    return asyncio.run(_connect_provider(row, key, given.base_url, given.model, environment))
+    key = _read_key(row, args.key_stdin)
+    return asyncio.run(_connect_provider(row, key, args.base_url, args.model, environment))
 
 
 def _choose_preset(rows: tuple[ProviderEntry, ...], name: str | None) -> ProviderEntry | None:
-    """The row called `name`, or the one a person chooses by number or name."""
+    """The preset called `name`, or the one the user picks by number or name."""
     if name is None:
         if not sys.stdin.isatty():
             print("cockpit connect: name a preset", *(row.name for row in rows), sep="\n  ", file=sys.stderr)
             return None
         for number, row in enumerate(rows, start=1):
             print(f"{number:3}  {row.name:12} {row.label:28} {row.key_from or row.ready or 'ready'}")
-        name = input("Which one? ").strip()
+        name = input("Provider (number or name): ").strip()
     for number, row in enumerate(rows, start=1):
         if name in (row.name, str(number)):
             return row
@@ -63,15 +61,15 @@ def _read_key(row: ProviderEntry, from_stdin: bool) -> str:
         return sys.stdin.readline().strip()
     if row.local or not sys.stdin.isatty():
         return ""
-    where = f" (keys are made at {row.keys_at})" if row.keys_at else ""
-    known = f"; Enter keeps the one from {row.key_from}" if row.key_from else ""
+    where = f" (create a key at {row.keys_at})" if row.keys_at else ""
+    known = f"; press Enter to use the key from {row.key_from}" if row.key_from else ""
     return getpass.getpass(f"Key for {row.label or row.name}{where}{known}: ").strip()
 
 
 async def _connect_provider(
     row: ProviderEntry, key: str, base_url: str, model: str, environment: Mapping[str, str]
 ) -> int:
-    print(f"Asking {base_url or row.base_url} ...")
+    print(f"Connecting to {base_url or row.base_url} ...")
     attempt = await try_connection(row.name, key, base_url, environment, model)
     if not attempt.ok:
         print(
@@ -81,10 +79,10 @@ async def _connect_provider(
         return 1
     where = save_connection(attempt, key, environment, model)
     shown = ", ".join(attempt.models[:8]) + (", ..." if len(attempt.models) > 8 else "")
-    print(f"It answers. {len(attempt.models)} models: {shown}")
+    print(f"Connected. {len(attempt.models)} models: {shown}")
     print(
-        f"Default is now {attempt.provider}:{model or attempt.default}"
-        + (f"; key kept in {where}" if where else "")
+        f"The default model is now {attempt.provider}:{model or attempt.default}"
+        + (f"; the key is stored in {where}" if where else "")
     )
     return 0
 
@@ -93,19 +91,21 @@ QUERY_SECONDS = 15.0
 
 
 def run_models(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit models", description="Who can be asked.")
-    parser.add_argument("provider", nargs="?", help="list this provider's models, from its server")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
+    parser = argparse.ArgumentParser(
+        prog="cockpit models", description="List model providers and their models."
+    )
+    parser.add_argument("provider", nargs="?", help="list the models that this provider's server reports")
+    add_options(parser, "json")
+    args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
-    models = [one for one in catalog.all(Model) if given.provider in (None, one.name)]
+    models = [model for model in catalog.all(Model) if args.provider in (None, model.name)]
     if not models:
-        names = ", ".join(one.name for one in catalog.all(Model))
-        print(f"there is no provider {given.provider}; providers: {names}")
+        names = ", ".join(entry.name for entry in catalog.all(Model))
+        print(f"there is no provider {args.provider}; providers: {names}")
         return 2
-    rows = asyncio.run(_query_providers(models, ask=given.provider is not None))
-    if given.json:
-        print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+    rows = asyncio.run(_query_providers(models, ask=args.provider is not None))
+    if args.json:
+        print_json([asdict(row) for row in rows])
         return 0
     for row in rows:
         print(f"{row.name:14} {row.default or '-':34} {row.state}")
@@ -116,7 +116,7 @@ def run_models(argv: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A provider: `state` is `ready` or what is missing."""
+    """A provider; `state` is `ready` or says what is missing."""
 
     name: str
     default: str
@@ -128,13 +128,13 @@ async def _query_providers(models: list[Model], ask: bool) -> list[ProviderRow]:
     rows: list[ProviderRow] = []
     for model in models:
         missing = model.ready()
-        found: tuple[str, ...] = ()
+        names: tuple[str, ...] = ()
         if ask and not missing:
             try:
                 async with asyncio.timeout(QUERY_SECONDS):
-                    found = await model.models()
+                    names = await model.models()
             except (ModelFailed, TimeoutError) as error:
                 missing = str(error) or f"no answer within {QUERY_SECONDS:g} s"
-        state = missing or ("local: looked for when it is asked" if model.local and not ask else "ready")
-        rows.append(ProviderRow(model.name, model.default, state, found))
+        state = missing or ("local: checked when used" if model.local and not ask else "ready")
+        rows.append(ProviderRow(model.name, model.default, state, names))
     return rows

@@ -1,5 +1,6 @@
-"""`cockpit patch FILE|-`: put a patch on a folder, all of it or nothing. No session, no model, no question:
-who calls it has read the patch."""
+"""`cockpit patch FILE|-`: apply a patch to a folder, all or nothing. No session, no model and no approval:
+the caller has read the patch.
+"""
 
 import argparse
 import asyncio
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cockpit import paths
+from cockpit.cli.command import add_options
 from cockpit.errors import CockpitError
 from cockpit.plugin.changes import ChangeSet, FileChange
 from cockpit.protocol.messages import Json
@@ -22,27 +24,27 @@ APPLIED, REFUSED, USAGE = 0, 1, 2
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when it was applied (or would be), 1 when it was refused, 2 for a fault of usage."""
+    """Exit code 0 if it was applied (or would be), 1 if refused, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="cockpit patch",
-        description="Apply a patch whole or not at all: a unified diff, or *** Begin Patch ...",
-        epilog="Exit: 0 applied, 1 refused with every file as it was, 2 a fault of usage.",
+        description="Apply a patch, all or nothing: a unified diff, or *** Begin Patch ...",
+        epilog="Exit codes: 0 applied, 1 refused with all files unchanged, 2 wrong usage.",
     )
     parser.add_argument("file", metavar="FILE", help="the patch; - reads standard input")
-    parser.add_argument("--root", required=True, metavar="DIR", help="the folder whose files are meant")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    given = parser.parse_args(list(argv))
-    root = Path(given.root).expanduser()
+    parser.add_argument("--root", required=True, metavar="DIR", help="the folder to patch")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    add_options(parser, "json")
+    args = parser.parse_args(list(argv))
+    root = Path(args.root).expanduser()
     if not root.is_dir():
-        parser.error(f"there is no folder {given.root}")
+        parser.error(f"there is no folder {args.root}")
     try:
-        raw = sys.stdin.buffer.read() if given.file == "-" else Path(given.file).expanduser().read_bytes()
+        raw = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).expanduser().read_bytes()
     except OSError as error:
-        parser.error(f"{given.file} cannot be read: {error.strerror or error}")
-    # Bytes that are no UTF-8 pass through: a new file may hold them.
+        parser.error(f"{args.file} cannot be read: {error.strerror or error}")
+    # Bytes that are not UTF-8 pass through: a new file may contain them.
     text = raw.decode("utf-8", "surrogateescape")
-    return asyncio.run(_apply_patch(str(root), text, given.dry_run, given.json))
+    return asyncio.run(_apply_patch(str(root), text, args.dry_run, args.json))
 
 
 async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
@@ -50,7 +52,7 @@ async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
     try:
         for recovered in await workspace.recover():
             print(f"cockpit: {recovered}", file=sys.stderr)
-        asked, changes = await plan_workspace_patch(workspace, text)
+        planned, changes = await plan_workspace_patch(workspace, text)
         if not dry:
             await workspace.apply(changes)
     except CockpitError as error:
@@ -62,7 +64,7 @@ async def _apply_patch(root: str, text: str, dry: bool, as_json: bool) -> int:
         return REFUSED
     finally:
         await workspace.close()
-    _print_result(asked, changes, dry, as_json)
+    _print_result(planned, changes, dry, as_json)
     return APPLIED
 
 
@@ -70,16 +72,16 @@ def _print_refusal(error: CockpitError, as_json: bool) -> None:
     if not as_json:
         print(f"cockpit: refused, nothing was written: {_escape_text(str(error))}", file=sys.stderr)
         return
-    told: dict[str, Json] = {"applied": False, "reason": error.message, "hint": error.hint}
+    encoded: dict[str, Json] = {"applied": False, "reason": error.message, "hint": error.hint}
     if isinstance(error, PatchRefused):
-        told |= {"path": error.path, "hunk": error.hunk, "patch_line": error.place, "nearest": error.near}
-    print(json.dumps(told))
+        encoded |= {"path": error.path, "hunk": error.hunk, "patch_line": error.place, "nearest": error.near}
+    print(json.dumps(encoded))
 
 
-def _print_result(asked: WorkspacePatch, changes: ChangeSet, dry: bool, as_json: bool) -> None:
+def _print_result(planned: WorkspacePatch, changes: ChangeSet, dry: bool, as_json: bool) -> None:
     if as_json:
-        files: list[Json] = [_encode_change(change, asked) for change in changes.files]
-        notes: list[Json] = list(asked.patch.notes)
+        files: list[Json] = [_encode_change(change, planned) for change in changes.files]
+        notes: list[Json] = list(planned.patch.notes)
         print(json.dumps({"applied": not dry, "dry_run": dry, "files": files, "notes": notes}))
         return
     for change in changes.files:
@@ -88,24 +90,24 @@ def _print_result(asked: WorkspacePatch, changes: ChangeSet, dry: bool, as_json:
         print(f"{change.change:8} {moved}{_escape_text(change.path)}  +{diff.added} -{diff.removed}")
         if dry and diff.hunks:
             print(_escape_text(format_unified_diff(diff)), end="")
-    for note in asked.patch.notes:
+    for note in planned.patch.notes:
         print(f"note: {_escape_text(note)}")
     if dry:
         print("nothing was written")
 
 
-def _encode_change(change: FileChange, asked: WorkspacePatch) -> Json:
+def _encode_change(change: FileChange, planned: WorkspacePatch) -> Json:
     diff = make_diff(change)
-    placed = asked.patch.placed.get(change.path, ())
+    placed = planned.patch.placed.get(change.path, ())
     hunks: list[Json] = [
         {
-            "hunk": one.number,
-            "patch_line": one.place,
-            "line": one.line,
-            "asked": one.asked,
-            "matched": one.how,
+            "hunk": item.number,
+            "patch_line": item.place,
+            "line": item.line,
+            "asked": item.asked,
+            "matched": item.how,
         }
-        for one in placed
+        for item in placed
     ]
     return {
         "path": os.fsencode(change.path).decode("utf-8", "replace"),
@@ -119,6 +121,6 @@ def _encode_change(change: FileChange, asked: WorkspacePatch) -> Json:
 
 
 def _escape_text(text: str) -> str:
-    """`text` without anything that drives a terminal, newlines and tabs apart."""
-    kept = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return os.fsencode("".join(kept)).decode("utf-8", "replace")
+    """`text` without anything a terminal would act on, except newlines and tabs."""
+    signs = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return os.fsencode("".join(signs)).decode("utf-8", "replace")

@@ -1,13 +1,22 @@
-"""`cockpit permissions [list|explain|remove|adopt]`: the rules of this folder, which of them decides about a
-call and which it shadows, and taking them back."""
+"""`cockpit permissions [list|explain|remove|adopt]`: the permission rules of a folder, and which rule
+decides about a call.
+"""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 
 from cockpit.cli import definition_list
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
+from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
+    add_options,
+    escape_text,
+    is_trusted,
+    load_catalog,
+    print_json,
+    resolve_folder,
+    unknown_name,
+)
 from cockpit.core.permission.rules import CallFacts, RuleMatch, match_rules
 from cockpit.core.session.assembly import load_rules
 from cockpit.errors import CockpitError
@@ -20,102 +29,106 @@ LEVEL_VERBS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    root = resolve_folder(getattr(given, "cwd", ""))
-    trusted = getattr(given, "trust", False) or is_trusted(root)
-    match given.what:
+    args = _parser().parse_args(list(argv))
+    root = resolve_folder(getattr(args, "cwd", ""))
+    trusted = getattr(args, "trust", False) or is_trusted(root)
+    match args.what:
         case "explain":
-            return _explain_call(given, root, trusted)
+            return _explain_call(args, root, trusted)
         case "remove":
-            return _remove_rule(given.rule, root)
+            return _remove_rule(args.rule, root)
         case "adopt":
-            return _adopt_rules(given.rules, root, trusted)
+            return _adopt_rules(args.rules, root, trusted)
         case _:
-            return _list_rules(given.json, root, trusted)
+            return _list_rules(args.json, root, trusted)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit permissions", description="Permission rules of this folder."
     )
-    parser.add_argument("--json", action="store_true")
+    add_options(parser, "json")
     what = parser.add_subparsers(dest="what", metavar="WHAT")
-    listed = what.add_parser("list", help="every rule, where it stands, whether it applies")
-    listed.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-    listed.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-    explain = what.add_parser("explain", help="which rule decides about a call, and which it shadows")
+    listed = what.add_parser("list", help="list every rule, where it is defined, and whether it applies")
+    add_options(listed, "cwd", "trust")
+    explain = what.add_parser(
+        "explain", help="show which rule decides about a call, and which rules it shadows"
+    )
     explain.add_argument("call", help="a command line, or a path with --tool")
-    explain.add_argument("--tool", default="shell", help="the tool that is called (default: shell)")
-    remove = what.add_parser("remove", help="take a rule out of your own settings")
-    remove.add_argument("rule", help="as `list` shows it: 'Bash(git push *)'")
-    adopt = what.add_parser("adopt", help="take over what a project or another agent would allow")
-    adopt.add_argument("rules", nargs="*", help="these only (default: all that is offered)")
-    for one in (listed, explain, remove, adopt):
-        # Without a default of its own, so that `--json` may stand before the word too.
-        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    explain.add_argument("--tool", default="shell", help="the called tool (default: shell)")
+    remove = what.add_parser("remove", help="remove a rule from your own settings")
+    remove.add_argument("rule", help="the rule as `list` shows it: 'Bash(git push *)'")
+    adopt = what.add_parser("adopt", help="adopt rules that a project or another agent offers")
+    adopt.add_argument("rules", nargs="*", help="the rules to adopt (default: all that are offered)")
+    for item in (listed, explain, remove, adopt):
+        # No default here, so that `--json` also works before the subcommand.
+        item.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     return parser
 
 
 def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
-    told = definition_list.list_permissions(root, trusted)
+    rows_and_entries = definition_list.list_permissions(root, trusted)
     if as_json:
-        out = [row.json() | (_encode_rule(one) if one is not None else {}) for row, one in told]
-        print(json.dumps(out, ensure_ascii=False))
+        out = [
+            row.json() | (_encode_rule(each_item) if each_item is not None else {})
+            for row, each_item in rows_and_entries
+        ]
+        print_json(out)
         return 0
-    rows = [one for _, one in told if one is not None]
-    if not told:
-        print("no rules: what the policy asks about is asked. An answer of `always` makes one.")
+    rows = [item for _, item in rows_and_entries if item is not None]
+    if not rows_and_entries:
+        print("no rules: cockpit asks whenever the policy does. Answering `always` creates a rule.")
     for level in RULE_LEVELS:
-        for one in (row for row in rows if row.level == level and row.applies):
-            print(escape_text(f"{level:5}  {one.text:40}  {one.where}"))
+        for entry in (row for row in rows if row.level == level and row.applies):
+            print(escape_text(f"{level:5}  {entry.text:40}  {entry.where}"))
     allowed = {row.text for row in rows if row.applies and row.level == "allow"}
     offers = [row for row in rows if not row.applies and row.text not in allowed]
     if offers:
         print("\noffered, not applied (cockpit permissions adopt):")
-        for one in offers:
-            print(escape_text(f"       {one.text:40}  {one.where}"))
-    for fault in (fault for row, one in told if one is None for fault in row.refused):
+        for offer in offers:
+            print(escape_text(f"       {offer.text:40}  {offer.where}"))
+    for fault in (fault for row, element in rows_and_entries if element is None for fault in row.refused):
         print(escape_text(f"refused {definition_list.format_fault(fault, root)}"))
     if not trusted:
-        print(definition_list.UNTRUSTED_NOTE)
+        print(UNTRUSTED_NOTE)
     return 0
 
 
-def _encode_rule(one: PermissionEntry) -> dict[str, object]:
+def _encode_rule(rule: PermissionEntry) -> dict[str, object]:
     return {
-        "level": one.level,
-        "rule": one.text,
-        "source": one.source,
-        "scope": one.scope,
-        "applies": one.applies,
+        "level": rule.level,
+        "rule": rule.text,
+        "source": rule.source,
+        "scope": rule.scope,
+        "applies": rule.applies,
     }
 
 
-def _explain_call(given: argparse.Namespace, root: str, trusted: bool) -> int:
+def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
     catalog = load_catalog(root, trusted)
-    tool = catalog.get(Tool, given.tool)
+    tool = catalog.get(Tool, args.tool)
     if tool is None:
-        raise CockpitError(f"there is no tool called {given.tool}", "cockpit plugins lists them")
-    says, asked = _judge_call(tool, str(given.call), root, trusted)
-    covered = match_rules(load_rules(root, trusted), asked)
-    if given.json:
-        print(json.dumps(says | _encode_covering(covered), ensure_ascii=False))
+        raise unknown_name("tool", args.tool, [tool.name for tool in catalog.all(Tool)])
+    says, facts = _judge_call(tool, str(args.call), root, trusted)
+    covered = match_rules(load_rules(root, trusted), facts)
+    if args.json:
+        print_json(says | _encode_covering(covered))
         return 0
-    print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'nothing speaks against it'}")
+    print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'no objections'}")
     if not covered:
-        print("rules    none fits")
+        print("rules    none matches")
         return 0
     for rule in covered.by:
         print(f"rule     {rule} {LEVEL_VERBS[rule.level]} it ({rule.source})")
     for rule in covered.shadowed:
         print(f"shadows  {rule.level} {rule} ({rule.source})")
     if says["verdict"] == "must-block" and covered.level == "allow":
-        print("         the policy blocks it in spite of that rule")
+        print("         the policy blocks it despite that rule")
     return 0
 
 
 def _judge_call(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[str, object], CallFacts]:
-    """What the policy says of the call, and the call as rules see it."""
+    """The policy's verdict on the call, and the call as rules see it."""
     if tool.kind == "execute":
         from cockpit.builtin.policy import judge_command_line
 
@@ -126,40 +139,40 @@ def _judge_call(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[s
         return says, CallFacts(tool, Preview(call, line=line), root, verdict.parts)
     from cockpit.workspace.resolver import Resolver
 
-    looks = tool.kind in ("read", "search")
-    found = Resolver(root).judge(call, "read" if looks else "write")
-    level = "ask" if found.level == "allow" and not looks else found.level
-    says = {"verdict": VERDICT_WORDS[level], "risk": 0 if looks else 20, "reason": found.reason}
-    return says, CallFacts(tool, Preview(call, paths=(found.real,)), root)
+    is_reading = tool.kind in ("read", "search")
+    judgement = Resolver(root).judge(call, "read" if is_reading else "write")
+    level = "ask" if judgement.level == "allow" and not is_reading else judgement.level
+    says = {"verdict": VERDICT_WORDS[level], "risk": 0 if is_reading else 20, "reason": judgement.reason}
+    return says, CallFacts(tool, Preview(call, paths=(judgement.real,)), root)
 
 
 def _encode_covering(covered: RuleMatch | None) -> dict[str, object]:
     if covered is None:
         return {"rules": "none", "by": [], "shadows": []}
     by = [{"rule": str(rule), "source": rule.source} for rule in covered.by]
-    shadows = [{"level": one.level, "rule": str(one), "source": one.source} for one in covered.shadowed]
+    shadows = [{"level": item.level, "rule": str(item), "source": item.source} for item in covered.shadowed]
     return {"rules": covered.level, "by": by, "shadows": shadows}
 
 
 def _remove_rule(rule: str, root: str) -> int:
-    gone = permissions.remove_rule(root, rule)
-    if not gone:
+    removed = permissions.remove_rule(root, rule)
+    if not removed:
         raise CockpitError(
-            f"{rule} stands in none of your lists", "cockpit permissions list shows where it stands"
+            f"{rule} is not in your settings", "cockpit permissions list shows where it is defined"
         )
-    print(f"removed {rule} from {', '.join(gone)}")
+    print(f"removed {rule} from {', '.join(removed)}")
     return 0
 
 
-def _adopt_rules(wanted: list[str], root: str, trusted: bool) -> int:
+def _adopt_rules(requested: list[str], root: str, trusted: bool) -> int:
     offers = permissions.find_offers(root, trusted)
-    chosen = tuple(one for one in offers if not wanted or one.text in wanted)
-    if strange := [text for text in wanted if text not in {one.text for one in offers}]:
-        raise CockpitError(f"{strange[0]} is not offered here", "cockpit permissions list shows what is")
+    chosen = tuple(offer for offer in offers if not requested or offer.text in requested)
+    if unknown := [text for text in requested if text not in {entry.text for entry in offers}]:
+        raise CockpitError(f"{unknown[0]} is not offered here", "cockpit permissions list shows what is")
     if not chosen:
         print("nothing is offered here")
         return 0
     permissions.adopt_offers(root, chosen)
-    for one in chosen:
-        print(f"allow  {one.text}  (from {one.source})")
+    for item in chosen:
+        print(f"allow  {item.text}  (from {item.source})")
     return 0

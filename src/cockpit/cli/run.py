@@ -1,4 +1,4 @@
-"""`cockpit` itself: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
+"""`cockpit` without a command: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
 
 import argparse
 import contextlib
@@ -33,18 +33,18 @@ MODE_ALIASES = {
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
+    args = _parser().parse_args(list(argv))
     _replace_undecodable()
-    if given.version:
+    if args.version:
         print(f"cockpit {__version__}")
         return 0
-    root = str(Path(given.cwd or ".").expanduser().absolute())
-    prompt = _read_prompt(given)
+    root = str(Path(args.cwd or ".").expanduser().absolute())
+    prompt = _read_prompt(args)
     if prompt is not None:
-        return _run_prompt(given, root, prompt)
-    if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return _run_plain(given, root)
-    return _run_screen(given, root)
+        return _run_prompt(args, root, prompt)
+    if args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _run_plain(args, root)
+    return _run_screen(args, root)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,15 +61,21 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="PROMPT",
-        help="run one prompt; - or nothing: stdin",
+        help="run one prompt (read from stdin if it is - or missing)",
     )
     add("--output-format", "--output", choices=("text", "json", "stream-json"), default="text")
     add("--model", metavar="PROVIDER:MODEL", help="or a tier: fast, default, medium, strong")
     add("--mode", "--permission-mode", type=_parse_mode, metavar="MODE", help=", ".join(MODES))
-    add("--max-steps", "--max-turns", type=_parse_positive, metavar="N", help="model requests of the turn")
+    add(
+        "--max-steps",
+        "--max-turns",
+        type=_parse_positive,
+        metavar="N",
+        help="limit of model requests per turn",
+    )
     add("--max-tool-calls", type=_parse_positive, metavar="N")
     add("--max-seconds", type=_parse_seconds, metavar="S")
-    add("--max-tokens", type=_parse_positive, metavar="N", help="tokens in and out together")
+    add("--max-tokens", type=_parse_positive, metavar="N", help="limit of input and output tokens together")
     add("--max-cost", type=_parse_dollars, metavar="USD")
     add(
         "--allow",
@@ -81,12 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--deny", "--disallowedTools", action="append", type=_parse_rule, default=[], metavar="RULE")
     add("--agents", type=_parse_roles, metavar="JSON", help="roles by name, each with description and prompt")
-    add("--trust", action="store_true", help="trust this folder, from now on")
-    add("--cwd", metavar="DIR", help="the project's folder")
-    add("-c", "--continue", dest="last", action="store_true", help="go on with the folder's last session")
-    add("-r", "--resume", metavar="ID", help="go on with a session")
+    add("--trust", action="store_true", help="trust this folder from now on")
+    add("--cwd", metavar="DIR", help="project folder (default: .)")
+    add("-c", "--continue", dest="last", action="store_true", help="resume the last session of the folder")
+    add("-r", "--resume", metavar="ID", help="resume a session")
     add("--plain", action="store_true", help="line by line, without the full screen")
-    add("--record", metavar="FILE", help="write every event, deltas too, to FILE")
+    add("--record", metavar="FILE", help="write every event, including deltas, to FILE")
     add("--version", "-V", action="store_true", help="print the version")
     return parser
 
@@ -94,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 def _parse_mode(name: str) -> str:
     mode = MODE_ALIASES.get(name.lower(), name)
     if mode not in MODES:
-        raise argparse.ArgumentTypeError(f"no mode {name!r}; one of {', '.join(MODES)}")
+        raise argparse.ArgumentTypeError(f"unknown mode {name!r}; choose one of {', '.join(MODES)}")
     return mode
 
 
@@ -105,7 +111,7 @@ def _parse_rule(text: str) -> str:
     try:
         parse_rule("allow", text, "")
     except SettingsInvalid as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no rule; {error.hint}") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rule; {error.hint}") from error
     return text
 
 
@@ -115,27 +121,27 @@ def _parse_roles(text: str) -> dict[str, object]:
     try:
         table = json.loads(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"this is no JSON: {error}") from error
+        raise argparse.ArgumentTypeError(f"not valid JSON: {error}") from error
     if not isinstance(table, dict):
-        raise argparse.ArgumentTypeError("it is a JSON object of roles by their names")
+        raise argparse.ArgumentTypeError("expected a JSON object of roles by name")
     return table
 
 
 def _parse_positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def _parse_seconds(text: str) -> float:
     if not 0 < (number := _parse_number(text)) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return number
 
 
 def _parse_dollars(text: str) -> float:
     if not 0 <= (number := _parse_number(text)) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of dollars from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of dollars of at least 0")
     return number
 
 
@@ -147,92 +153,97 @@ def _parse_number(text: str) -> float:
 
 
 def _replace_undecodable() -> None:
-    """A byte that is no letter, or a letter the terminal does not know, is shown as `?`, not raised."""
+    """Read and print `?` in place of undecodable bytes and unprintable characters instead of raising."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def _read_prompt(given: argparse.Namespace) -> str | None:
-    """The prompt of `-p`, from stdin where it is `-` or left out. Exits with 2 when it is empty."""
-    if given.prompt is None:
+def _read_prompt(args: argparse.Namespace) -> str | None:
+    """The prompt of `-p`, read from stdin if it is `-` or missing. Exits with 2 if it is empty."""
+    if args.prompt is None:
         return None
-    text = str(given.prompt)
+    text = str(args.prompt)
     if text in ("", "-"):
         text = "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
-        print("cockpit: the prompt is empty; cockpit -p 'what to do', or pipe it in", file=sys.stderr)
+        print(
+            "cockpit: the prompt is empty; pass it as in cockpit -p 'what to do', or pipe it in",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     return text
 
 
-def build_options(given: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
+def build_options(args: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
     from cockpit.core.agent.turn_limits import TurnLimits
     from cockpit.core.session.options import RunOptions
 
     limits = TurnLimits(
-        steps=given.max_steps or TurnLimits().steps,
-        tool_calls=given.max_tool_calls,
-        seconds=given.max_seconds,
-        tokens=given.max_tokens,
-        money=given.max_cost,
+        steps=args.max_steps or TurnLimits().steps,
+        tool_calls=args.max_tool_calls,
+        seconds=args.max_seconds,
+        tokens=args.max_tokens,
+        money=args.max_cost,
         stop_file=os.environ.get("COCKPIT_STOP_FILE", ""),
     )
     return RunOptions(
         someone=someone,
         origin=origin,
-        model=given.model,
-        mode=given.mode,
-        allow=tuple(given.allow),
-        deny=tuple(given.deny),
-        trust=True if given.trust else None,
-        keep_trust=given.trust,
+        model=args.model,
+        mode=args.mode,
+        allow=tuple(args.allow),
+        deny=tuple(args.deny),
+        trust=True if args.trust else None,
+        keep_trust=args.trust,
         limits=limits,
-        record=given.record or "",
-        roles=given.agents,
+        record=args.record or "",
+        roles=args.agents,
     )
 
 
-def _find_resumed_session(given: argparse.Namespace, root: str) -> str | None:
-    if given.resume:
-        return str(given.resume)
-    if not given.last:
+def _find_resumed_session(args: argparse.Namespace, root: str) -> str | None:
+    if args.resume:
+        return str(args.resume)
+    if not args.last:
         return None
     from cockpit.core.transcript.session_store import latest_session
     from cockpit.errors import SessionUnknown
 
-    found = latest_session(root)
-    if found is None:
-        raise SessionUnknown("there is no session of this folder yet", "start one without --continue")
-    return found
+    session = latest_session(root)
+    if session is None:
+        raise SessionUnknown("this folder has no session yet", "start one without --continue")
+    return session
 
 
-def _run_prompt(given: argparse.Namespace, root: str, prompt: str) -> int:
+def _run_prompt(args: argparse.Namespace, root: str, prompt: str) -> int:
     import asyncio
 
     from cockpit.core.session.deck import LocalDeck
     from cockpit.headless.one_shot import run_prompt
 
-    out = sys.stdout
-    # What a plugin prints is no part of the answer.
+    answer_stream = sys.stdout
+    # What a plugin prints is not part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
-        deck = LocalDeck(build_options(given, someone=False, origin="headless"))
+        deck = LocalDeck(build_options(args, someone=False, origin="headless"))
         return asyncio.run(
-            run_prompt(deck, root, _find_resumed_session(given, root), prompt, given.output_format, out)
+            run_prompt(
+                deck, root, _find_resumed_session(args, root), prompt, args.output_format, answer_stream
+            )
         )
 
 
-def _run_plain(given: argparse.Namespace, root: str) -> int:
+def _run_plain(args: argparse.Namespace, root: str) -> int:
     import asyncio
 
     from cockpit.core.session.deck import LocalDeck
     from cockpit.headless.line_frontend import run_lines
 
-    deck = LocalDeck(build_options(given, someone=True, origin="tui"))
-    return asyncio.run(run_lines(deck, root, _find_resumed_session(given, root)))
+    deck = LocalDeck(build_options(args, someone=True, origin="tui"))
+    return asyncio.run(run_lines(deck, root, _find_resumed_session(args, root)))
 
 
-def _run_screen(given: argparse.Namespace, root: str) -> int:
+def _run_screen(args: argparse.Namespace, root: str) -> int:
     from cockpit.tui.run import run
 
     async def make_deck() -> "Deck":
@@ -241,8 +252,8 @@ def _run_screen(given: argparse.Namespace, root: str) -> int:
         def make() -> "Deck":
             from cockpit.core.session.deck import LocalDeck
 
-            return LocalDeck(build_options(given, someone=True, origin="tui"))
+            return LocalDeck(build_options(args, someone=True, origin="tui"))
 
         return await asyncio.to_thread(make)
 
-    return run(make_deck, root, _find_resumed_session(given, root) if given.resume or given.last else None)
+    return run(make_deck, root, _find_resumed_session(args, root) if args.resume or args.last else None)

@@ -1,7 +1,4 @@
-"""`cockpit serve NAME`: a frontend that a plugin brings, or `stdio`: the deck as lines of JSON.
-
-`cockpit mcp-serve`: our tools for other programs, over MCP.
-"""
+"""`cockpit serve` and `cockpit mcp-serve`: offer the deck to other programs, or cockpit's tools over MCP."""
 
 import argparse
 import asyncio
@@ -25,17 +22,19 @@ from cockpit.settings import api_keys, files, trust
 
 
 def run_serve(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit serve", description="Hold the deck another way.")
-    parser.add_argument("name", help="`stdio`, or a frontend of a plugin")
-    given = parser.parse_args(list(argv))
-    if given.name == "stdio":
+    parser = argparse.ArgumentParser(
+        prog="cockpit serve", description="Serve cockpit through another frontend."
+    )
+    parser.add_argument("name", help="`stdio` (lines of JSON), or the frontend of a plugin")
+    args = parser.parse_args(list(argv))
+    if args.name == "stdio":
         asyncio.run(_serve_stdio())
         return 0
     catalog = load_catalog(str(Path.cwd()))
-    frontend = catalog.get(Frontend, given.name)
+    frontend = catalog.get(Frontend, args.name)
     if frontend is None:
-        names = ", ".join(["stdio", *(one.name for one in catalog.all(Frontend))])
-        raise CockpitError(f"there is no frontend {given.name}", f"there is {names}")
+        names = ", ".join(["stdio", *(entry.name for entry in catalog.all(Frontend))])
+        raise CockpitError(f"there is no frontend {args.name}", f"choose one of {names}")
     asyncio.run(_run_frontend(frontend))
     return 0
 
@@ -61,37 +60,37 @@ async def _serve_stdio() -> None:
         await deck.close()
 
 
-# Nothing of a client's runs unasked that a person's rules do not name: not full, and no edits either.
+# A client's calls only run without asking if the user's rules allow them: no mode looser than `ask`.
 STRICT_MODES: tuple[Mode, ...] = ("plan", "deny")
 TOKEN_VARIABLE = "COCKPIT_MCP_TOKEN"
 APPROVAL_SECONDS = 300.0
 
 
 def run_mcp_serve(argv: Sequence[str]) -> int:
-    given = _build_mcp_parser().parse_args(list(argv))
-    root = str(Path(given.root or ".").expanduser().absolute())
+    args = _build_mcp_parser().parse_args(list(argv))
+    root = str(Path(args.root or ".").expanduser().absolute())
     if not Path(root).is_dir():
-        raise CockpitError(f"{root} is no folder", "name the folder of a project")
-    if given.trust:
+        raise CockpitError(f"{root} is not a folder", "name the folder of a project")
+    if args.trust:
         trust.save_trust(root, True)
     settings = files.load_settings(root, trust.is_trusted(root) is True)
-    exposed = parse_exposed(given.expose, settings.words("mcp.expose_tools"))
-    options = build_mcp_options(settings.text("mode"), tuple(given.allow), tuple(given.deny))
-    if given.list:
+    exposed = parse_exposed(args.expose, settings.words("mcp.expose_tools"))
+    options = build_mcp_options(settings.text("mode"), tuple(args.allow), tuple(args.deny))
+    if args.list:
         return asyncio.run(_print_tools(options, root, exposed))
-    asyncio.run(_serve_mcp(options, root, exposed, _find_address(given)))
+    asyncio.run(_serve_mcp(options, root, exposed, _find_address(args)))
     return 0
 
 
 def build_mcp_options(mode: str, allow: tuple[str, ...], deny: tuple[str, ...]) -> RunOptions:
-    """How the session is opened: never looser than asking, and without other servers."""
+    """How the session is opened: never in a looser mode than `ask`, and without other MCP servers."""
     return RunOptions(
         origin=ORIGIN,
-        mode=next((one for one in STRICT_MODES if one == mode), "ask"),
+        mode=next((entry for entry in STRICT_MODES if entry == mode), "ask"),
         allow=allow,
         deny=deny,
         approval_seconds=APPROVAL_SECONDS,
-        # A person's own servers may well hold this very command: it would start itself without end.
+        # The user's MCP servers may include this very command, which would then start itself endlessly.
         connects=False,
     )
 
@@ -99,55 +98,57 @@ def build_mcp_options(mode: str, allow: tuple[str, ...], deny: tuple[str, ...]) 
 def _build_mcp_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit mcp-serve",
-        description="Offer cockpit's tools to another program over MCP. Only what reads and searches, unless "
-        "--expose says otherwise; every call is judged as in the cockpit.",
+        description="Offer cockpit's tools to another program over MCP: those that only read, unless "
+        "--expose says otherwise. Every call is checked as in a session.",
     )
     add = parser.add_argument
-    add("--root", "--cwd", metavar="DIR", help="the folder (default: this one)")
+    add("--root", "--cwd", metavar="DIR", help="project folder (default: .)")
     add(
         "--expose",
         metavar="NAMES",
-        help="the tools that are offered, by comma; `default` is what only looks: --expose default,edit",
+        help="tools to offer, by comma; `default` means those that only read: --expose default,edit",
     )
-    add("--list", action="store_true", help="print what would be offered, and end")
+    add("--list", action="store_true", help="print what would be offered, and exit")
     add(
         "--http",
         type=_parse_port,
         metavar="PORT",
-        help="listen on a port (0: any) instead of stdin and stdout",
+        help="listen on this port (0: any) instead of stdin and stdout",
     )
     add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
     add(
         "--token",
         metavar="TOKEN",
-        help=f"what clients must send; better in ${TOKEN_VARIABLE}; else one is made up",
+        help=f"token that clients must send (default: ${TOKEN_VARIABLE}, else a random one)",
     )
-    add("--no-token", action="store_true", help="ask for none (only on the loopback)")
+    add("--no-token", action="store_true", help="require no token (only on the loopback interface)")
     add("--allow", action="append", default=[], metavar="RULE", help="allow without asking; repeatable")
     add("--deny", action="append", default=[], metavar="RULE", help="never allow; repeatable")
-    add("--trust", action="store_true", help="trust this folder, from now on")
+    add("--trust", action="store_true", help="trust this folder from now on")
     return parser
 
 
 def _parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number")
     return int(text)
 
 
-def _find_address(given: argparse.Namespace) -> ListenAddress | None:
-    if given.http is None:
+def _find_address(args: argparse.Namespace) -> ListenAddress | None:
+    if args.http is None:
         return None
-    if given.no_token:
-        if given.host not in LOOPBACK:
-            raise CockpitError(f"--no-token and --host {given.host}: others could call", "leave one out")
-        return ListenAddress(given.host, given.http)
-    token = given.token or os.environ.get(TOKEN_VARIABLE) or ""
+    if args.no_token:
+        if args.host not in LOOPBACK:
+            raise CockpitError(
+                f"--no-token and --host {args.host}would let other machines call tools", "omit one of them"
+            )
+        return ListenAddress(args.host, args.http)
+    token = args.token or os.environ.get(TOKEN_VARIABLE) or ""
     if not token:
         token = secrets.token_urlsafe(32)
-        print(f"cockpit: clients send `Authorization: Bearer {token}`", file=sys.stderr)
+        print(f"cockpit: clients must send `Authorization: Bearer {token}`", file=sys.stderr)
     api_keys.register_secret(token, "mcp-serve")
-    return ListenAddress(given.host, given.http, token)
+    return ListenAddress(args.host, args.http, token)
 
 
 async def _serve_mcp(
@@ -169,11 +170,11 @@ def _print_address(url: str) -> None:
 
 async def _print_tools(options: RunOptions, root: str, exposed: ExposedTools) -> int:
     deck = LocalDeck(options)
-    served = SharedSession(deck, root)
+    server = SharedSession(deck, root)
     try:
-        rows = await served.tools()
+        rows = await server.tools()
     finally:
-        await served.close()
+        await server.close()
         await deck.close()
     for row in exposed.rows(rows):
         print(f"{row.name}\t{'reads' if row.looks_only else 'may change things'}\t{row.kind}")

@@ -1,19 +1,15 @@
-"""`cockpit sessions list|show|export|rm`: stored sessions, without a deck.
+"""`cockpit sessions`, `cockpit agents` and `cockpit replay`: look at stored sessions and their subagents.
 
-`cockpit agents list|transcript`: the subagents of a stored session, and what one of them did, as JSON
-lines. Opens no session and writes nothing.
-
-`cockpit replay FILE`: show a transcript (or a recording) as it was, on the screen or as lines.
+Reads transcripts directly; opens no session and writes nothing, except that `sessions rm` deletes.
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.cli.command import escape_text, resolve_folder
+from cockpit.cli.command import add_options, escape_text, print_json, resolve_folder
 from cockpit.core.subagents.opener import SubagentRecords
 from cockpit.core.transcript import session_store
 from cockpit.core.transcript.history import ConversationHistory, message_text
@@ -27,28 +23,30 @@ from cockpit.protocol.recordings import RecordingChannel, RecordingDeck, read_re
 
 
 def run_sessions(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit sessions", description="Stored sessions.")
+    parser = argparse.ArgumentParser(
+        prog="cockpit sessions", description="List, show, export and delete stored sessions."
+    )
     commands = parser.add_subparsers(dest="what", required=True)
-    listing = commands.add_parser("list", help="the sessions of this folder, the newest first")
-    listing.add_argument("--all", action="store_true", help="of every folder")
-    listing.add_argument("--json", action="store_true")
+    listing = commands.add_parser("list", help="list the sessions of this folder, newest first")
+    listing.add_argument("--all", action="store_true", help="list the sessions of every folder")
+    add_options(listing, "json")
     for name, text in (
         ("show", "print the conversation"),
         ("export", "print it as JSON lines"),
         ("rm", "delete it"),
     ):
         command = commands.add_parser(name, help=text)
-        command.add_argument("session", help="its id, or the beginning of it")
-    given = parser.parse_args(list(argv))
-    match given.what:
+        command.add_argument("session", help="its id or the start of it")
+    args = parser.parse_args(list(argv))
+    match args.what:
         case "list":
-            return _list_sessions(given.all, given.json)
+            return _list_sessions(args.all, args.json)
         case "show":
-            return _show_session(given.session)
+            return _show_session(args.session)
         case "export":
-            return _export_session(given.session)
+            return _export_session(args.session)
         case "rm":
-            print(f"deleted {session_store.remove_session(given.session)}")
+            print(f"deleted {session_store.remove_session(args.session)}")
             return 0
         case other:
             raise AssertionError(other)
@@ -57,7 +55,7 @@ def run_sessions(argv: Sequence[str]) -> int:
 def _list_sessions(everywhere: bool, as_json: bool) -> int:
     rows = session_store.list_sessions(None if everywhere else str(Path.cwd()))
     if as_json:
-        print(json.dumps([wire.encode(row) for row in rows], ensure_ascii=False))
+        print_json([wire.encode(row) for row in rows])
         return 0
     for row in rows:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.updated))
@@ -96,21 +94,21 @@ def _export_session(session: str) -> int:
 
 
 def run_agents(argv: Sequence[str]) -> int:
-    given = _build_agents_parser().parse_args(list(argv))
-    root = resolve_folder(given.cwd)
-    session = given.session or session_store.latest_session(root)
+    args = _build_agents_parser().parse_args(list(argv))
+    root = resolve_folder(args.cwd)
+    session = args.session or session_store.latest_session(root)
     if not session:
-        raise SessionUnknown("this folder has no session", "name one with --session, or another --cwd")
+        raise SessionUnknown("this folder has no session", "pass --session, or another --cwd")
     records = load_transcript(session_store.session_file(session, root)).records
-    envelopes = [one for one in records if isinstance(one, Envelope)]
+    envelopes = [record for record in records if isinstance(record, Envelope)]
     past = SubagentRecords()
     for envelope in envelopes:
         past.see(envelope)
-    if given.what == "list":
-        return _list_agents(past, given.json)
-    path = _find_agent(past, given.agent)
+    if args.what == "list":
+        return _list_agents(past, args.json)
+    path = _find_agent(past, args.agent)
     for envelope in envelopes:
-        if envelope.agent == path and envelope.seq > given.cursor:
+        if envelope.agent == path and envelope.seq > args.cursor:
             print(wire.dumps(envelope))
     return 0
 
@@ -118,48 +116,55 @@ def run_agents(argv: Sequence[str]) -> int:
 def _build_agents_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cockpit agents", description="The subagents of a stored session.")
     subs = parser.add_subparsers(dest="what", required=True)
-    listed = subs.add_parser("list", help="each with its role, task, end and cost")
-    listed.add_argument("--json", action="store_true")
-    transcript = subs.add_parser("transcript", help="its events, one JSON object a line")
-    transcript.add_argument("agent", help="its path, or the part of it that names it: review-1")
-    transcript.add_argument("--cursor", type=int, default=0, metavar="SEQ", help="only what came after it")
-    for one in (listed, transcript):
-        one.add_argument("--session", metavar="ID", default="", help="default: the last one of the folder")
-        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
+    listed = subs.add_parser("list", help="list them with role, task, result and cost")
+    add_options(listed, "json")
+    transcript = subs.add_parser("transcript", help="print its events as JSON lines")
+    transcript.add_argument("agent", help="its path or the last part of it: review-1")
+    transcript.add_argument(
+        "--cursor", type=int, default=0, metavar="SEQ", help="only events after this number"
+    )
+    for item in (listed, transcript):
+        item.add_argument(
+            "--session", metavar="ID", default="", help="session id (default: the last session of the folder)"
+        )
+        add_options(item, "cwd")
     return parser
 
 
 def _list_agents(past: SubagentRecords, as_json: bool) -> int:
-    known = [one.row for one in past.known.values()]
+    known = [item.row for item in past.known.values()]
     if as_json:
-        print(json.dumps([wire.encode(one) for one in known], ensure_ascii=False, indent=1))
+        print_json([wire.encode(element) for element in known], 1)
         return 0
-    width = max((len(one.id) for one in known), default=0)
-    for one in known:
-        cost = f"{one.steps:4} steps {one.tokens:9,} tokens"
-        print(escape_text(f"{one.id:<{width}}  {one.phase:<9}  {cost}  {' '.join(one.task.split())[:60]}"))
+    width = max((len(entry.id) for entry in known), default=0)
+    for agent in known:
+        cost = f"{agent.steps:4} steps {agent.tokens:9,} tokens"
+        task = " ".join(agent.task.split())[:60]
+        print(escape_text(f"{agent.id:<{width}}  {agent.phase:<9}  {cost}  {task}"))
     if not known:
-        print("no subagent was opened in this session")
+        print("this session has no subagents")
     return 0
 
 
 def _find_agent(past: SubagentRecords, name: str) -> str:
-    found = [path for path in past.known if path == name or path.endswith(f"/{name}")]
-    if len(found) != 1:
-        raise CockpitError(f"there is no one agent {name}", f"agents: {', '.join(past.known) or 'none'}")
-    return found[0]
+    paths = [path for path in past.known if path == name or path.endswith(f"/{name}")]
+    if len(paths) != 1:
+        raise CockpitError(
+            f"{name} does not name exactly one agent", f"agents: {', '.join(past.known) or 'none'}"
+        )
+    return paths[0]
 
 
 def run_replay(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="cockpit replay", description="Show a session as it was.")
-    parser.add_argument("file", help="a transcript or recording, or a session's id")
+    parser = argparse.ArgumentParser(prog="cockpit replay", description="Replay a session.")
+    parser.add_argument("file", help="a transcript, a recording, or a session id")
     parser.add_argument("--plain", action="store_true", help="line by line")
-    given = parser.parse_args(list(argv))
-    path = Path(given.file)
-    envelopes = read_recording(path if path.exists() else session_store.session_file(given.file))
+    args = parser.parse_args(list(argv))
+    path = Path(args.file)
+    envelopes = read_recording(path if path.exists() else session_store.session_file(args.file))
     if not envelopes:
-        raise SessionUnknown(f"{given.file} holds no events", "name a transcript that cockpit wrote")
-    if given.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SessionUnknown(f"{args.file} contains no events", "name a transcript written by cockpit")
+    if args.plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _replay_as_lines(envelopes)
     return _replay_on_screen(envelopes)
 

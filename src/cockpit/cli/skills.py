@@ -1,7 +1,6 @@
-"""What a model would get of a skill: its text with the arguments in it, the commands in it as they are
-written. Nothing is run.
+"""`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the user.
 
-`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the person.
+`show` prints what a model would get of a skill, without running any of its commands.
 """
 
 import argparse
@@ -13,8 +12,16 @@ from pathlib import Path
 from cockpit import paths
 from cockpit.builtin.files.skills.prompt_text import expand_skill, frame_text
 from cockpit.cli import definition_list
-from cockpit.cli.command import escape_text, is_trusted, load_catalog, resolve_folder
-from cockpit.cli.definition_list import format_fault, shorten_path
+from cockpit.cli.command import (
+    add_options,
+    confirm,
+    escape_text,
+    is_trusted,
+    load_catalog,
+    print_json,
+    resolve_folder,
+)
+from cockpit.cli.definition_list import encode_faults, format_fault, shorten_path
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.errors import CockpitError
 from cockpit.formats.frontmatter import parse_frontmatter
@@ -29,17 +36,18 @@ from cockpit.settings import file_io, files
 from cockpit.workspace.resolver import Resolver
 
 MAX_FILE_BYTES = 50_000
+MAX_FILES_SHOWN = 12
 
 
 def show_skill(skill: Skill, arguments: str, root: str, as_json: bool) -> int:
-    """Print the text on stdout, and what there is to know of it on stderr; or all of it as JSON."""
+    """Print the text on stdout and facts about the skill on stderr, or all of it as JSON."""
     expanded = expand_skill(skill, arguments, root, "")
     contents = {
         path: text for path in expanded.files if (text := _read_mentioned_file(path, skill, root)) is not None
     }
     text = frame_text(skill, expanded.filled({}, contents))
     if as_json:
-        print(json.dumps(_encode_skill(skill, expanded, contents, text), ensure_ascii=False, indent=1))
+        print_json(_encode_skill(skill, expanded, contents, text), 1)
         return 0
     print(text)
     for line in _describe_skill(skill, expanded, root):
@@ -51,17 +59,13 @@ def _encode_skill(
     skill: Skill, expanded: ExpandedTemplate, contents: Mapping[str, str], text: str
 ) -> dict[str, object]:
     origin = skill.origin
-    refused = origin.refused if origin is not None else ()
     return {
         "name": skill.name,
         "file": skill.path,
         "layer": origin.layer if origin is not None else "plugin",
         "fields": dict(origin.fields) if origin is not None else {},
         "shadows": list(origin.shadows) if origin is not None else [],
-        "refused": [
-            {"file": one.file, "line": one.line, "reason": one.reason, "remedy": one.remedy}
-            for one in refused
-        ],
+        "refused": encode_faults(origin.refused if origin is not None else ()),
         "text": text,
         "commands": list(expanded.commands),
         "files": list(contents),
@@ -71,7 +75,7 @@ def _encode_skill(
 
 
 def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list[str]:
-    """What a person should know beside the text."""
+    """What the user should know besides the text."""
     origin = skill.origin
     lines = [f"{shorten_path(skill.path, root)} ({origin.layer if origin is not None else 'plugin'})"]
     if note := read_source_note(skill):
@@ -82,24 +86,26 @@ def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list
     lines += [f"would run: {command}" for command in expanded.commands]
     if (folder := find_skill_folder(skill)) is not None:
         files = tuple(
-            one.relative_to(folder).as_posix() for one in sorted(folder.rglob("*")) if one.is_file()
+            entry.relative_to(folder).as_posix() for entry in sorted(folder.rglob("*")) if entry.is_file()
         )
-        lines += [f"program: {one}" for one in list_programs(files, folder)]
+        lines += [f"program: {program}" for program in list_programs(files, folder)]
     if skill.effort and not skill.fork:
-        lines.append("effort is of no effect unless it runs in a subagent (context: fork)")
+        lines.append("effort has no effect unless the skill runs in a subagent (context: fork)")
     if skill.model and not skill.fork:
         lines.append(
-            f"/{skill.name} is answered by {skill.model}; a turn that uses it goes on with its model"
+            f"/{skill.name} is answered by {skill.model}; a turn that uses the skill keeps its own model"
         )
-    lines += [f"hides {shorten_path(one, root)}" for one in (origin.shadows if origin is not None else ())]
-    lines += [f"refused {format_fault(one, root)}" for one in (origin.refused if origin is not None else ())]
+    lines += [f"hides {shorten_path(path, root)}" for path in (origin.shadows if origin is not None else ())]
+    lines += [
+        f"refused {format_fault(fault, root)}" for fault in (origin.refused if origin is not None else ())
+    ]
     if hooks := _read_hooks(skill):
-        lines.append(f"its hooks, which are not run: {json.dumps(hooks, ensure_ascii=False)}")
+        lines.append(f"its hooks, which are never run: {json.dumps(hooks, ensure_ascii=False)}")
     return lines
 
 
 def _read_hooks(skill: Skill) -> Json:
-    """What stands under `hooks:` in its file."""
+    """The `hooks:` field of the skill's file."""
     try:
         return (
             parse_frontmatter(file_io.read_text(skill.path), skill.path).fields.get("hooks")
@@ -111,7 +117,7 @@ def _read_hooks(skill: Skill) -> Json:
 
 
 def _read_mentioned_file(path: str, skill: Skill, root: str) -> str | None:
-    """The file that `@path` names, None where it is none or may not be read."""
+    """The file that `@path` names, or None if it does not exist or must not be read."""
     resolver = Resolver(root)
     folder = find_skill_folder(skill)
     try:
@@ -130,104 +136,98 @@ def _read_mentioned_file(path: str, skill: Skill, root: str) -> str | None:
         return None
 
 
-MAX_FILES_SHOWN = 12
-
-
 def main(argv: Sequence[str]) -> int:
     arguments = list(argv)
     if arguments[:1] in ([], ["list"]) or arguments[0] in ("--json", "--cwd", "--trust"):
         return definition_list.run_list("skills", arguments[1:] if arguments[:1] == ["list"] else arguments)
-    given = _parser().parse_args(arguments)
-    root = resolve_folder(getattr(given, "cwd", ""))
-    match given.what:
+    args = _parser().parse_args(arguments)
+    root = resolve_folder(getattr(args, "cwd", ""))
+    match args.what:
         case "show":
-            trusted = given.trust or is_trusted(root)
-            return show_skill(_find_skill(given.name, root, trusted), given.args, root, given.json)
+            trusted = args.trust or is_trusted(root)
+            return show_skill(_find_skill(args.name, root, trusted), args.args, root, args.json)
         case "install":
-            return _install_skills(given, root)
+            return _install_skills(args, root)
         case "remove":
-            return _remove_skill(given, root)
+            return _remove_skill(args, root)
         case "enable":
-            return _switch_skill(given.name, root, True)
+            return _switch_skill(args.name, root, True)
         case "disable":
-            return _switch_skill(given.name, root, False)
+            return _switch_skill(args.name, root, False)
         case other:
             raise AssertionError(other)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="cockpit skills", description="Skills: guidance that a model reads."
-    )
+    parser = argparse.ArgumentParser(prog="cockpit skills", description="Skills: guidance for models.")
     what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     what.add_parser(
-        "list", help="every skill, where it is from, what it hides, what was refused", add_help=False
+        "list",
+        help="list every skill, where it is from, what it shadows, and what was refused",
+        add_help=False,
     )
-    shown = what.add_parser("show", help="what a model would get; nothing of it is run")
+    shown = what.add_parser("show", help="show what a model would get; nothing is run")
     shown.add_argument("name")
-    shown.add_argument("--args", default="", metavar="TEXT", help="what would stand behind /NAME")
-    shown.add_argument("--json", action="store_true")
-    shown.add_argument(
-        "--trust", action="store_true", help="read this folder's skills although nobody trusts it"
-    )
-    add = what.add_parser("install", help="copy skills here, after showing what they may run")
+    shown.add_argument("--args", default="", metavar="TEXT", help="the arguments after /NAME")
+    add_options(shown, "json", "trust")
+    add = what.add_parser("install", help="copy skills, after showing what they may run")
     add.add_argument(
         "source", help="a folder, an archive, or a git address (@REFERENCE, #subdirectory=FOLDER)"
     )
     add.add_argument(
-        "--skill", action="append", default=[], metavar="NAME", help="only this one; may be repeated"
+        "--skill", action="append", default=[], metavar="NAME", help="install only this skill; repeatable"
     )
     where = add.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="for you, in every folder (default)")
     where.add_argument("--project", action="store_true", help="for this folder: .cockpit/skills")
-    add.add_argument("--replace", action="store_true", help="take the place of a skill of that name")
+    add.add_argument("--replace", action="store_true", help="replace an installed skill of that name")
     add.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    gone = what.add_parser("remove", help="take an installed skill away")
-    gone.add_argument("name")
-    gone.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    on = what.add_parser("enable", help="use a skill again that was switched off")
-    off = what.add_parser("disable", help="switch a skill off, for you, wherever it is from")
-    for one in (on, off):
-        one.add_argument("name")
-    for one in (shown, add, gone, on, off):
-        one.add_argument("--cwd", default="", metavar="DIR", help="the folder (default: this one)")
+    remove = what.add_parser("remove", help="delete an installed skill")
+    remove.add_argument("name")
+    remove.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    on = what.add_parser("enable", help="enable a skill that was disabled")
+    off = what.add_parser("disable", help="disable a skill for you, wherever it is from")
+    for item in (on, off):
+        item.add_argument("name")
+    for entry in (shown, add, remove, on, off):
+        add_options(entry, "cwd")
     return parser
 
 
 def _list_skills(catalog: PluginCatalog) -> list[Skill]:
-    """Every skill that loaded, also those that another hides."""
-    return [one.value for one in catalog.entries if isinstance(one.value, Skill)]
+    """Every loaded skill, including shadowed ones."""
+    return [entry.value for entry in catalog.entries if isinstance(entry.value, Skill)]
 
 
 def _find_skill(name: str, root: str, trusted: bool) -> Skill:
     catalog = load_catalog(root, trusted)
-    found = catalog.get(Skill, name.removeprefix("/"))
-    if found is not None:
-        return found
-    for one in catalog.unloaded.get("register_skills", ()):
-        if one.name == name:
-            reasons = "; ".join(str(fault) for fault in one.origin.refused)
+    skill = catalog.get(Skill, name.removeprefix("/"))
+    if skill is not None:
+        return skill
+    for item in catalog.unloaded.get("register_skills", ()):
+        if item.name == name:
+            reasons = "; ".join(str(fault) for fault in item.origin.refused)
             raise CockpitError(f"the skill {name} was not loaded: {reasons}")
     hint = "cockpit skills list shows them" + ("" if trusted else "; --trust reads this folder's")
     raise CockpitError(f"there is no skill {name}", hint)
 
 
-def _install_skills(given: argparse.Namespace, root: str) -> int:
-    home = _find_project_skills(root) if given.project else paths.config() / "skills"
-    with installing.fetch_skills(given.source) as found:
-        chosen = _choose_skills(found, given.skill)
-        for one in chosen:
-            _print_offer(one)
-        for fault in found.broken:
+def _install_skills(args: argparse.Namespace, root: str) -> int:
+    home = _find_project_skills(root) if args.project else paths.config() / "skills"
+    with installing.fetch_skills(args.source) as fetched:
+        chosen = _choose_skills(fetched, args.skill)
+        for item in chosen:
+            _print_offer(item)
+        for fault in fetched.broken:
             print(f"left out: {escape_text(fault)}")
-        print(f"to {home}" + ("" if not found.revision else f", from commit {found.revision[:12]}"))
-        if given.project and not is_trusted(root):
-            print("this folder is not trusted: its skills are read once it is")
-        if not given.yes and not _confirm("Install?"):
+        print(f"to {home}" + ("" if not fetched.revision else f", from commit {fetched.revision[:12]}"))
+        if args.project and not is_trusted(root):
+            print("this folder is not trusted: its skills are not read until it is")
+        if not confirm("Install?", args.yes):
             return 1
-        for one in chosen:
-            target = installing.install_skill(one, found.source, found.revision, home, given.replace)
-            print(f"installed {one.skill.name} in {target}; use it with /{one.skill.name}")
+        for entry in chosen:
+            target = installing.install_skill(entry, fetched.source, fetched.revision, home, args.replace)
+            print(f"installed {entry.skill.name} in {target}; use it with /{entry.skill.name}")
     return 0
 
 
@@ -235,57 +235,50 @@ def _find_project_skills(root: str) -> Path:
     return find_repository_top(Path(root), Path.home()) / ".cockpit" / "skills"
 
 
-def _choose_skills(found: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
-    there = {one.skill.name: one for one in found.offered}
-    if missing := [name for name in names if name not in there]:
-        raise CockpitError(f"{found.source} has no skill {missing[0]}", f"it has {', '.join(sorted(there))}")
-    return [there[name] for name in names] if names else list(there.values())
-
-
-def _print_offer(one: OfferedSkill) -> None:
-    """What would be installed, and what it may run."""
-    print(escape_text(f"{one.skill.name}: {one.skill.description}"))
-    more = f" and {len(one.files) - MAX_FILES_SHOWN} more" if len(one.files) > MAX_FILES_SHOWN else ""
-    if one.files:
-        print(escape_text(f"  files: {', '.join(one.files[:MAX_FILES_SHOWN])}{more}"))
-    for line in one.runs or ("runs nothing",):
-        print(escape_text(f"  {line}"))
-    for fault in one.faults:
-        print(escape_text(f"  not taken over: {fault}"))
-
-
-def _confirm(question: str) -> bool:
-    """A person's yes. Without a person it is a no."""
-    if not sys.stdin.isatty():
-        print("nothing was done: nobody is there to ask; --yes agrees beforehand", file=sys.stderr)
-        return False
-    try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
-
-
-def _remove_skill(given: argparse.Namespace, root: str) -> int:
-    ours = (paths.config() / "skills", _find_project_skills(root))
-    named = [one for one in _list_skills(load_catalog(root)) if one.name == given.name and one.path]
-    installed = [one for one in named if any(Path(one.path).is_relative_to(home) for home in ours)]
-    if not installed:
-        elsewhere = f"it is {named[0].path}, which cockpit did not install" if named else ""
-        hint = (
-            "remove it there, or `cockpit skills disable` it" if named else "cockpit skills list shows them"
+def _choose_skills(fetched: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
+    offers = {item.skill.name: item for item in fetched.offered}
+    if missing := [name for name in names if name not in offers]:
+        raise CockpitError(
+            f"{fetched.source} has no skill {missing[0]}", f"it has {', '.join(sorted(offers))}"
         )
-        raise CockpitError(f"no skill {given.name} is installed{'; ' if elsewhere else ''}{elsewhere}", hint)
+    return [offers[name] for name in names] if names else list(offers.values())
+
+
+def _print_offer(offer: OfferedSkill) -> None:
+    """Print what would be installed, and what it may run."""
+    print(escape_text(f"{offer.skill.name}: {offer.skill.description}"))
+    more = f" and {len(offer.files) - MAX_FILES_SHOWN} more" if len(offer.files) > MAX_FILES_SHOWN else ""
+    if offer.files:
+        print(escape_text(f"  files: {', '.join(offer.files[:MAX_FILES_SHOWN])}{more}"))
+    for line in offer.runs or ("runs nothing",):
+        print(escape_text(f"  {line}"))
+    for fault in offer.faults:
+        print(escape_text(f"  ignored: {fault}"))
+
+
+def _remove_skill(args: argparse.Namespace, root: str) -> int:
+    homes = (paths.config() / "skills", _find_project_skills(root))
+    matching = [entry for entry in _list_skills(load_catalog(root)) if entry.name == args.name and entry.path]
+    installed = [item for item in matching if any(Path(item.path).is_relative_to(home) for home in homes)]
+    if not installed:
+        note = f"it is {matching[0].path}, which cockpit did not install" if matching else ""
+        hint = (
+            "remove it there, or `cockpit skills disable` it"
+            if matching
+            else "cockpit skills list shows them"
+        )
+        raise CockpitError(f"no skill {args.name} is installed{'; ' if note else ''}{note}", hint)
     skill = installed[0]
     print(f"{skill.path}{f' (from {note})' if (note := installing.read_source_note(skill)) else ''}")
-    if not given.yes and not _confirm("Remove it?"):
+    if not confirm("Remove it?", args.yes):
         return 1
     print(f"removed {installing.remove_skill(skill)}")
     return 0
 
 
 def _switch_skill(name: str, root: str, on: bool) -> int:
-    """Switch a skill on or off in the person's own settings."""
-    known = {one.name for one in _list_skills(load_catalog(root))}
+    """Enable or disable a skill in the user's settings."""
+    known = {skill.name for skill in _list_skills(load_catalog(root))}
     if on:
         was_off = files.remove_user_word(("skills", "disabled"), name)
         if not was_off and name not in known:

@@ -1,4 +1,4 @@
-"""`cockpit worktrees`: the worktrees of this folder's repository, merged back and pruned by a person."""
+"""`cockpit worktrees list|merge|prune`: the worktrees that agents of this repository worked in."""
 
 import argparse
 import asyncio
@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cockpit.builtin.tools.worktrees.summaries import describe_merge, describe_pruned, describe_worktrees
+from cockpit.cli.command import add_options, print_json
 from cockpit.errors import CockpitError
 from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.worktrees import branch_merge
@@ -18,8 +19,8 @@ from cockpit.workspace.worktrees.values import Repository
 
 
 def main(argv: Sequence[str]) -> int:
-    given = _parser().parse_args(list(argv))
-    return asyncio.run(_run(given))
+    args = _parser().parse_args(list(argv))
+    return asyncio.run(_run(args))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -27,79 +28,85 @@ def _parser() -> argparse.ArgumentParser:
         prog="cockpit worktrees", description="The worktrees that agents of this repository worked in."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    listing = commands.add_parser("list", help="each with what was done in it")
-    merge = commands.add_parser("merge", help="bring the work of one into the branch that is checked out")
-    merge.add_argument("name", help="the worktree, or its branch")
-    merge.add_argument("--into", default="", metavar="BRANCH", help="another branch than the one checked out")
-    merge.add_argument("--dry-run", action="store_true", help="only say what it would bring, or conflicts")
-    merge.add_argument("--keep", action="store_true", help="keep worktree and branch")
+    listing = commands.add_parser("list", help="list the worktrees and what was done in each")
+    merge = commands.add_parser("merge", help="merge the work of a worktree into the current branch")
+    merge.add_argument("name", help="the worktree or its branch")
     merge.add_argument(
-        "--protected", action="store_true", help="also files that steer programs; look at them first"
+        "--into", default="", metavar="BRANCH", help="merge into this branch instead of the current one"
     )
-    pruning = commands.add_parser(
-        "prune", help="take away what is old and holds nothing that is nowhere else"
+    merge.add_argument(
+        "--dry-run", action="store_true", help="only show what would be merged, or the conflicts"
     )
-    pruning.add_argument("name", nargs="?", default="", help="only this one")
+    merge.add_argument("--keep", action="store_true", help="keep the worktree and its branch")
+    merge.add_argument(
+        "--protected", action="store_true", help="also merge files that configure programs; review them first"
+    )
+    pruning = commands.add_parser("prune", help="delete old worktrees whose work exists elsewhere")
+    pruning.add_argument("name", nargs="?", default="", help="only this worktree")
     pruning.add_argument("--max-age-hours", type=float, default=MAX_AGE_HOURS, metavar="N")
-    pruning.add_argument("--unmerged", action="store_true", help="also work that is nowhere else: it is lost")
-    pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
-    for one in (listing, merge, pruning):
-        one.add_argument("--json", action="store_true")
+    pruning.add_argument(
+        "--unmerged", action="store_true", help="also delete unmerged work, which is then lost"
+    )
+    pruning.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
+    for item in (listing, merge, pruning):
+        add_options(item, "json")
     return parser
 
 
-async def _run(given: argparse.Namespace) -> int:
+async def _run(args: argparse.Namespace) -> int:
     processes = LocalProcesses(str(Path.cwd()))
     try:
-        git, seen = await open_repository(processes, str(Path.cwd()))
-        match given.command:
+        git, repository = await open_repository(processes, str(Path.cwd()))
+        match args.command:
             case "list":
-                return await _list_worktrees(git, seen, given.json)
+                return await _list_worktrees(git, repository, args.json)
             case "merge":
-                return await _merge_worktree(git, seen, given)
+                return await _merge_worktree(git, repository, args)
             case _:
-                return await _prune_worktrees(git, seen, given)
+                return await _prune_worktrees(git, repository, args)
     finally:
         await processes.close()
 
 
-async def _list_worktrees(git: GitClient, seen: Repository, as_json: bool) -> int:
-    found = await list_rows(git, seen)
+async def _list_worktrees(git: GitClient, repository: Repository, as_json: bool) -> int:
+    worktrees = await list_rows(git, repository)
     print(
-        json.dumps([asdict(row) for row in found], ensure_ascii=False)
+        json.dumps([asdict(row) for row in worktrees], ensure_ascii=False)
         if as_json
-        else describe_worktrees(found)
+        else describe_worktrees(worktrees)
     )
     return 0
 
 
-async def _merge_worktree(git: GitClient, seen: Repository, given: argparse.Namespace) -> int:
-    """0 for merged (or mergeable), 1 for a conflict or nothing to bring: nothing has changed then."""
-    if not given.dry_run:
-        await branch_merge.commit_pending_work(git, seen, given.name)
-    async with branch_merge.try_merge(git, seen, given.name, given.into) as (merge, _):
-        if given.json:
-            print(json.dumps(asdict(merge), ensure_ascii=False))
+async def _merge_worktree(git: GitClient, repository: Repository, args: argparse.Namespace) -> int:
+    """Exit code 0 if merged (or mergeable), 1 for a conflict or nothing to merge."""
+    if not args.dry_run:
+        await branch_merge.commit_pending_work(git, repository, args.name)
+    async with branch_merge.try_merge(git, repository, args.name, args.into) as (merge, _):
+        if args.json:
+            print_json(asdict(merge))
         else:
             print(describe_merge(merge))
-        if given.dry_run:
+        if args.dry_run:
             return 1 if merge.conflicts or not merge.new else 0
-        await branch_merge.apply_merge(git, seen, merge, given.protected)
-    if given.keep:
+        await branch_merge.apply_merge(git, repository, merge, args.protected)
+    if args.keep:
         return 0
-    for row in await list_rows(git, seen):
+    for row in await list_rows(git, repository):
         if row.branch == merge.branch and row.is_merged and not row.uncommitted and not row.is_in_use:
-            await remove_worktree(git.at(seen.origin), row)
-            print(f"{row.branch} is gone, and its worktree", file=sys.stderr)
+            await remove_worktree(git.at(repository.origin), row)
+            print(f"deleted {row.branch} and its worktree", file=sys.stderr)
     return 0
 
 
-async def _prune_worktrees(git: GitClient, seen: Repository, given: argparse.Namespace) -> int:
-    found = await prune_worktrees(git, seen, given.max_age_hours, given.dry_run, given.unmerged, given.name)
-    if given.name and not found:
-        raise CockpitError(f"there is no worktree called {given.name}", "cockpit worktrees list shows them")
-    if given.json:
-        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+async def _prune_worktrees(git: GitClient, repository: Repository, args: argparse.Namespace) -> int:
+    pruned = await prune_worktrees(
+        git, repository, args.max_age_hours, args.dry_run, args.unmerged, args.name
+    )
+    if args.name and not pruned:
+        raise CockpitError(f"there is no worktree {args.name}", "cockpit worktrees list shows them")
+    if args.json:
+        print_json([asdict(item) for item in pruned])
     else:
-        print(describe_pruned(found, given.dry_run))
+        print(describe_pruned(pruned, args.dry_run))
     return 0

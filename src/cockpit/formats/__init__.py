@@ -1,1 +1,6 @@
-"""The files of other agents and our own, read to plain values: what they say, and what in them is refused."""
+"""Reads the definition files of cockpit and other agents: skills, commands, roles, hooks, MCP servers,
+instructions, bundles.
+
+Start reading in `search_folders` (where files are searched) and `frontmatter` (how they are parsed).
+`imports/` reads the settings of other agents. Files become plain values; nothing is run or registered here.
+"""

@@ -1,5 +1,7 @@
-"""Claude Code's plugins: folders with `.claude-plugin/plugin.json` that bring skills, agents, commands, hooks
-and servers. Says what lies in one and where; the readers of each kind read it. Runs nothing.
+"""Claude Code plugins ("bundles"): folders with `.claude-plugin/plugin.json` that bring skills, agents,
+commands, hooks and servers.
+
+Lists what a bundle contains and where; the readers of each kind read it. Runs nothing.
 """
 
 import re
@@ -18,7 +20,7 @@ from cockpit.settings import file_io
 
 MANIFEST = ".claude-plugin/plugin.json"
 BundleKind = Literal["skills", "agents", "commands"]
-# Where each kind lies unless the manifest says so; whether what it says comes besides.
+# The folder of each kind, and whether paths in the manifest add to it or replace it.
 KIND_FOLDERS: tuple[tuple[BundleKind, bool], ...] = (("skills", True), ("agents", False), ("commands", False))
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 IGNORED_KEYS = ("outputStyles", "themes", "monitors", "userConfig", "dependencies", "channels", "workflows")
@@ -26,8 +28,8 @@ IGNORED_KEYS = ("outputStyles", "themes", "monitors", "userConfig", "dependencie
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One bundle. `places` are files and folders by kind; `hooks`, `servers` (MCP) and `languages` (LSP) are
-    files that hold them. `source` says where it was installed from, `file` is its manifest."""
+    """A bundle. `places` are files and folders by kind; `hooks`, `servers` (MCP) and `languages` (LSP) are
+    files that define them. `source` says where it was installed from, `file` is its manifest."""
 
     name: str
     folder: Path
@@ -42,17 +44,17 @@ class Bundle:
     faults: tuple[FileProblem, ...] = ()
 
     def environment(self, root: str) -> dict[str, str]:
-        """What `${NAME}` means in its files besides the environment."""
-        kept = paths.data() / "bundles-kept" / self.name
+        """The values of `${NAME}` in its files in addition to the environment."""
+        data = paths.data() / "bundles-kept" / self.name
         return {
             "CLAUDE_PLUGIN_ROOT": str(self.folder),
-            "CLAUDE_PLUGIN_DATA": str(kept),
+            "CLAUDE_PLUGIN_DATA": str(data),
             "CLAUDE_PROJECT_DIR": root,
         }
 
 
 def read_bundle(folder: Path, source: str = "") -> Bundle | Unloaded:
-    """The bundle in `folder`. Without a manifest it is called as its folder is."""
+    """The bundle in `folder`. Without a manifest it is named after its folder."""
     file = folder / MANIFEST
     try:
         located = parse_config(file_io.read_text(file), str(file))
@@ -60,23 +62,23 @@ def read_bundle(folder: Path, source: str = "") -> Bundle | Unloaded:
         located = ConfigFile(str(file), {})
     except OSError as error:
         located = ConfigFile(
-            str(file), faults=(FileProblem(str(file), 0, f"{error.strerror}", "mend the file"),)
+            str(file), faults=(FileProblem(str(file), 0, f"{error.strerror}", "fix the file"),)
         )
     if located.faults or not isinstance(located.value, dict):
-        fault = FileProblem(str(file), 1, "the manifest is no table", 'write {"name": "..."}')
+        fault = FileProblem(str(file), 1, "the manifest is not a table", 'write {"name": "..."}')
         faults = located.faults or (fault,)
         return Unloaded(folder.name, Origin(str(file), "plugin", refused=faults))
     return _ManifestReader(folder, located).bundle(source)
 
 
 def list_bundles(home: Path, root: Path | None = None) -> tuple[Bundle, ...]:
-    """The bundles that are installed and not switched off: those of `cockpit plugins install`, then Claude
-    Code's own. One that Claude Code installed for a project counts there alone."""
-    return tuple(one for one in read_installed_bundles(home, root) if isinstance(one, Bundle))
+    """The installed bundles that are not switched off: those of `cockpit plugins install`, then Claude
+    Code's. A bundle that Claude Code installed for a project applies only there."""
+    return tuple(bundle for bundle in read_installed_bundles(home, root) if isinstance(bundle, Bundle))
 
 
 def read_installed_bundles(home: Path, root: Path | None = None) -> Iterator[Bundle | Unloaded]:
-    """The same with those that cannot be read. Of one name the first counts."""
+    """The same, including those that cannot be read. The first of a name wins."""
     names: set[str] = set()
     for folder, source in (*_list_own_folders(), *_list_claude_folders(home, root)):
         bundle = read_bundle(folder, source)
@@ -88,16 +90,16 @@ def read_installed_bundles(home: Path, root: Path | None = None) -> Iterator[Bun
 def _list_own_folders() -> Iterator[tuple[Path, str]]:
     folder = discovery.bundles_folder()
     try:
-        found = sorted(folder.iterdir())
+        folders = sorted(folder.iterdir())
     except OSError:
         return
-    for one in found:
-        if not one.name.startswith(".") and one.is_dir():
-            yield one, "cockpit plugins"
+    for item in folders:
+        if not item.name.startswith(".") and item.is_dir():
+            yield item, "cockpit plugins"
 
 
 def _list_claude_folders(home: Path, root: Path | None) -> Iterator[tuple[Path, str]]:
-    """What `~/.claude/plugins/installed_plugins.json` lists and settings do not switch off."""
+    """The bundles that `~/.claude/plugins/installed_plugins.json` lists and settings do not disable."""
     listed = _load_json(home / ".claude" / "plugins" / "installed_plugins.json")
     enabled = _load_json(home / ".claude" / "settings.json").table("enabledPlugins")
     for key, rows in listed.table("plugins").items():
@@ -125,7 +127,7 @@ def _load_json(file: Path) -> ConfigFile:
 
 
 class _ManifestReader:
-    """A manifest while it is read."""
+    """Reads the manifest of a bundle."""
 
     def __init__(self, folder: Path, located: ConfigFile) -> None:
         self._folder = folder
@@ -142,7 +144,7 @@ class _ManifestReader:
         languages = self._files("lspServers", ".lsp.json")
         for key in IGNORED_KEYS:
             if self._located.at(key) is not None:
-                self._refuse(key, f"`{key}` is not taken over", "the rest of the bundle works without it")
+                self._refuse(key, f"`{key}` is ignored", "the rest of the bundle works without it")
         return Bundle(
             name=name,
             folder=self._folder,
@@ -158,35 +160,35 @@ class _ManifestReader:
         )
 
     def _name(self) -> str:
-        """Other names and folders are made of it, so it is letters, digits and signs within a name."""
-        said, folder = self._text("name"), self._folder.name
-        if NAME_PATTERN.fullmatch(said):
-            return said
+        """The bundle's name. Other names and folders are derived from it, so it must be plain."""
+        name, folder = self._text("name"), self._folder.name
+        if NAME_PATTERN.fullmatch(name):
+            return name
         if self._located.table():
-            fault = f"{said!r} is no name" if said else "it has no `name`"
-            self._refuse("name", fault, f"write letters, digits and `-`; it is called {folder} here")
+            fault = f"{name!r} is not a valid name" if name else "it has no `name`"
+            self._refuse("name", fault, f"write letters, digits and `-`; {folder} is used")
         return folder
 
     def _text(self, key: str) -> str:
         value = self._located.at(key)
         if value is not None and not isinstance(value, str):
-            self._refuse(key, f"`{key}` is no text", "write it in quotes")
+            self._refuse(key, f"`{key}` is not text", "write it in quotes")
         return value if isinstance(value, str) else ""
 
     def _places(self, kind: BundleKind, besides: bool) -> tuple[Path, ...]:
-        """Files and folders of a kind: the usual folder, and what the manifest names."""
+        """Files and folders of a kind: the default folder, and what the manifest names."""
         usual = self._folder / kind
         named = self._named(kind)
-        found = [usual] if usual.is_dir() and (besides or not named) else []
-        return tuple(dict.fromkeys((*found, *named)))
+        folders = [usual] if usual.is_dir() and (besides or not named) else []
+        return tuple(dict.fromkeys((*folders, *named)))
 
     def _files(self, key: str, usual: str) -> tuple[Path, ...]:
-        """Files that hold servers; the manifest itself where they stand in it."""
+        """Files that define servers; the manifest itself if they are in it."""
         file = self._folder / usual
-        found = [file] if file.is_file() else []
+        files = [file] if file.is_file() else []
         if isinstance(self._located.at(key), dict):
-            return (*found, self._folder / MANIFEST)
-        return tuple(dict.fromkeys((*found, *self._named(key))))
+            return (*files, self._folder / MANIFEST)
+        return tuple(dict.fromkeys((*files, *self._named(key))))
 
     def _hooks(self, name: str) -> Iterator[HookFile]:
         usual = self._folder / "hooks" / "hooks.json"
@@ -199,22 +201,22 @@ class _ManifestReader:
             yield HookFile(file, "plugin", root=str(self._folder), prefix=name)
 
     def _named(self, key: str) -> list[Path]:
-        """The paths that the manifest names, none of them outside of the bundle."""
+        """The paths that the manifest names, all of them inside the bundle."""
         value = self._located.at(key)
         if value is None or isinstance(value, dict):
             if isinstance(value, dict) and key in ("agents", "commands", "skills"):
                 self._refuse(key, f"`{key}` is a table", 'name folders or files: ["./more"]')
             return []
-        found: list[Path] = []
-        for one in value if isinstance(value, list) else [value]:
-            path = self._folder / one if isinstance(one, str) else None
+        named: list[Path] = []
+        for item in value if isinstance(value, list) else [value]:
+            path = self._folder / item if isinstance(item, str) else None
             if path is None or not path.resolve().is_relative_to(self._folder.resolve()):
-                self._refuse(key, f"`{key}` names {one!r}", "name a path in the bundle: ./more")
+                self._refuse(key, f"`{key}` names {item!r}", "name a path in the bundle: ./more")
             elif not path.exists():
-                self._refuse(key, f"`{key}` names {one!r}, which is not there", "mend the path")
+                self._refuse(key, f"`{key}` names {item!r}, which does not exist", "fix the path")
             else:
-                found.append(path)
-        return found
+                named.append(path)
+        return named
 
     def _refuse(self, key: str, reason: str, remedy: str) -> None:
         self._faults.append(self._located.fault((key,), reason, remedy))

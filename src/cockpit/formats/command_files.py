@@ -1,9 +1,6 @@
-"""Command files of Claude Code, opencode, Gemini, Codex, crush and our own: one file to one `CommandFile`.
+"""Command files of Claude Code, opencode, Gemini, Codex, crush and cockpit, and where they are found.
 
-Only its head is read here (a Gemini file is all head); the template is read when the command is used.
-
-Finding command files: in our folders and those of other agents, each name once per layer.
-
+Only the head of a file is read (a Gemini file is all head); the template is read when the command is used.
 `git/commit.md` is `git:commit`. Codex's prompts are `prompts:NAME`, as in Codex.
 """
 
@@ -15,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from cockpit.formats import config_files
+from cockpit.formats.config_files import parse_config
 from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
 from cockpit.formats.frontmatter import FrontmatterCache, FrontmatterDocument, strip_frontmatter
 from cockpit.formats.search_folders import (
@@ -23,28 +20,30 @@ from cockpit.formats.search_folders import (
     find_repository_top,
     list_folders_upward,
     list_search_folders,
+    refuse_outside_link,
 )
 from cockpit.formats.substitution import Dialect, Shell, TemplateValues, split_arguments
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json
-from cockpit.settings import config_text, file_io
+from cockpit.settings import file_io
 
 CommandFamily = Literal["cockpit", "claude", "agents", "opencode", "gemini", "codex", "crush"]
 DIALECTS: Mapping[str, Dialect] = {"opencode": "opencode", "codex": "opencode", "gemini": "gemini"}
 MAX_FILE_BYTES = 1_000_000
 MAX_DESCRIPTION = 1_024
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
-# `$FILE` of Codex and crush; their other placeholders are not in capitals, or are numbers.
+# `$FILE` of Codex and crush; their other placeholders are lower case or numbers.
 CAPITAL_PLACEHOLDER = re.compile(r"\$([A-Z][A-Z0-9_]*)\b")
 NAMED_ARGUMENT = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
-# What opencode calls its own main agent: such a command runs where it was typed.
+# opencode's names of its main agent: such a command runs in the session itself.
 MAIN_AGENT_NAMES = frozenset({"build", "main", "default"})
 
 
 @dataclass(frozen=True, slots=True)
 class CommandFile:
-    """A prompt with placeholders. `text` is the template where it stands in a table of another file; else
-    it is read from `path`. `fork` runs it in a subagent of `role`. `shell` and `effort` as in skills."""
+    """A prompt with placeholders. `text` is the template if it comes from a table of another file, else it
+    is read from `path`. With `fork` it runs in a subagent of `role`. `shell` and `effort` are as in skills.
+    """
 
     name: str
     description: str
@@ -65,7 +64,7 @@ class CommandFile:
     text: str | None = None
 
     def template(self) -> str:
-        """The text with its placeholders. Raises OSError where the file is gone."""
+        """The text with its placeholders. Raises OSError if the file is gone."""
         if self.text is not None:
             return self.text
         text = file_io.read_text(self.path, MAX_FILE_BYTES, "utf-8-sig")
@@ -74,33 +73,33 @@ class CommandFile:
         return strip_frontmatter(text).strip("\n")
 
     def values(self, typed: str, template: str, variables: Mapping[str, str]) -> TemplateValues:
-        """What is put into `template` for the arguments `typed`."""
+        """The values to fill into `template` for the typed arguments."""
         names = self.arguments
         if self.family in ("codex", "crush"):
             names = tuple(
-                dict.fromkeys(one for one in CAPITAL_PLACEHOLDER.findall(template) if one != "ARGUMENTS")
+                dict.fromkeys(item for item in CAPITAL_PLACEHOLDER.findall(template) if item != "ARGUMENTS")
             )
         dialect = DIALECTS.get(self.family, "claude")
-        given = _parse_named_arguments(names, typed) if self.family in ("codex", "crush") else {}
+        named = _parse_named_arguments(names, typed) if self.family in ("codex", "crush") else {}
         doubled = self.family == "codex"
-        return TemplateValues(typed, names, variables, dialect, self.name, self.shell, given, doubled)
+        return TemplateValues(typed, names, variables, dialect, self.name, self.shell, named, doubled)
 
 
 def _parse_named_arguments(names: tuple[str, ...], typed: str) -> dict[str, str]:
-    """What `NAME=value` words say of `names`; where there are some, the others get the words that are
-    left, in order."""
-    given: dict[str, str] = {}
-    left: list[str] = []
+    """The values of `names` given as `NAME=value` words. If there are any, the other names get the remaining
+    words in order."""
+    values: dict[str, str] = {}
+    remaining: list[str] = []
     for word in split_arguments(typed):
-        found = NAMED_ARGUMENT.fullmatch(word)
-        if found is not None and found[1] in names:
-            given[found[1]] = found[2]
+        match = NAMED_ARGUMENT.fullmatch(word)
+        if match is not None and match[1] in names:
+            values[match[1]] = match[2]
         else:
-            left.append(word)
-    if not given:
+            remaining.append(word)
+    if not values:
         return {}
-    missing = [one for one in names if one not in given]
-    return given | dict(zip(missing, [*left, *[""] * len(missing)], strict=False))
+    missing = [name for name in names if name not in values]
+    return values | dict(zip(missing, [*remaining, *[""] * len(missing)], strict=False))
 
 
 def read_command(
@@ -111,7 +110,7 @@ def read_command(
         document = _read_toml(path) if path.suffix == ".toml" else (heads or FrontmatterCache()).read(path)
     except OSError as error:
         reason = f"it cannot be read: {error.strerror or error}"
-        fault = FileProblem(str(path), 0, reason, "mend or remove the file")
+        fault = FileProblem(str(path), 0, reason, "fix or remove the file")
         return Unloaded(name, Origin(str(path), layer, refused=(fault,)))
     fields = FieldReader(document)
     if path.suffix == ".toml" and not fields.text("prompt").strip():
@@ -119,7 +118,7 @@ def read_command(
             fields.refuse("prompt", "it has no `prompt`", 'write prompt = """..."""')
         return Unloaded(name, fields.origin(layer))
     if path.suffix == ".md" and not document.body and not document.faults:
-        fault = FileProblem(str(path), 0, "it says nothing", "write the prompt below the frontmatter")
+        fault = FileProblem(str(path), 0, "it has no text", "write the prompt below the frontmatter")
         return Unloaded(name, Origin(str(path), layer, refused=(fault,)))
     fields.understood.pop("prompt", None)
     return _build_command(fields, name, path, layer, family)
@@ -128,7 +127,7 @@ def read_command(
 def read_command_table(
     name: str, table: Mapping[str, object], document: FrontmatterDocument, layer: Layer
 ) -> CommandFile | Unloaded:
-    """A command of opencode's own settings: `command.NAME` with template, description, agent, subtask."""
+    """A command of opencode's settings: `command.NAME` with template, description, agent and subtask."""
     fields = FieldReader(document)
     template = fields.text("template")
     if not template:
@@ -148,13 +147,13 @@ def _build_command(
         role = "" if role in MAIN_AGENT_NAMES else role
         fork = fields.flag("subtask", bool(role))
     if fields.document.fields.get("hooks"):
-        remedy = "put them into .cockpit/hooks.json, where `cockpit hooks list` shows them"
-        fields.refuse("hooks", "the hooks of a command are shown and never run", remedy)
+        remedy = "put them into .cockpit/hooks.json; `cockpit hooks list` shows them"
+        fields.refuse("hooks", "the hooks of a command are listed but never run", remedy)
     model = parse_model(fields.text("model"), family)
     if layer == "project" and not is_tier(model):
-        # A folder does not say who reads a person's words, and what it costs (docs/adr/0008).
-        remedy = "name fast, medium or strong: what they mean stands in your settings"
-        fields.refuse("model", "a project's file names no model but a tier", remedy)
+        # A folder must not decide which provider reads the user's words (docs/adr/0008).
+        remedy = "name fast, medium or strong, which your settings define"
+        fields.refuse("model", "a project's file may only name a model tier", remedy)
         model = ""
     return CommandFile(
         name=name,
@@ -181,7 +180,7 @@ def _read_hint(fields: FieldReader) -> str:
     for key in ("argument-hint", "argument_hint"):
         value = fields.document.fields.get(key)
         if isinstance(value, list):
-            fields.understood[key] = hint = " ".join(f"[{one}]" for one in value)
+            fields.understood[key] = hint = " ".join(f"[{item}]" for item in value)
             return hint
         if value is not None:
             return fields.text(key)
@@ -191,38 +190,36 @@ def _read_hint(fields: FieldReader) -> str:
 def _read_toml(path: Path) -> FrontmatterDocument:
     """A Gemini file as a document: its keys with their lines. Raises OSError."""
     text = file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = config_text.find_toml_error_line(error, text)
-        return FrontmatterDocument(
-            str(path), faults=(FileProblem(str(path), line, f"this is no TOML: {error}", "mend it"),)
-        )
-    lines = {str(at[0]): line for at, line in config_text.find_toml_lines(text).items() if len(at) == 1}
+    config = parse_config(text, str(path))
+    if config.faults:
+        return FrontmatterDocument(str(path), faults=config.faults)
+    table = config.table()
+    lines = {key: config.line(key) for key in table}
     faults: list[FileProblem] = []
     fields: dict[str, Json] = {}
     for key in ("prompt", "description"):
         if key in table and not isinstance(table[key], str):
-            faults.append(FileProblem(str(path), lines[key], f"`{key}` is no text", f'write {key} = "..."'))
+            faults.append(FileProblem(str(path), lines[key], f"`{key}` is not text", f'write {key} = "..."'))
         elif key in table:
             fields[key] = table[key]
     return FrontmatterDocument(str(path), fields, lines, faults=tuple(faults))
 
 
-def select_strongest(found: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile | Unloaded, ...]:
-    """Of each name and layer the first, which tells which files it hides; what gave no command, too."""
-    kept: dict[tuple[str, str], CommandFile | Unloaded] = {}
-    for one in found:
-        if isinstance(one, Unloaded):
-            kept[one.origin.file, one.name] = one
+def select_strongest(files: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile | Unloaded, ...]:
+    """The first of each name and layer, which records the files it shadows, and everything that gave no
+    command."""
+    strongest: dict[tuple[str, str], CommandFile | Unloaded] = {}
+    for item in files:
+        if isinstance(item, Unloaded):
+            strongest[item.origin.file, item.name] = item
             continue
-        stronger = kept.get((one.name, one.origin.layer))
+        stronger = strongest.get((item.name, item.origin.layer))
         if isinstance(stronger, CommandFile):
-            hidden = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
-            kept[one.name, one.origin.layer] = hidden
+            hidden = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
+            strongest[item.name, item.origin.layer] = hidden
         else:
-            kept[one.name, one.origin.layer] = one
-    return tuple(kept.values())
+            strongest[item.name, item.origin.layer] = item
+    return tuple(strongest.values())
 
 
 # The strongest first.
@@ -255,41 +252,41 @@ MAX_ENTRIES = 1_000
 def find_commands(
     root: Path, trusted: bool, home: Path, heads: FrontmatterCache | None = None
 ) -> tuple[CommandFile | Unloaded, ...]:
-    """The commands of the project (where it is trusted) and of the user."""
+    """The commands of the project (if trusted) and of the user."""
     heads = heads or FrontmatterCache()
-    found: list[CommandFile | Unloaded] = []
-    seen: set[str] = set()
+    commands: list[CommandFile | Unloaded] = []
+    visited: set[str] = set()
     top = find_repository_top(root, home)
     for place in list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS):
-        found += _read_folder(place, heads, top, seen)
+        commands += _read_folder(place, heads, top, visited)
     for folder in list_folders_upward(root, home) if trusted else ():
         for base in (folder, folder / ".opencode"):
-            found += _read_opencode_settings(base, "project")
-    found += _read_opencode_settings(home / ".config/opencode", "user")
+            commands += _read_opencode_settings(base, "project")
+    commands += _read_opencode_settings(home / ".config/opencode", "user")
     heads.save()
-    return select_strongest(found)
+    return select_strongest(commands)
 
 
 def find_commands_in(
     folder: Path, layer: Layer, prefix: str, heads: FrontmatterCache | None = None
 ) -> tuple[CommandFile | Unloaded, ...]:
-    """The commands of a bundle's folder, each under `prefix:NAME`."""
+    """The commands of a bundle's folder, each named `prefix:NAME`."""
     heads = heads or FrontmatterCache()
-    found = [
+    commands = [
         read_command(path, f"{prefix}:{name}", layer, "claude", heads)
         for path, name in find_command_files(folder, "claude")
     ]
-    return select_strongest(found)
+    return select_strongest(commands)
 
 
 def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
-    """Every command file below a folder with its name, in the order of their paths."""
+    """Every command file below a folder with its name, sorted by path."""
     ending = ".toml" if family == "gemini" else ".md"
     deepest = 0 if family == "codex" else MAX_DEPTH
     left = MAX_ENTRIES
     for here, folders, names in os.walk(folder, followlinks=True):
         parts = Path(here).relative_to(folder).parts
-        folders[:] = sorted(one for one in folders if one[0] != "." and len(parts) < deepest)
+        folders[:] = sorted(entry for entry in folders if entry[0] != "." and len(parts) < deepest)
         for name in sorted(names):
             path = Path(here, name)
             if path.suffix.lower() != ending or path.stem.lower() in NOT_COMMANDS or name[0] == ".":
@@ -298,39 +295,37 @@ def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
             if left < 0:
                 return
             base = ("prompts", path.stem) if family == "codex" else (*parts, path.stem)
-            yield path, ":".join("-".join(one.split()) for one in base)
+            yield path, ":".join("-".join(item.split()) for item in base)
 
 
 def _read_folder(
-    place: SearchFolder, heads: FrontmatterCache, top: Path, seen: set[str]
+    place: SearchFolder, heads: FrontmatterCache, top: Path, visited: set[str]
 ) -> Iterator[CommandFile | Unloaded]:
     family = cast("CommandFamily", place.family)
     for path, name in find_command_files(place.folder, family):
         real = os.path.realpath(path)
-        if real in seen:
+        if real in visited:
             continue
-        seen.add(real)
-        if place.layer == "project" and not Path(real).is_relative_to(os.path.realpath(top)):
-            reason = f"it is a link to {real}, outside of the project"
-            fault = FileProblem(str(path), 0, reason, "copy the file here, or keep it in ~/.claude/commands")
-            yield Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))
-            continue
-        yield read_command(path, name, place.layer, family, heads)
+        visited.add(real)
+        refused = refuse_outside_link(path, name, place, top, "commands")
+        yield refused or read_command(path, name, place.layer, family, heads)
 
 
 def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile | Unloaded]:
-    """The commands that stand in opencode's own settings."""
+    """The commands defined in opencode's own settings."""
     for name in OPENCODE_FILES:
         file = folder / name
         try:
             text = file_io.read_text(file, encoding="utf-8-sig")
         except OSError:
             continue
-        located = config_files.parse_config(text, str(file))
+        located = parse_config(text, str(file))
         for key in ("command", "commands"):
             for command, table in located.table(key).items():
                 lines = (
-                    {one: located.line(key, command, one) for one in table} if isinstance(table, dict) else {}
+                    {item: located.line(key, command, item) for item in table}
+                    if isinstance(table, dict)
+                    else {}
                 )
                 fields = table if isinstance(table, dict) else {}
                 lines |= {"template": lines.get("template", located.line(key, command))}

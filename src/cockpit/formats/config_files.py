@@ -1,19 +1,22 @@
-"""JSON files that people write by hand: with comments, trailing commas, a byte order mark, and with the
-line of every key, so that a message can say where.
+"""JSON and TOML files written by hand, in which every key knows its line.
 
-located = load(text, ".mcp.json")
-located.table("mcpServers")
-located.line("mcpServers", "files", "command")
+JSON may contain comments, trailing commas and a byte order mark.
+
+    config = parse_config(text, ".mcp.json")
+    config.table("mcpServers")
+    config.line("mcpServers", "files", "command")
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 from cockpit.plugin.origin import FileProblem
 from cockpit.protocol.messages import Json
-from cockpit.settings import config_text
+from cockpit.settings import config_text, file_io
 from cockpit.settings.config_text import InvalidJson
 from cockpit.settings.config_text import PathStep as PathStep
 from cockpit.settings.config_text import ValuePath as ValuePath
@@ -21,18 +24,20 @@ from cockpit.settings.config_text import ValuePath as ValuePath
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """The value of one file, None where it could not be read: then `faults` says why.
+    """The value of a file; None if it could not be read, and then `faults` say why.
 
-    A path is keys and positions in lists: `("hooks", "Stop", 0, "hooks", 1)`.
+    A path consists of keys and list positions: `("hooks", "Stop", 0, "hooks", 1)`. With `is_project` the file
+    belongs to a folder and may not choose endpoints or programs for the user.
     """
 
     file: str
     value: Json = None
     faults: tuple[FileProblem, ...] = ()
     plain: str = field(default="", repr=False)
+    is_project: bool = False
 
     def at(self, *path: PathStep) -> Json:
-        """The value at `path`, None where there is none."""
+        """The value at `path`, or None."""
         value = self.value
         for step in path:
             if isinstance(value, dict) and isinstance(step, str):
@@ -44,21 +49,25 @@ class ConfigFile:
         return value
 
     def table(self, *path: PathStep) -> Mapping[str, Json]:
-        """The table at `path`, empty where there is none."""
+        """The table at `path`, empty if there is none."""
         value = self.at(*path)
         return value if isinstance(value, dict) else {}
 
     def rows(self, *path: PathStep) -> list[Json]:
-        """The list at `path`, empty where there is none."""
+        """The list at `path`, empty if there is none."""
         value = self.at(*path)
         return value if isinstance(value, list) else []
 
+    def text(self, *path: PathStep) -> str:
+        """The text at `path`, stripped, or an empty string."""
+        value = self.at(*path)
+        return value.strip() if isinstance(value, str) else ""
+
     def line(self, *path: PathStep) -> int:
-        """The line of the key (or, in a list, of the value) at `path`, counted from 1; of what is around it
-        where it is not there; 0 where the file has no such table at all."""
+        """The line (from 1) of the key or list item at `path`, else of what encloses it, else 0."""
         for end in range(len(path), 0, -1):
-            if found := self._lines.get(path[:end]):
-                return found
+            if line := self._lines.get(path[:end]):
+                return line
         return 0
 
     def fault(self, path: ValuePath, reason: str, remedy: str) -> FileProblem:
@@ -67,14 +76,38 @@ class ConfigFile:
 
     @cached_property
     def _lines(self) -> Mapping[ValuePath, int]:
-        return config_text.find_json_lines(self.plain) if self.value is not None else {}
+        if self.value is None:
+            return {}
+        if self.file.endswith(".toml"):
+            return config_text.find_toml_lines(self.plain)
+        return config_text.find_json_lines(self.plain)
 
 
 def parse_config(text: str, file: str) -> ConfigFile:
-    """Read the text of `file`. Raises nothing: what cannot be read becomes a fault. An empty file is an
-    empty table."""
+    """Parse the text of `file`, TOML or JSON by its suffix. An empty file is an empty table.
+
+    Raises nothing: what cannot be read becomes a fault.
+    """
+    if file.endswith(".toml"):
+        text = text.removeprefix("\ufeff")
+        try:
+            return ConfigFile(file, cast("Json", tomllib.loads(text)), plain=text)
+        except tomllib.TOMLDecodeError as error:
+            line = config_text.find_toml_error_line(error, text)
+            return ConfigFile(file, faults=(FileProblem(file, line, f"not valid TOML: {error}", "fix it"),))
     try:
         value, plain = config_text.parse_json(text)
     except InvalidJson as error:
         return ConfigFile(file, faults=(FileProblem(file, error.line, error.reason, error.remedy),))
     return ConfigFile(file, cast("Json", value), plain=plain)
+
+
+def read_config(path: Path) -> ConfigFile | None:
+    """The file at `path`, or None if it does not exist. What cannot be read becomes a fault."""
+    try:
+        return parse_config(file_io.read_text(path), str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        fault = FileProblem(str(path), 0, f"it cannot be read: {error.strerror or error}", "check the file")
+        return ConfigFile(str(path), faults=(fault,))

@@ -1,11 +1,9 @@
-"""How files of other agents name a model, in our words: a tier, or `provider:model`.
+"""Reads typed fields of a frontmatter document one after another, and notes what does not fit.
 
-Reading one field after another of a file, each with its shape, and noting what does not fit.
-
-fields = Fields(document)
-name = fields.text("name")
-tools = fields.words("allowed-tools")
-origin = fields.origin("project")
+reader = FieldReader(document)
+name = reader.text("name")
+tools = reader.words("allowed-tools")
+origin = reader.origin("project")
 """
 
 import re
@@ -21,21 +19,21 @@ from cockpit.settings.schema import TIERS
 TIER_OF_FAMILY: Mapping[str, str] = {"haiku": "fast", "sonnet": "medium", "opus": "strong"}
 
 
-def parse_model(said: str, family: str = "") -> str:
-    """A tier, or `provider:model`; "" for the one in force. `family` is whose file it is."""
-    word = said.strip().lower()
+def parse_model(written: str, family: str = "") -> str:
+    """A model named in an agent's file: a tier, `provider:model`, or "" for the current model."""
+    word = written.strip().lower()
     if word in ("", "inherit"):
         return ""
     if word in TIERS:
         return word
-    found = next((tier for part, tier in TIER_OF_FAMILY.items() if part in word), "")
-    if found and (word in TIER_OF_FAMILY or "claude" in word or "opusplan" in word):
-        return found
-    return said.strip().replace("/", ":", 1) if family == "opencode" else said.strip()
+    tier = next((tier for part, tier in TIER_OF_FAMILY.items() if part in word), "")
+    if tier and (word in TIER_OF_FAMILY or "claude" in word or "opusplan" in word):
+        return tier
+    return written.strip().replace("/", ":", 1) if family == "opencode" else written.strip()
 
 
 def is_tier(name: str) -> bool:
-    """Whether it is one of the person's own choices: all that a project's file may name."""
+    """Whether `name` is a model tier (or empty), the only choice a project's file may make."""
     return name in ("", *TIERS)
 
 
@@ -45,8 +43,9 @@ FALSE_WORDS = frozenset({"no", "off", "0", "false"})
 
 
 class FieldReader:
-    """The fields of one document. What was asked for is noted as understood; what does not fit is a fault
-    and its default is used. Fields that nobody asks for are ignored, as the skills' standard says."""
+    """The fields of one document. A requested field is recorded as understood; one of the wrong shape
+    becomes a fault and its default is used. Fields that are never requested are ignored, as the skills
+    standard says."""
 
     def __init__(self, document: FrontmatterDocument) -> None:
         self.document = document
@@ -54,7 +53,7 @@ class FieldReader:
         self.faults: list[FileProblem] = list(document.faults)
 
     def text(self, key: str, default: str = "") -> str:
-        """One line or block of text; numbers are text too."""
+        """A line or block of text; numbers count as text."""
         value = self.document.fields.get(key)
         if value is None:
             return default
@@ -63,17 +62,17 @@ class FieldReader:
         return self._note(key, str(value).strip())
 
     def words(self, key: str) -> tuple[str, ...] | None:
-        """A YAML list, or words between commas or spaces; None where the key is missing.
+        """A YAML list, or words separated by commas or spaces; None if the key is missing.
 
-        Parentheses hold a word together: `Bash(git add *), Read` are two.
+        Parentheses keep a word together: `Bash(git add *), Read` are two.
         """
         value = self.document.fields.get(key)
         if value is None:
             return None if key not in self.document.fields else self._note(key, ())
         if isinstance(value, str):
             return self._note(key, tuple(split_words(value)))
-        if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
-            return self._note(key, tuple(str(one).strip() for one in value))
+        if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+            return self._note(key, tuple(str(entry).strip() for entry in value))
         return self._refuse(key, "a list of words", None)
 
     def flag(self, key: str, default: bool = False) -> bool:
@@ -87,7 +86,7 @@ class FieldReader:
         return self._refuse(key, "true or false", default)
 
     def number(self, key: str, least: float = 0.0) -> float | None:
-        """A number of at least `least`, None where the key is missing."""
+        """A number of at least `least`, or None if the key is missing."""
         value = self.document.fields.get(key)
         if value is None:
             return None
@@ -100,7 +99,7 @@ class FieldReader:
         return self._note(key, number)
 
     def choice(self, key: str, among: tuple[str, ...], default: str = "") -> str:
-        """One of `among`."""
+        """A value out of `among`."""
         value = self.document.fields.get(key)
         if value is None:
             return default
@@ -109,7 +108,7 @@ class FieldReader:
         return self._note(key, value.strip())
 
     def table(self, key: str) -> Mapping[str, Json]:
-        """A table, empty where the key is missing."""
+        """A table, empty if the key is missing."""
         value = self.document.fields.get(key)
         if value is None:
             return {}
@@ -118,12 +117,12 @@ class FieldReader:
         return self._note(key, value)
 
     def refuse(self, key: str, reason: str, remedy: str) -> None:
-        """Note that the field was read and is not taken over."""
+        """Record that the field was read and is ignored, with the reason."""
         self.understood.pop(key, None)
         self.faults.append(self.document.fault(key, reason, remedy))
 
     def origin(self, layer: Layer, shadows: tuple[str, ...] = ()) -> Origin:
-        """Where the value came from, after all its fields were read."""
+        """The origin of the value, to be asked for after all fields were read."""
         return Origin(self.document.file, layer, dict(self.understood), shadows, tuple(self.faults))
 
     def _note(self, key: str, value: T) -> T:
@@ -135,17 +134,17 @@ class FieldReader:
         self.understood[key] = cast("Json", plain)
         return value
 
-    def _refuse(self, key: str, wanted: str, default: T) -> T:
+    def _refuse(self, key: str, expected: str, default: T) -> T:
         value = self.document.fields[key]
-        self.faults.append(self.document.fault(key, f"`{key}` is {value!r}", f"write {wanted}"))
+        self.faults.append(self.document.fault(key, f"`{key}` is {value!r}", f"write {expected}"))
         return default
 
 
 def add_shadowed(origin: Origin, hidden: Origin) -> Origin:
-    """`origin`, which hides the file of the same name in `hidden` and all that one hides."""
+    """`origin`, which now also shadows the file of `hidden` and everything that one shadows."""
     return replace(origin, shadows=(*origin.shadows, hidden.file, *hidden.shadows))
 
 
 def split_words(text: str) -> list[str]:
-    """Words between commas or blanks, parentheses kept whole."""
+    """Split at commas and blanks, keeping parentheses together."""
     return [word for word in re.findall(r"[^\s,()]*\([^)]*\)|[^\s,]+", text) if word]

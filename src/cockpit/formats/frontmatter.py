@@ -1,11 +1,8 @@
-"""Markdown files that begin with YAML between `---` lines, as agents' skills, roles and commands do.
+"""Markdown files that begin with YAML between `---` lines: skills, roles and commands. Caches the parsed
+heads.
 
-Tolerant as the programs are that people wrote these files for: a byte order mark, CRLF, no frontmatter
-at all, and `description: Use when: ...`, which is no YAML but is in half of all such files. Each key
-knows its line.
-
-The heads of many files: their frontmatter, and nothing behind it. Remembered by time and size, so that a
-start with a hundred skills parses none of them again and a body is read when it is used.
+Tolerates what such files often contain: a byte order mark, CRLF, no frontmatter at all, and values like `Use
+when: ...` that are not valid YAML. Each key knows its line.
 """
 
 import json
@@ -33,9 +30,10 @@ PAIR_PATTERN = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class FrontmatterDocument:
-    """One file: its fields (plain JSON values), the line of each, the text after them and its first line.
+    """One file: its fields as JSON values, the line of each, the text after them and the line where that
+    begins.
 
-    `faults` say what of the frontmatter could not be read; what could is in `fields` all the same.
+    `faults` say what could not be read of the frontmatter; whatever could be read is in `fields`.
     """
 
     file: str
@@ -46,37 +44,39 @@ class FrontmatterDocument:
     faults: tuple[FileProblem, ...] = ()
 
     def fault(self, key: str, reason: str, remedy: str) -> FileProblem:
-        """A fault at the line of `key` (the file as a whole where it is not there)."""
+        """A fault at the line of `key` (line 0, the whole file, if the key is missing)."""
         return FileProblem(self.file, self.lines.get(key, 0), reason, remedy)
 
 
 def parse_frontmatter(text: str, file: str) -> FrontmatterDocument:
-    """Read the text of `file`. Raises nothing: what cannot be read becomes a fault."""
+    """Parse the text of `file`. Raises nothing: what cannot be read becomes a fault."""
     lines = _split_lines(text)
     end = _find_end(lines)
     if end < 0:
         return FrontmatterDocument(file, body="\n".join(lines))
     if not end:
         fault = FileProblem(
-            file, 1, "the frontmatter that begins here never ends", "close it with a line `---`"
+            file, 1, "the frontmatter that begins here is never closed", "close it with a line `---`"
         )
         return FrontmatterDocument(file, body="\n".join(lines), faults=(fault,))
     head, body = lines[1:end], "\n".join(lines[end + 1 :])
     fields, where, faults = _parse_yaml("\n".join(head), file)
     if faults:
-        mended = _parse_yaml("\n".join(_quote_value(line) for line in head), file)
-        if not mended[2]:
-            told = tuple(one for at, line in enumerate(head, 2) for one in _find_unclosed(line, at, file))
-            return FrontmatterDocument(file, mended[0], mended[1], body, end + 2, told)
+        quoted = _parse_yaml("\n".join(_quote_value(line) for line in head), file)
+        if not quoted[2]:
+            problems = tuple(
+                item for at, line in enumerate(head, 2) for item in _find_unclosed(line, at, file)
+            )
+            return FrontmatterDocument(file, quoted[0], quoted[1], body, end + 2, problems)
         loose, loose_lines, left = _parse_loosely(head)
-        # What no reader understands is told as YAML tells it, at the line that nobody could take.
-        told = tuple(replace(fault, line=left) for fault in faults) if left else ()
-        fields, where, faults = loose, loose_lines, told
+        # Report YAML's own message, at the first line that could not be read loosely either.
+        problems = tuple(replace(fault, line=left) for fault in faults) if left else ()
+        fields, where, faults = loose, loose_lines, problems
     return FrontmatterDocument(file, fields, where, body, end + 2, faults)
 
 
 def strip_frontmatter(text: str) -> str:
-    """What stands behind the frontmatter of `text`, which is not read."""
+    """The text after the frontmatter, which is not parsed."""
     lines = _split_lines(text)
     end = _find_end(lines)
     return "\n".join(lines[end + 1 :] if end > 0 else lines)
@@ -87,7 +87,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _find_end(lines: list[str]) -> int:
-    """Where the frontmatter ends; 0 where it never does, -1 where there is none."""
+    """The line index where the frontmatter ends; 0 if it never does, -1 if there is none."""
     if not FENCE.match(lines[0]):
         return -1
     return next((at for at, line in enumerate(lines[1:], 1) if FENCE.match(line)), 0)
@@ -103,22 +103,22 @@ def _parse_yaml(
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else 2
-        said = getattr(error, "problem", None) or str(error)
-        return {}, {}, (FileProblem(file, line, f"this is no YAML: {said}", "mend it, or quote the value"),)
+        message = getattr(error, "problem", None) or str(error)
+        return {}, {}, (FileProblem(file, line, f"not valid YAML: {message}", "fix it, or quote the value"),)
     if node is None:
         return {}, {}, ()
     if not isinstance(value, dict):
-        return {}, {}, (FileProblem(file, 2, "the frontmatter is no table", "write `key: value` lines"),)
+        return {}, {}, (FileProblem(file, 2, "the frontmatter is not a table", "write `key: value` lines"),)
     pairs = cast("yaml.MappingNode", node).value
     where = {str(key.value): key.start_mark.line + 2 for key, _ in pairs}
-    return {str(key): _to_json(one) for key, one in value.items()}, where, ()
+    return {str(key): _to_json(entry) for key, entry in value.items()}, where, ()
 
 
 def _load_yaml(text: str) -> "tuple[yaml.Node | None, object]":
-    """YAML's nodes, and what they stand for. Raises `yaml.YAMLError`, ValueError, RecursionError."""
+    """The YAML nodes and their value. Raises `yaml.YAMLError`, ValueError, RecursionError."""
     import yaml
 
-    # The C reader, where it was built, takes a tenth of the time.
+    # The C loader, if available, takes a tenth of the time.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     node = loader.get_single_node()
     if node is None:
@@ -128,68 +128,69 @@ def _load_yaml(text: str) -> "tuple[yaml.Node | None, object]":
 
 
 def _count_values(node: "yaml.Node", known: dict[int, int]) -> int:
-    """How many values `node` holds with its aliases written out. Raises ValueError for what is meant to
-    fill the memory: ten lines can stand for a thousand million values, or for themselves."""
+    """The number of values in `node` with aliases expanded. Raises ValueError for an "alias bomb": a few
+    lines can stand for billions of values, or contain themselves."""
     import yaml
 
     if id(node) in known:
         return known[id(node)]
     known[id(node)] = MAX_VALUES + 1
     total = 1
-    for one in node.value if isinstance(node, yaml.CollectionNode) else ():
-        total += sum(_count_values(part, known) for part in (one if isinstance(one, tuple) else (one,)))
+    for item in node.value if isinstance(node, yaml.CollectionNode) else ():
+        total += sum(_count_values(part, known) for part in (item if isinstance(item, tuple) else (item,)))
     if total > MAX_VALUES:
-        raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
+        raise ValueError(f"its aliases expand to more than {MAX_VALUES:,} values")
     known[id(node)] = total
     return total
 
 
 def _to_json(value: object) -> Json:
-    """YAML's dates and odd keys as JSON."""
+    """YAML values as JSON: dates and unusual keys become strings."""
     if isinstance(value, Mapping):
-        return {str(key): _to_json(one) for key, one in value.items()}
+        return {str(key): _to_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_to_json(one) for one in value]
+        return [_to_json(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _quote_value(line: str) -> str:
-    """A line whose value is no YAML by itself, with that in quotes: `argument-hint: [issue] [stage]`."""
+    """A line with its value quoted if it is not valid YAML as it stands: `argument-hint: [issue] [stage]`."""
     import yaml
 
-    found = PAIR_PATTERN.match(line)
-    if found is None:
+    pair = PAIR_PATTERN.match(line)
+    if pair is None:
         return line
     try:
         _load_yaml(line)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return f"{found[1]}: {json.dumps(found[2].strip(), ensure_ascii=False)}"
+        return f"{pair[1]}: {json.dumps(pair[2].strip(), ensure_ascii=False)}"
     return line
 
 
 def _find_unclosed(line: str, at: int, file: str) -> tuple[FileProblem, ...]:
-    """What was begun in a line and never ends there: such a value was not meant as it stands."""
-    found = PAIR_PATTERN.match(line)
-    value = found[2].strip() if found is not None else ""
+    """A fault for a quote or bracket that is opened in a line and never closed."""
+    pair = PAIR_PATTERN.match(line)
+    value = pair[2].strip() if pair is not None else ""
     first = value[:1]
-    if found is None or _quote_value(line) == line or first not in CLOSING_SIGNS:
+    if pair is None or _quote_value(line) == line or first not in CLOSING_SIGNS:
         return ()
     left = value.replace("\\\\", "").replace("\\" + first, "")
     last = CLOSING_SIGNS[first]
     if (left.count(first) % 2 == 0) if first == last else left.count(first) <= left.count(last):
         return ()
-    reason = f"the `{first}` of `{found[1]}` never ends; it is taken as it stands"
+    reason = f"the `{first}` of `{pair[1]}` is never closed; the value is used as it stands"
     return (FileProblem(file, at, reason, f"close it with `{last}`, or quote the value"),)
 
 
 def _parse_loosely(head: list[str]) -> tuple[dict[str, Json], dict[str, int], int]:
-    """`key: value` lines as they stand, lists of `- one` below a key; the first line left over, or 0."""
+    """Read `key: value` lines literally, and lists of `- item` below a key; also the first line that fits
+    neither, or 0."""
     fields: dict[str, Json] = {}
     where: dict[str, int] = {}
-    key, left = "", 0
+    key, unread = "", 0
     for at, line in enumerate(head, 2):
-        if found := PAIR_PATTERN.match(line):
-            key, value = found[1], found[2].strip()
+        if pair := PAIR_PATTERN.match(line):
+            key, value = pair[1], pair[2].strip()
             fields[key], where[key] = _parse_scalar(value), at
         elif key and line.strip().startswith("- "):
             before = fields[key]
@@ -202,10 +203,10 @@ def _parse_loosely(head: list[str]) -> tuple[dict[str, Json], dict[str, int], in
             if isinstance(before, str):
                 fields[key] = f"{'' if before in ('|', '>') else before} {line.strip()}".strip()
             else:
-                left = left or at
+                unread = unread or at
         elif line.strip() and not line.lstrip().startswith("#"):
-            left = left or at
-    return fields, where, left
+            unread = unread or at
+    return fields, where, unread
 
 
 def _parse_scalar(text: str) -> Json:
@@ -224,7 +225,10 @@ MAX_CACHE_ENTRIES = 4_000
 
 
 class FrontmatterCache:
-    """What is known of the heads of files. `save()` keeps it for the next start."""
+    """The heads of files, cached by time and size across starts. `save()` writes the cache.
+
+    With it a start with a hundred skills parses none of them again, and a body is read only when it is used.
+    """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file or paths.cache() / "heads.json"
@@ -232,8 +236,8 @@ class FrontmatterCache:
         self._is_new = False
 
     def read(self, path: Path) -> FrontmatterDocument:
-        """The frontmatter of `path`; its `body` is the first paragraph behind it, as far as that stands in
-        the first 4 kB. Raises OSError."""
+        """The frontmatter of `path`; its `body` is only the first paragraph, as far as it is in the first 4
+        kB. Raises OSError."""
         facts = path.stat()
         stamp = [facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size]
         known = self._loaded().get(str(path))
@@ -247,18 +251,18 @@ class FrontmatterCache:
             "lines": dict(document.lines),
             "body": document.body,
             "body_line": document.body_line,
-            "faults": [asdict(one) for one in document.faults],
+            "faults": [asdict(fault) for fault in document.faults],
         }
         return document
 
     def save(self) -> None:
-        """Keep what was read, the newest 4,000. Where that cannot be written it is read anew next time."""
+        """Write the newest 4,000 entries. If that fails, the files are parsed again next time."""
         if not self._is_new:
             return
-        kept = dict(list(self._loaded().items())[-MAX_CACHE_ENTRIES:])
+        newest = dict(list(self._loaded().items())[-MAX_CACHE_ENTRIES:])
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            content = json.dumps({"version": __version__, "heads": kept}, ensure_ascii=False)
+            content = json.dumps({"version": __version__, "heads": newest}, ensure_ascii=False)
             write_atomically(self._file, content.encode("utf-8", "replace"), private=True)
         except (OSError, ValueError):
             return
@@ -267,16 +271,16 @@ class FrontmatterCache:
     def _loaded(self) -> dict[str, Any]:
         if self._known is None:
             try:
-                found = json.loads(self._file.read_bytes())
+                stored = json.loads(self._file.read_bytes())
             except (OSError, ValueError):
-                found = {}
-            fits = isinstance(found, dict) and found.get("version") == __version__
-            self._known = cast("dict[str, Any]", found["heads"] if fits else {})
+                stored = {}
+            fits = isinstance(stored, dict) and stored.get("version") == __version__
+            self._known = cast("dict[str, Any]", stored["heads"] if fits else {})
         return self._known
 
 
 def _decode_entry(file: str, known: dict[str, Any]) -> FrontmatterDocument:
-    faults = tuple(FileProblem(**one) for one in known["faults"])
+    faults = tuple(FileProblem(**item) for item in known["faults"])
     return FrontmatterDocument(
         file, known["fields"], known["lines"], known["body"], known["body_line"], faults
     )
@@ -297,13 +301,13 @@ def _decode_text(raw: bytes) -> str:
 
 
 def _has_end(text: str) -> bool:
-    """Whether the frontmatter, where there is one, is in `text` to its end."""
+    """Whether `text` contains the frontmatter completely."""
     lines = text.removeprefix("\ufeff").split("\n")
     return not FENCE.match(lines[0]) or any(FENCE.match(line) for line in lines[1:])
 
 
 def _find_first_paragraph(body: str) -> str:
-    """The first paragraph that is no heading, in one line."""
+    """The first paragraph that is not a heading, as a single line."""
     for block in body.split("\n\n"):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.startswith("#")]
         if lines:

@@ -1,6 +1,6 @@
-"""Globs of files as `paths:` fields hold them: those of `.gitignore`, with braces. Reads nothing.
+"""File patterns in `paths:` fields: the syntax of `.gitignore` with braces.
 
-`*.py` fits at any depth, `src/*.py` below the folder only, `src` and `src/**` all that is in it.
+`*.py` matches at any depth, `src/*.py` directly below `src`, and `src` or `src/**` everything in it.
 """
 
 import re
@@ -17,27 +17,27 @@ INNERMOST_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def parse_patterns(value: Json) -> tuple[str, ...]:
-    """The globs of a field: a list, or text with commas between them; a comma in braces divides nothing."""
+    """The patterns of a field: a list, or text separated by commas (commas inside braces do not separate)."""
     listed = value if isinstance(value, list) else [value]
-    found = (part for one in listed if isinstance(one, str) for part in re.split(r",(?![^{]*\})|\n", one))
-    return tuple(part.strip().removeprefix("./") for part in found if part.strip())
+    parts = (part for item in listed if isinstance(item, str) for part in re.split(r",(?![^{]*\})|\n", item))
+    return tuple(part.strip().removeprefix("./") for part in parts if part.strip())
 
 
 def expand_braces(pattern: str) -> tuple[str, ...]:
-    """`a/*.{ts,tsx}` as `a/*.ts` and `a/*.tsx`, 64 at most."""
-    found = INNERMOST_BRACES.search(pattern)
-    if found is None:
+    """`a/*.{ts,tsx}` as `a/*.ts` and `a/*.tsx`; at most 64 patterns."""
+    braces = INNERMOST_BRACES.search(pattern)
+    if braces is None:
         return (pattern,)
     made: list[str] = []
-    for one in found[1].split(","):
-        made += expand_braces(pattern[: found.start()] + one.strip() + pattern[found.end() :])
+    for word in braces[1].split(","):
+        made += expand_braces(pattern[: braces.start()] + word.strip() + pattern[braces.end() :])
         if len(made) >= MAX_EXPANSIONS:
             break
     return tuple(made[:MAX_EXPANSIONS])
 
 
 def matches_any(patterns: tuple[str, ...], path: str) -> bool:
-    """Whether `path`, relative and with `/`, fits one of `patterns`; one with `!` before it takes back."""
+    """Whether the relative `/`-separated `path` matches a pattern; a pattern after `!` excludes."""
     return bool(_compile_patterns(patterns).match_file(path))
 
 
@@ -49,7 +49,7 @@ def _compile_patterns(patterns: tuple[str, ...]) -> "pathspec.GitIgnoreSpec":
     try:
         return pathspec.GitIgnoreSpec.from_lines(lines)
     except ValueError:
-        # One that is no glob fits nothing, and the others go on.
+        # An invalid pattern matches nothing; the others still apply.
         return pathspec.GitIgnoreSpec.from_lines([line for line in lines if _is_glob(line)])
 
 

@@ -1,5 +1,6 @@
-"""Reading the files that hold hooks, and where they lie. Nothing is run here; what cannot be taken over is
-told with its line, and the rest still works."""
+"""Finds and reads the files that contain hooks. Runs nothing; what cannot be used is reported with its line,
+and the rest still works.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -7,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cockpit import paths
-from cockpit.formats.config_files import ConfigFile, PathStep, parse_config
+from cockpit.formats.config_files import ConfigFile, PathStep, read_config
 from cockpit.formats.hooks import (
     DEFAULT_SECONDS,
     HOOK_KINDS,
@@ -26,9 +27,9 @@ from cockpit.formats.hooks import (
     parse_tool_rule,
 )
 from cockpit.plugin.origin import FileProblem, Origin, Unloaded
-from cockpit.settings import file_io, files
+from cockpit.settings import files
 
-# A command that hangs must not hold a session for hours, whatever its file says.
+# A hanging command must not block a session for hours, whatever its file says.
 MAX_SECONDS = 3_600.0
 OWN_SECONDS = 15.0
 CRUSH_SECONDS = 30.0
@@ -45,17 +46,16 @@ TYPE_WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a
 
 
 def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ...]:
-    """Where hooks may lie: the person's files, then (in a trusted folder) those of the folder itself, then
-    the machine's."""
+    """Where hooks may be: the user's files, then those of a trusted folder, then the machine's."""
     crush = home / ".config" / "crush" / "crush.json"
-    found = [
+    hook_files = [
         HookFile(home / ".claude" / "settings.json", "user"),
         HookFile(home / ".codex" / "hooks.json", "user", "codex"),
         HookFile(crush, "user", "crush", CRUSH_SECONDS),
         HookFile(paths.config() / "hooks.json", "user", "cockpit", OWN_SECONDS),
     ]
     if trusted:
-        found += [
+        hook_files += [
             HookFile(root / ".claude" / "settings.json", "project"),
             HookFile(root / ".claude" / "settings.local.json", "project"),
             HookFile(root / ".codex" / "hooks.json", "project", "codex"),
@@ -65,51 +65,40 @@ def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ..
         ]
     managed = files.managed_file()
     if managed.is_absolute():
-        found.append(HookFile(managed.with_name("hooks.json"), "managed", "cockpit", OWN_SECONDS))
-    return tuple(found)
+        hook_files.append(HookFile(managed.with_name("hooks.json"), "managed", "cockpit", OWN_SECONDS))
+    return tuple(hook_files)
 
 
-def read_hook_files(given: tuple[HookFile, ...]) -> HookSet:
-    """All hooks of these files, those that are the same as one. Every file that is there is read anew."""
-    read = [(file, located) for file in given if (located := _load_file(file)) is not None]
-    off = {(file.layer, file.family) for file, located in read if located.at(DISABLE_KEY) is True}
-    # A person's own word goes for the project's files too; a project's for its own alone.
-    off |= {("project", family) for layer, family in off if layer == "user"}
+def read_hook_files(hook_files: tuple[HookFile, ...]) -> HookSet:
+    """All hooks of these files, equal ones merged. Files are read again on every call."""
+    loaded = [(file, located) for file in hook_files if (located := read_config(file.path)) is not None]
+    disabled = {(file.layer, file.family) for file, located in loaded if located.at(DISABLE_KEY) is True}
+    # The user's switch applies to the project's files too; a project's only to its own.
+    disabled |= {("project", family) for layer, family in disabled if layer == "user"}
     hooks: list[Hook] = []
     unloaded: list[Unloaded] = []
-    for file, located in read:
-        if (file.layer, file.family) not in off:
-            found = read_hooks(located, file)
-            hooks += found.hooks
-            unloaded += found.unloaded
+    for file, located in loaded:
+        if (file.layer, file.family) not in disabled:
+            result = read_hooks(located, file)
+            hooks += result.hooks
+            unloaded += result.unloaded
         elif located.at(DISABLE_KEY) is True:
             fault = located.fault(
-                (DISABLE_KEY,), "hooks are switched off", f"take `{DISABLE_KEY}` out to run them"
+                (DISABLE_KEY,), "hooks are switched off", f"remove `{DISABLE_KEY}` to run them"
             )
             unloaded.append(_build_unloaded(DISABLE_KEY, file, fault))
     return HookSet(merge_hooks(hooks), tuple(unloaded))
 
 
-def _load_file(file: HookFile) -> ConfigFile | None:
-    name = str(file.path)
-    try:
-        return parse_config(file_io.read_text(file.path), name)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        reason = f"it cannot be read: {error.strerror or error}"
-        return ConfigFile(name, faults=(FileProblem(name, 0, reason, "mend it or move it away"),))
-
-
 def read_hooks(located: ConfigFile, file: HookFile) -> HookSet:
-    """The hooks of one file, in their order."""
+    """The hooks of one file, in order."""
     if located.faults:
         return HookSet(unloaded=(_build_unloaded(file.path.name, file, *located.faults),))
     table = located.at("hooks")
     if table is None:
         return HookSet()
     if not isinstance(table, dict):
-        fault = located.fault(("hooks",), "`hooks` is no table", 'write {"PreToolUse": [...]}')
+        fault = located.fault(("hooks",), "`hooks` is not a table", 'write {"PreToolUse": [...]}')
         return HookSet(unloaded=(_build_unloaded(file.path.name, file, fault),))
     hooks: list[Hook] = []
     unloaded: list[Unloaded] = []
@@ -119,11 +108,11 @@ def read_hooks(located: ConfigFile, file: HookFile) -> HookSet:
             fault = located.fault(("hooks", name), *explain_unknown_event(name))
             unloaded.append(_build_unloaded(name, file, fault))
             continue
-        for one in _read_groups(located, ("hooks", name), event, file):
-            if isinstance(one, Hook):
-                hooks.append(one)
+        for group in _read_groups(located, ("hooks", name), event, file):
+            if isinstance(group, Hook):
+                hooks.append(group)
             else:
-                unloaded.append(_build_unloaded(event.name, file, one))
+                unloaded.append(_build_unloaded(event.name, file, group))
     return HookSet(number_hooks(hooks), tuple(unloaded))
 
 
@@ -132,19 +121,19 @@ def _read_groups(
 ) -> Iterator[Hook | FileProblem]:
     groups = located.at(*at)
     if not isinstance(groups, list):
-        yield located.fault(at, f"`{event.name}` is no list", 'write [{"matcher": "...", "hooks": [...]}]')
+        yield located.fault(at, f"`{event.name}` is not a list", 'write [{"matcher": "...", "hooks": [...]}]')
         return
     for number, group in enumerate(groups):
         place = (*at, number)
         if not isinstance(group, dict):
-            yield located.fault(place, "this is no table", 'write {"matcher": "...", "hooks": [...]}')
+            yield located.fault(place, "this is not a table", 'write {"matcher": "...", "hooks": [...]}')
             continue
         matcher = group.get("matcher")
         if matcher is not None and not isinstance(matcher, str):
-            yield located.fault((*place, "matcher"), "`matcher` is no text", 'write "Bash" or "Edit|Write"')
+            yield located.fault((*place, "matcher"), "`matcher` is not text", 'write "Bash" or "Edit|Write"')
             continue
         if matcher and event.looks_at and (reason := find_matcher_fault(matcher)):
-            yield located.fault((*place, "matcher"), reason, "mend it, or write names with | between them")
+            yield located.fault((*place, "matcher"), reason, "fix it, or write names separated by |")
             continue
         yield from _read_entries(located, place, event, matcher or "", file)
 
@@ -152,13 +141,13 @@ def _read_groups(
 def _read_entries(
     located: ConfigFile, place: tuple[PathStep, ...], event: HookEvent, matcher: str, file: HookFile
 ) -> Iterator[Hook | FileProblem]:
-    """The hooks of a group; crush writes a hook in the place of a group."""
+    """The hooks of a group; crush writes a hook directly in place of a group."""
     group = located.table(*place)
     if "hooks" not in group:
         yield _read_hook(located, place, event, matcher, file)
         return
     if not isinstance(group["hooks"], list):
-        yield located.fault((*place, "hooks"), "`hooks` is no list", 'write [{"type": "command", ...}]')
+        yield located.fault((*place, "hooks"), "`hooks` is not a list", 'write [{"type": "command", ...}]')
         return
     for number in range(len(group["hooks"])):
         yield _read_hook(located, (*place, "hooks", number), event, matcher, file)
@@ -170,16 +159,16 @@ def _read_hook(
     entry = located.table(*place)
     kind = entry.get("type", "command")
     if kind not in HOOK_KINDS:
-        said = f"there is no type {kind!r}" if "type" in entry else "this is no table"
-        return located.fault((*place, "type"), said, f"write one of {', '.join(HOOK_KINDS)}")
+        reason = f"there is no type {kind!r}" if "type" in entry else "this is not a table"
+        return located.fault((*place, "type"), reason, f"write one of {', '.join(HOOK_KINDS)}")
     if (misfit := _find_misfit(located, place, kind)) is not None:
         return misfit
     when = entry.get("if") or ""
     if when and (not isinstance(when, str) or parse_tool_rule(when) is None):
         return located.fault((*place, "if"), f"`if` is {when!r}", "write one rule, as Bash(git *)")
     if when and event.looks_at != "tool":
-        reason = f"`if` looks at a tool's call, and {event.name} has none"
-        return located.fault((*place, "if"), reason, "take it out, or use a matcher")
+        reason = f"`if` needs a tool call, and {event.name} has none"
+        return located.fault((*place, "if"), reason, "remove it, or use a matcher")
     seconds, faults = _read_seconds(located, place, event, kind, file)
     action = {name: entry[name] for name in ACTION_FIELDS[kind] if entry.get(name) is not None}
     hook = Hook(
@@ -195,7 +184,7 @@ def _read_hook(
 
 
 def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKind) -> FileProblem | None:
-    """The first field of a hook that is missing or has another shape."""
+    """The first field of a hook that is missing or has the wrong type."""
     entry = located.table(*place)
     for name, shape in ACTION_FIELDS[kind].items():
         value = entry.get(name)
@@ -203,26 +192,26 @@ def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKin
             continue
         fits = isinstance(value, shape) and (not isinstance(value, str) or value.strip() != "")
         if isinstance(value, list):
-            fits = fits and all(isinstance(one, str) for one in value)
+            fits = fits and all(isinstance(item, str) for item in value)
         if not fits:
-            said = "needs" if value is None else "has another shape of"
+            verb = "needs" if value is None else "has the wrong type of"
             return located.fault(
-                (*place, name), f"a hook of type {kind} {said} `{name}`", f"write {TYPE_WORDS[shape]}"
+                (*place, name), f"a hook of type {kind} {verb} `{name}`", f"write {TYPE_WORDS[shape]}"
             )
     if kind == "http" and urlsplit(str(entry["url"])).scheme not in ("http", "https"):
-        return located.fault((*place, "url"), "`url` is no address", "write http://... or https://...")
+        return located.fault((*place, "url"), "`url` is not an address", "write http://... or https://...")
     if entry.get("shell", "bash") not in ("bash", "powershell"):
-        return located.fault((*place, "shell"), "`shell` names no shell", "write bash or powershell")
+        return located.fault((*place, "shell"), "`shell` is not a shell", "write bash or powershell")
     return None
 
 
 def _read_seconds(
     located: ConfigFile, place: tuple[PathStep, ...], event: HookEvent, kind: HookKind, file: HookFile
 ) -> tuple[float, tuple[FileProblem, ...]]:
-    """How long it may take, and what is wrong with what its file says of that."""
+    """The timeout of a hook, and what is wrong with the value in the file."""
     default = DEFAULT_SECONDS[kind]
     if kind in ("command", "http", "mcp_tool"):
-        default = min(one for one in (event.seconds, file.seconds, default) if one)
+        default = min(second for second in (event.seconds, file.seconds, default) if second)
     for name in ("timeout", "timeoutSec"):
         value = located.at(*place, name)
         if value is None:

@@ -1,11 +1,9 @@
-"""Our tools in Claude Code's words, and back: people's hooks ask for `Bash` and `tool_input.file_path`.
+"""What a hook is given and what it answers, in Claude Code's words: users' hooks expect `Bash` and
+`tool_input.file_path`.
 
-Knows the names from the tools' own aliases; what Claude Code has no word for keeps ours.
-
-What a hook answered: exit code, stdout and stderr, or JSON, as Claude Code, Codex and crush write it.
-
-0 is no objection (and JSON is read), 2 is a no whose reason stands on stderr, 49 ends the turn (crush),
-anything else is a failure of the hook that decides nothing.
+Tool names come from the tools' own aliases; a tool Claude Code has no word for keeps its name. An answer is
+an exit code with stdout and stderr, or JSON: 0 has no objection (JSON is read), 2 refuses with the reason on
+stderr, 49 ends the turn (crush), anything else is a failure that decides nothing.
 """
 
 import json
@@ -44,14 +42,14 @@ CLAUDE_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "ToolSearch": ("query",),
 }
 EDIT_KEYS = {"old": "old_string", "new": "new_string"}
-# crush's words for the same, in its hooks' matchers.
+# crush's names, used in the matchers of its hooks.
 CRUSH_NAMES = {"Read": "view", "WebFetch": "fetch", "Task": "agent"}
 TIMEOUT_ARGUMENT = "timeout"
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCall:
-    """A call in Claude Code's words: `names` are those a matcher may know the tool by, the best first."""
+    """A call in Claude Code's words. `names` are those a matcher may use for the tool, the best first."""
 
     name: str
     names: tuple[str, ...]
@@ -59,23 +57,23 @@ class ClaudeCall:
 
 
 def to_claude_call(tool: Tool, arguments: Arguments, root: str, family: str = "claude") -> ClaudeCall:
-    """The call of `tool` as a hook of `family` is told of it. Paths of files are made absolute."""
+    """The call of `tool` as a hook of `family` is given it. File paths are made absolute."""
     name = find_claude_name(tool)
     theirs = {
         _find_claude_argument(tool, name, ours): _to_claude_value(ours, value)
         for ours, value in arguments.items()
     }
-    for one in ("file_path", "notebook_path"):
-        path = theirs.get(one)
+    for item in ("file_path", "notebook_path"):
+        path = theirs.get(item)
         if isinstance(path, str) and path:
             base = Path.home() / path[2:] if path.startswith("~/") else Path(root) / path
-            theirs[one] = os.path.normpath(base)
+            theirs[item] = os.path.normpath(base)
     seconds = theirs.get(TIMEOUT_ARGUMENT)
     if name == "Bash" and isinstance(seconds, int | float):
         theirs[TIMEOUT_ARGUMENT] = int(1000 * seconds)
     also = [tool.name, *(alias.name for alias in tool.aliases)]
     if tool.kind in ("edit", "delete", "move"):
-        # Whoever guards `Edit` means whatever changes files.
+        # A hook on `Edit` is meant for everything that changes files.
         also.append("Edit")
     if family == "crush":
         name = CRUSH_NAMES.get(name, name.lower()) if name in CLAUDE_ARGUMENTS else name
@@ -83,26 +81,26 @@ def to_claude_call(tool: Tool, arguments: Arguments, root: str, family: str = "c
 
 
 def find_claude_name(tool: Tool) -> str:
-    """Claude Code's name of a tool, ours where it has none."""
+    """Claude Code's name of a tool, or its own name if there is none."""
     own = {tool.name, *(alias.name for alias in tool.aliases)}
     return next((name for name in CLAUDE_ARGUMENTS if name in own), tool.name)
 
 
 def to_own_arguments(tool: Tool, updated: Arguments, before: Arguments, root: str) -> dict[str, Json]:
-    """`updated`, in Claude Code's words, as arguments of ours; `before` is what the call was. What it did
-    not change comes back as it was written."""
-    told = to_claude_call(tool, before, root).arguments
-    back = {_find_claude_argument(tool, find_claude_name(tool), one): one for one in before}
-    out: dict[str, Json] = {}
+    """`updated`, in Claude Code's words, as cockpit's arguments. `before` is the original call: what the
+    hook did not change keeps its original form."""
+    original = to_claude_call(tool, before, root).arguments
+    back = {_find_claude_argument(tool, find_claude_name(tool), item): item for item in before}
+    arguments: dict[str, Json] = {}
     for name, value in updated.items():
         own = back.get(name) or _find_own_argument(tool, name)
         if own == "":
             continue
-        if name in told and told[name] == value and own in before:
-            out[own] = before[own]
+        if name in original and original[name] == value and own in before:
+            arguments[own] = before[own]
         else:
-            out[own] = _to_own_value(name, own, value)
-    return out
+            arguments[own] = _to_own_value(name, own, value)
+    return arguments
 
 
 def _find_claude_argument(tool: Tool, name: str, ours: str) -> str:
@@ -114,11 +112,11 @@ def _find_claude_argument(tool: Tool, name: str, ours: str) -> str:
 
 
 def _find_own_argument(tool: Tool, theirs: str) -> str:
-    """Our name of an argument; "" for one that is dropped, theirs where nobody knows it."""
+    """cockpit's name of an argument; an empty string if it is dropped, unchanged if unknown."""
     properties = tool.parameters.get("properties")
     if isinstance(properties, Mapping) and theirs in properties:
         return theirs
-    pairs = {one: own for alias in tool.aliases for one, own in reversed(alias.arguments)}
+    pairs = {entry: own for alias in tool.aliases for entry, own in reversed(alias.arguments)}
     return pairs.get(theirs, theirs)
 
 
@@ -126,20 +124,20 @@ def _to_claude_value(ours: str, value: Json) -> Json:
     if ours != "edits" or not isinstance(value, list):
         return value
     return [
-        {EDIT_KEYS.get(key, key): one for key, one in edit.items()} if isinstance(edit, dict) else edit
+        {EDIT_KEYS.get(key, key): entry for key, entry in edit.items()} if isinstance(edit, dict) else edit
         for edit in value
     ]
 
 
 def _to_own_value(name: str, own: str, value: Json) -> Json:
-    """A value of theirs as ours: milliseconds as seconds, the names inside of edits."""
+    """A value in cockpit's form: milliseconds as seconds, the keys of edits renamed."""
     if name == TIMEOUT_ARGUMENT and own == "seconds" and isinstance(value, int | float):
         return value / 1000
     if own != "edits" or not isinstance(value, list):
         return value
     back = {theirs: mine for mine, theirs in EDIT_KEYS.items()}
     return [
-        {back.get(key, key): one for key, one in edit.items()} if isinstance(edit, dict) else edit
+        {back.get(key, key): entry for key, entry in edit.items()} if isinstance(edit, dict) else edit
         for edit in value
     ]
 
@@ -155,17 +153,16 @@ DECISIONS: Mapping[str, HookDecision] = {
 }
 EXIT_BLOCKED = 2
 EXIT_HALTED = 49
-# Where what a command prints is read by the model although it is no JSON.
+# Events where plain text that a command prints is given to the model.
 CONTEXT_EVENTS = frozenset({"UserPromptSubmit", "SessionStart"})
 MAX_OUTPUT_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """`added` is read by the model, `message` by the person. `arguments` and `output` take the place of
-    what the tool was called with and what it gave. `halt` ends the turn. `faults` are what was not
-    understood; `failed`: the hook did not do its work, and has decided nothing.
-    """
+    """`added` is read by the model, `message` by the user. `arguments` and `output` replace the tool's
+    arguments and its result. `halt` ends the turn. `faults` lists what was not understood; `failed` means
+    that the hook did not do its work and decided nothing."""
 
     decision: HookDecision = ""
     reason: str = ""
@@ -180,32 +177,33 @@ class HookAnswer:
 
 def parse_process_result(event: HookEvent, code: int, out: str, errors: str) -> HookAnswer:
     """The answer of a command that has ended."""
-    said = errors.strip()
+    reason = errors.strip()
     if code == EXIT_BLOCKED:
-        return HookAnswer("deny", said or "a hook said no and gave no reason")
+        return HookAnswer("deny", reason or "a hook refused and gave no reason")
     if code == EXIT_HALTED:
-        return HookAnswer("deny", said, halt=said or "a hook ended the turn")
+        return HookAnswer("deny", reason, halt=reason or "a hook ended the turn")
     if code != 0:
         return make_failed_answer(
-            f"it ended with exit code {code}" + (f": {said[:MAX_OUTPUT_SHOWN]}" if said else "")
+            f"it ended with exit code {code}" + (f": {reason[:MAX_OUTPUT_SHOWN]}" if reason else "")
         )
     return parse_text_answer(event, out)
 
 
 def parse_text_answer(event: HookEvent, text: str) -> HookAnswer:
-    """The answer in a text: JSON where it begins as such, else words, which some events take."""
+    """The answer in a text: JSON if it starts like JSON, else plain text, which some events accept."""
     text = text.strip()
     if text.startswith("{"):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            return make_failed_answer(f"it printed no JSON: {error}")
+            return make_failed_answer(f"its output is not valid JSON: {error}")
         return parse_json_answer(event, value) if isinstance(value, dict) else HookAnswer()
     return HookAnswer(added=text if event.name in CONTEXT_EVENTS else "")
 
 
 def parse_judgement(text: str) -> HookAnswer:
-    """The answer of a model: `{"ok": true}`, or `{"ok": false, "reason": "..."}`, with words around it."""
+    """The answer of a model: `{"ok": true}` or `{"ok": false, "reason": "..."}`, possibly with text around
+    it."""
     begin, end = text.find("{"), text.rfind("}")
     try:
         value = json.loads(text[begin : end + 1]) if begin >= 0 else None
@@ -216,12 +214,12 @@ def parse_judgement(text: str) -> HookAnswer:
             f'the model did not answer {{"ok": true}} or {{"ok": false}}: {text[:MAX_OUTPUT_SHOWN]!r}'
         )
     reason = value.get("reason")
-    said = reason if isinstance(reason, str) and reason else "a model that a hook asked said no"
-    return HookAnswer() if value["ok"] else HookAnswer("deny", said)
+    text_reason = reason if isinstance(reason, str) and reason else "a model asked by a hook refused"
+    return HookAnswer() if value["ok"] else HookAnswer("deny", text_reason)
 
 
 def parse_json_answer(event: HookEvent, value: Mapping[str, Json]) -> HookAnswer:
-    """The answer in Claude Code's fields, at the top and in `hookSpecificOutput`."""
+    """The answer in Claude Code's fields, at the top level and in `hookSpecificOutput`."""
     top = _AnswerReader(value)
     decision = top.decision("decision")
     answer = HookAnswer(decision, top.text("reason"), top.text("context"), top.text("systemMessage"))
@@ -247,11 +245,11 @@ def _apply_specific_output(answer: HookAnswer, own: Mapping[str, Json]) -> tuple
     arguments, halt = inner.table("updatedInput"), answer.halt
     output = inner.text("updatedToolOutput") or inner.text("updatedMCPToolOutput")
     faults = inner.faults
-    if (asked := own.get("decision")) is not None and isinstance(asked, dict):
-        person = _AnswerReader(asked)
+    if (approval := own.get("decision")) is not None and isinstance(approval, dict):
+        person = _AnswerReader(approval)
         decision, reason = person.decision("behavior"), person.text("message")
         arguments = person.table("updatedInput")
-        halt = reason or "a hook ended the turn" if asked.get("interrupt") is True else halt
+        halt = reason or "a hook ended the turn" if approval.get("interrupt") is True else halt
         faults = [*faults, *person.faults]
     answer = replace(
         answer,
@@ -266,17 +264,17 @@ def _apply_specific_output(answer: HookAnswer, own: Mapping[str, Json]) -> tuple
 
 
 def make_failed_answer(fault: str) -> HookAnswer:
-    """A hook that did not do its work."""
+    """The answer of a hook that failed."""
     return HookAnswer(faults=(fault,), failed=True)
 
 
 def make_timeout_answer(fault: str) -> HookAnswer:
-    """A hook that has not looked has not agreed either: before a call a person is asked."""
+    """The answer of a hook that timed out: it has not agreed, so the user is asked before a call."""
     return HookAnswer("ask", fault, faults=(fault,), failed=True)
 
 
 class _AnswerReader:
-    """Fields of one table; what has another shape is noted and left out."""
+    """Reads the fields of a table; fields of the wrong type are recorded and ignored."""
 
     def __init__(self, value: Mapping[str, Json]) -> None:
         self._value = value
@@ -288,20 +286,20 @@ class _AnswerReader:
             return value or ""
         if name.startswith("updated"):
             return json.dumps(value, ensure_ascii=False)
-        self.faults.append(f"its `{name}` is no text")
+        self.faults.append(f"its `{name}` is not text")
         return ""
 
     def table(self, name: str) -> Mapping[str, Json] | None:
         value = self._value.get(name)
         if value is not None and not isinstance(value, dict):
-            self.faults.append(f"its `{name}` is no table")
+            self.faults.append(f"its `{name}` is not a table")
         return cast("Mapping[str, Json]", value) if isinstance(value, dict) else None
 
     def decision(self, name: str) -> HookDecision:
         value = self._value.get(name)
         if value is None or value == "":
             return ""
-        found = DECISIONS.get(value) if isinstance(value, str) else None
-        if found is None:
-            self.faults.append(f"its `{name}` is {value!r}, which is no decision")
-        return found or ""
+        decision = DECISIONS.get(value) if isinstance(value, str) else None
+        if decision is None:
+            self.faults.append(f"its `{name}` is {value!r}, which is not a decision")
+        return decision or ""

@@ -1,14 +1,8 @@
-"""The events of hooks in Claude Code's words: when each comes, what its matcher looks at, how long a hook
-of it may take unless its file says so.
+"""Hooks as values: their events in Claude Code's words, their matchers, and merging those of several files.
 
-Whether a hook's matcher fits: nothing or `*` is everything, letters, digits, `_-,|` and blanks are a
-list of exact names, anything else is a regular expression that may fit anywhere.
+    {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "..."}]}]}}
 
-Hooks as files hold them: Claude Code's shape, which Codex and crush share, read to plain values.
-
-{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "..."}]}]}}
-
-The values; `hook_files` reads them.
+`hook_files` reads them; Codex and crush share this shape.
 """
 
 import difflib
@@ -39,8 +33,8 @@ DEFAULT_SECONDS: Mapping[HookKind, float] = {
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """One event. `looks_at` is what its matcher is compared with (`tool`, a fact of the guard, `role`),
-    empty where it has no matcher; `seconds` bounds its commands where their kind does not."""
+    """An event. `looks_at` is what its matcher is compared with (`tool`, `role` or a fact of the guard),
+    empty if it has no matcher; `seconds` limits its commands if their kind does not."""
 
     name: str
     point: Point
@@ -49,8 +43,8 @@ class HookEvent:
 
 
 EVENTS: Mapping[str, HookEvent] = {
-    one.name: one
-    for one in (
+    item.name: item
+    for item in (
         HookEvent("SessionStart", "session_start", "source"),
         HookEvent("UserPromptSubmit", "prompt", seconds=30.0),
         HookEvent("PreToolUse", "tool_call", "tool"),
@@ -66,14 +60,14 @@ EVENTS: Mapping[str, HookEvent] = {
         HookEvent("SessionEnd", "session_end", "reason", seconds=1.5),
     )
 }
-# What others call them: S0's hooks and crush's turns.
+# Other names of the same events.
 EVENT_ALIASES = {
     "turnstart": "UserPromptSubmit",
     "turnend": "Stop",
     "beforetool": "PreToolUse",
     "aftertool": "PostToolUse",
 }
-# Events of other agents that nothing here brings about.
+# Events of other agents that never occur in cockpit.
 UNSUPPORTED_EVENTS = """
     Setup UserPromptExpansion PermissionDenied PermissionResult PostToolBatch MessageDisplay TaskCreated
     TaskCompleted StopFailure TeammateIdle InstructionsLoaded ConfigChange CwdChanged DirectoryAdded
@@ -83,18 +77,18 @@ UNSUPPORTED_EVENTS = """
 
 
 def find_event(name: str) -> HookEvent | None:
-    """The event of a name, in any case and with or without underscores, as crush and S0 write it."""
+    """The event called `name`, in any case and with or without underscores, as crush writes it."""
     folded = _fold_name(name)
-    known = {_fold_name(one): one for one in EVENTS} | EVENT_ALIASES
+    known = {_fold_name(event): event for event in EVENTS} | EVENT_ALIASES
     return EVENTS[known[folded]] if folded in known else None
 
 
 def explain_unknown_event(name: str) -> tuple[str, str]:
-    """Why an event is not taken, and what to write instead."""
-    if _fold_name(name) in {_fold_name(one) for one in UNSUPPORTED_EVENTS.split()}:
-        return f"nothing here brings about {name}", f"there are {', '.join(EVENTS)}"
+    """Why there is no such event, and what to write instead."""
+    if _fold_name(name) in {_fold_name(word) for word in UNSUPPORTED_EVENTS.split()}:
+        return f"{name} never occurs in cockpit", f"use one of {', '.join(EVENTS)}"
     near = difflib.get_close_matches(name, EVENTS, 1, 0.5)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(EVENTS)}"
+    hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(EVENTS)}"
     return f"there is no event {name}", hint
 
 
@@ -104,23 +98,27 @@ def _fold_name(name: str) -> str:
 
 EXACT_NAMES = re.compile(r"[\w\-,| ]*\Z", re.ASCII)
 RULE_PATTERN = re.compile(r"\s*([\w*-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-# With these a pattern says what a name is not: another name of the same tool would fit it.
+# A negated pattern is compared with the first name only: an alias of the same tool would fit it.
 NEGATIONS = ("(?!", "[^", "(?<!")
 
 
 def find_matcher_fault(matcher: str) -> str:
-    """Why a matcher cannot be used, empty where it can."""
+    """Why a matcher cannot be used, or an empty string."""
     if matcher == "*" or EXACT_NAMES.match(matcher):
         return ""
     try:
         re.compile(_to_python_regex(matcher))
     except re.error as error:
-        return f"the matcher {matcher!r} is no regular expression: {error.msg}"
+        return f"the matcher {matcher!r} is not a regular expression: {error.msg}"
     return ""
 
 
 def matches_name(matcher: str, names: tuple[str, ...]) -> bool:
-    """Whether the matcher fits one of the names of a thing, the best known first."""
+    """Whether the matcher fits one of `names`, the best known name first.
+
+    Empty or `*` fits everything; letters, digits, `_-,|` and blanks are a list of exact names; anything else
+    is a regular expression searched anywhere in the name.
+    """
     if matcher in ("", "*"):
         return True
     if EXACT_NAMES.match(matcher):
@@ -132,9 +130,9 @@ def matches_name(matcher: str, names: tuple[str, ...]) -> bool:
 
 
 def parse_tool_rule(when: str) -> tuple[str, str] | None:
-    """The tool and the pattern of `Bash(git *)`; None for what is no permission rule."""
-    found = RULE_PATTERN.fullmatch(when)
-    return (found[1], (found[2] or "").strip()) if found else None
+    """The tool and pattern of `Bash(git *)`, or None if it is not a permission rule."""
+    match = RULE_PATTERN.fullmatch(when)
+    return (match[1], (match[2] or "").strip()) if match else None
 
 
 @lru_cache(maxsize=256)
@@ -151,7 +149,7 @@ def _compile_matcher(matcher: str) -> re.Pattern[str] | None:
 
 
 def _to_python_regex(matcher: str) -> str:
-    """JavaScript's named groups as Python writes them."""
+    """JavaScript's named groups in Python's syntax."""
     return re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", matcher)
 
 
@@ -163,14 +161,14 @@ REQUIRED_FIELDS: Mapping[HookKind, tuple[str, ...]] = {
     "agent": ("prompt",),
     "block": (),
 }
-ALLOW_NOTE = "it can deny and ask; its allow loosens nothing"
+ALLOW_NOTE = "it can deny and ask; an allow from it has no effect"
 DECIDING_EVENTS = frozenset({"PreToolUse", "PermissionRequest"})
 
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """A file that may hold hooks. `seconds` is its own default for commands, `family` the agent it belongs
-    to; `root` the folder of the bundle it came with, `prefix` that bundle's name."""
+    """A file that may contain hooks. `seconds` is its own default timeout for commands, `family` the agent
+    it belongs to; `root` is the folder of its bundle and `prefix` the bundle's name."""
 
     path: Path
     layer: Layer
@@ -182,7 +180,7 @@ class HookFile:
 
 @dataclass(frozen=True, slots=True)
 class HookCondition:
-    """When a hook runs: its event's matcher, and `when`, a permission rule that the call must fit."""
+    """When a hook runs: the event's matcher, and `when`, a permission rule that the call must fit."""
 
     matcher: str = ""
     when: str = ""
@@ -190,11 +188,10 @@ class HookCondition:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One hook. `action` are the fields that say what it does (`command`, `url`, `prompt`, ...). It runs
-    where one of `conditions` fits; the same hook twice in a layer is one with two conditions. Where one of
-    `elsewhere` fits, the same hook of another layer runs already. `also` are the other places of it.
-    `fails_closed`: when it fails that is a no.
-    """
+    """A hook. `action` are the fields that say what it does (`command`, `url`, `prompt`, ...). It runs if
+    one of `conditions` fits; the same hook twice in a layer becomes one hook with two conditions. If one of
+    `elsewhere` fits, the same hook of another layer runs instead. `also` lists its other locations. With
+    `fails_closed` a failure counts as a refusal."""
 
     event: HookEvent
     kind: HookKind
@@ -213,14 +210,14 @@ class Hook:
 
     @property
     def text(self) -> str:
-        """What it does, in one line."""
+        """What it does, in a line."""
         named = [self.action.get(name) for name in (*REQUIRED_FIELDS[self.kind], "reason")]
         args = self.action.get("args")
-        words = [str(one) for one in (*named, *(args if isinstance(args, list) else ())) if one]
+        words = [str(item) for item in (*named, *(args if isinstance(args, list) else ())) if item]
         return " ".join(" ".join(words).split())
 
     def name(self, root: str) -> str:
-        """What messages and settings call it: `PreToolUse .claude/settings.json:4`."""
+        """Its name in messages and settings: `PreToolUse .claude/settings.json:4`."""
         file, where = self.file.path, self.file.path.as_posix()
         for base, sign in ((Path(root), ""), (Path.home(), "~/")):
             if file.is_relative_to(base):
@@ -230,44 +227,49 @@ class Hook:
         return f"{self.event.name} {where}:{self.line}{nth}"
 
     def action_text(self, name: str) -> str:
-        """A field of the action that is text, empty where it has none."""
+        """A text field of the action, or an empty string."""
         value = self.action.get(name)
         return value if isinstance(value, str) else ""
 
     def digest(self) -> str:
-        """The sha256 (hex) of all that it does and when: a person's yes is for exactly this."""
-        told = [self.event.name, self.kind, dict(self.action), [[c.matcher, c.when] for c in self.conditions]]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        """The sha256 (hex) of everything it does and when: an approval is for exactly this."""
+        facts = [
+            self.event.name,
+            self.kind,
+            dict(self.action),
+            [[c.matcher, c.when] for c in self.conditions],
+        ]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def origin(self) -> Origin:
-        """Where it came from, as a listing tells it."""
-        one = self.conditions[0]
-        told: dict[str, Json] = {"event": self.event.name, "type": self.kind, "line": self.line}
-        told |= {"matcher": one.matcher} if one.matcher else {}
-        told |= {"if": one.when} if one.when else {}
+        """Its origin with the fields a listing shows."""
+        condition = self.conditions[0]
+        fields: dict[str, Json] = {"event": self.event.name, "type": self.kind, "line": self.line}
+        fields |= {"matcher": condition.matcher} if condition.matcher else {}
+        fields |= {"if": condition.when} if condition.when else {}
         if more := [[c.matcher, c.when] for c in self.conditions[1:]]:
-            told["or"] = cast("Json", more)
-        told |= {**self.action, "timeout": self.seconds}
+            fields["or"] = cast("Json", more)
+        fields |= {**self.action, "timeout": self.seconds}
         flags = {"once": self.once, "async": self.in_background, "onFailure block": self.fails_closed}
-        told |= {name: True for name, on in flags.items() if on}
-        told |= {"decides": ALLOW_NOTE} if self.event.name in DECIDING_EVENTS else {}
-        return Origin(str(self.file.path), self.file.layer, told, self.also, self.refused)
+        fields |= {name: True for name, on in flags.items() if on}
+        fields |= {"decides": ALLOW_NOTE} if self.event.name in DECIDING_EVENTS else {}
+        return Origin(str(self.file.path), self.file.layer, fields, self.also, self.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class HookSet:
-    """What the hook files of a folder hold."""
+    """The hooks of a folder's files."""
 
     hooks: tuple[Hook, ...] = ()
     unloaded: tuple[Unloaded, ...] = ()
 
     def without(self, off: tuple[str, ...], root: str) -> "HookSet":
-        """All but those of these names; a name without a line (`PreToolUse .claude/settings.json`, or the
-        file alone) is all that stand there."""
-        kept = tuple(
-            one for one in self.hooks if not any(_is_hook_name(word, one.name(root)) for word in off)
+        """All hooks except those named in `off`; a name without a line (`PreToolUse .claude/settings.json`,
+        or the file alone) means all hooks there."""
+        remaining = tuple(
+            hook for hook in self.hooks if not any(_is_hook_name(word, hook.name(root)) for word in off)
         )
-        return HookSet(kept, self.unloaded)
+        return HookSet(remaining, self.unloaded)
 
 
 def _is_hook_name(word: str, name: str) -> bool:
@@ -275,39 +277,39 @@ def _is_hook_name(word: str, name: str) -> bool:
 
 
 def merge_hooks(hooks: list[Hook]) -> tuple[Hook, ...]:
-    """Each hook once. Those of a layer that do the same at the same event become the first of them; one
-    that another layer has too runs where that one does not."""
-    kept: dict[tuple[str, Layer], Hook] = {}
+    """Each hook once. Those of a layer that do the same at the same event are merged into the first; one
+    that another layer has too runs only where that one does not."""
+    merged: dict[tuple[str, Layer], Hook] = {}
     for hook in hooks:
         same, layer = _build_identity(hook), hook.file.layer
-        others = [key for key in kept if key[0] == same and key[1] != layer]
-        whole = next((key for key in others if {*hook.conditions} <= {*kept[key].conditions}), None)
+        others = [key for key in merged if key[0] == same and key[1] != layer]
+        whole = next((key for key in others if {*hook.conditions} <= {*merged[key].conditions}), None)
         if whole is not None:
-            kept[whole] = _add_location(kept[whole], hook)
-        elif (first := kept.get((same, layer))) is not None:
+            merged[whole] = _add_location(merged[whole], hook)
+        elif (first := merged.get((same, layer))) is not None:
             conditions = tuple(dict.fromkeys((*first.conditions, *hook.conditions)))
-            kept[same, layer] = replace(_add_location(first, hook), conditions=conditions)
+            merged[same, layer] = replace(_add_location(first, hook), conditions=conditions)
         else:
-            elsewhere = tuple(condition for key in others for condition in kept[key].conditions)
-            kept[same, layer] = replace(hook, elsewhere=elsewhere)
-    return tuple(kept.values())
+            elsewhere = tuple(condition for key in others for condition in merged[key].conditions)
+            merged[same, layer] = replace(hook, elsewhere=elsewhere)
+    return tuple(merged.values())
 
 
 def _add_location(first: Hook, hook: Hook) -> Hook:
-    """`first`, which tells that `hook` says the same."""
+    """`first` with the location of the equal hook `hook` added."""
     return replace(first, also=(*first.also, f"{hook.file.path}:{hook.line}"))
 
 
 def _build_identity(hook: Hook) -> str:
-    """What two hooks have in common that do the same. A bundle's own folder makes a difference."""
+    """What is equal for two hooks that do the same. Bundles in different folders stay apart."""
     return json.dumps([hook.event.name, hook.kind, dict(hook.action), hook.file.root], sort_keys=True)
 
 
 def number_hooks(hooks: list[Hook]) -> tuple[Hook, ...]:
-    """Hooks that stand in one line are told apart by their number there."""
-    seen: dict[int, int] = {}
-    out: list[Hook] = []
+    """Number hooks that share a line."""
+    counts: dict[int, int] = {}
+    numbered: list[Hook] = []
     for hook in hooks:
-        seen[hook.line] = seen.get(hook.line, 0) + 1
-        out.append(replace(hook, nth=seen[hook.line]))
-    return tuple(out)
+        counts[hook.line] = counts.get(hook.line, 0) + 1
+        numbered.append(replace(hook, nth=counts[hook.line]))
+    return tuple(numbered)

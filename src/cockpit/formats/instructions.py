@@ -1,13 +1,9 @@
-"""One instruction file as a model reads it: imports put in, comments for people left out, cut to its measure.
+"""Instruction files for agents: AGENTS.md, CLAUDE.md, rules for some files, and the files they import.
 
-An import stays in its bound (the project; for a person's own file the home folder), goes five deep at most
-and is taken once. What is not taken is a fault with its line.
-
-The instruction files people keep for agents: AGENTS.md and CLAUDE.md, rules for some files, their imports.
-
-The user's own come first, then the project's from the repository's top down to the root, the nearest last.
-Those of folders below the root, and rules with `paths:`, wait until such a file is touched. Of a folder
-that is not trusted nothing is read.
+The user's own files come first, then the project's from the top of the repository down to the root. Files in
+folders below the root, and rules with `paths:`, are loaded when such a file is touched. Nothing is read from
+a folder that is not trusted. An import stays within the project (for a user's file: the home folder), goes
+at most five levels deep and is included once; what is not included is reported with its line.
 """
 
 import os
@@ -28,21 +24,21 @@ from cockpit.settings import file_io
 IMPORT_PATTERN = re.compile(r"(?<![\w`])@((?:~/|\.{1,2}/|/)?[\w./~-]*[\w/-](?:\.\w+)?)")
 FENCE = re.compile(r"^\s*(```|~~~)")
 COMMENT = re.compile(r"<!--.*?-->", re.S)
-# What is meant as a file although none is there: not `@someone`, not `@scope/package`.
+# Looks like a path even if the file does not exist: not `@someone`, not `@scope/package`.
 FILE_LIKE = re.compile(r"^(?:~/|\.{1,2}/|/)|\.(?:md|mdx|mdc|txt|rst|toml|json|ya?ml)$", re.I)
 MAX_FILE_BYTES = 1_000_000
 MAX_FILE_CHARACTERS = 24_000
 MAX_CHARACTERS = 48_000
 MAX_IMPORT_DEPTH = 5
-# Stands for a line's end inside a comment that was taken out, so that lines can still be counted.
+# Replaces a line break in a removed comment, so that lines can still be counted.
 REMOVED_LINE = "\x01"
-# Why a model may not be told the file at a real path, "" where it may: what no tool may read, no import is.
+# Why a model may not read the file at a real path, or "": imports obey the same rules as tools.
 RefusePath: TypeAlias = Callable[[Path], str]
 
 
 @dataclass
 class ReadProgress:
-    """What was read so far: `left` is how many characters more are taken in, `seen` the real files."""
+    """What was read so far: `left` is how many more characters may be read, `seen` the files read."""
 
     refuses: RefusePath
     left: int = MAX_CHARACTERS
@@ -51,7 +47,7 @@ class ReadProgress:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedText:
-    """A file's text, ready for a model, and what of it was not taken."""
+    """A file's text as a model reads it, and what was left out."""
 
     text: str
     imports: tuple[str, ...] = ()
@@ -59,25 +55,25 @@ class ResolvedText:
 
 
 def resolve_imports(reading: ReadProgress, path: Path, text: str, bound: Path, line: int = 1) -> ResolvedText:
-    """`text`, which begins at `line` of the file at `path`, with its imports; counted in `reading`."""
+    """`text`, which starts at `line` of the file `path`, with imports included and comments removed; counted
+    in `reading`."""
     walk = _ImportResolver(reading, bound.resolve())
-    said = walk.imported(text, path, line, 1).replace(REMOVED_LINE, "").strip()
-    if len(said) > MAX_FILE_CHARACTERS:
-        said = f"{said[:MAX_FILE_CHARACTERS]}\n(cut after {MAX_FILE_CHARACTERS:,} characters; read the file for the rest)"
-        remedy = "keep it short: put what concerns some files into .claude/rules with `paths:`"
+    result = walk.imported(text, path, line, 1).replace(REMOVED_LINE, "").strip()
+    if len(result) > MAX_FILE_CHARACTERS:
+        note = f"(cut after {MAX_FILE_CHARACTERS:,} characters; read the file for the rest)"
+        result = f"{result[:MAX_FILE_CHARACTERS]}\n{note}"
+        remedy = "shorten it: move what concerns only some files into .claude/rules with `paths:`"
         walk.faults.append(FileProblem(str(path), 0, f"cut after {MAX_FILE_CHARACTERS:,} characters", remedy))
-    if len(said) > reading.left:
-        reason = (
-            f"instruction files hold more than {MAX_CHARACTERS:,} characters together: the rest is left out"
-        )
-        walk.faults.append(FileProblem(str(path), 0, reason, "shorten them, or leave one out"))
-    said = said[: max(0, reading.left)]
-    reading.left -= len(said)
-    return ResolvedText(said, tuple(walk.imports), tuple(walk.faults))
+    if len(result) > reading.left:
+        reason = f"together, instruction files exceed {MAX_CHARACTERS:,} characters: the rest is ignored"
+        walk.faults.append(FileProblem(str(path), 0, reason, "shorten or remove some of them"))
+    result = result[: max(0, reading.left)]
+    reading.left -= len(result)
+    return ResolvedText(result, tuple(walk.imports), tuple(walk.faults))
 
 
 def read_instruction_file(path: Path) -> str | None:
-    """The text of a file, None where there is none. Raises OSError for what is there and cannot be read."""
+    """The text of a file, or None if it does not exist. Raises OSError if it cannot be read."""
     try:
         return file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
@@ -86,7 +82,7 @@ def read_instruction_file(path: Path) -> str | None:
 
 @dataclass
 class _ImportResolver:
-    """One file and all that it imports."""
+    """Resolves the imports of one file, recursively."""
 
     reading: ReadProgress
     bound: Path
@@ -95,26 +91,28 @@ class _ImportResolver:
 
     def imported(self, text: str, file: Path, line: int, depth: int) -> str:
         """`text` with each `@path` outside of code replaced by that file."""
-        text = COMMENT.sub(lambda found: REMOVED_LINE * found[0].count("\n"), text)
+        text = COMMENT.sub(lambda match: REMOVED_LINE * match[0].count("\n"), text)
         lines: list[str] = []
         in_code = False
-        for one in text.split("\n"):
-            in_code ^= bool(FENCE.match(one))
-            lines.append(one if in_code or "@" not in one else self._line(one, file, line, depth))
-            line += 1 + one.count(REMOVED_LINE)
+        for line_text in text.split("\n"):
+            in_code ^= bool(FENCE.match(line_text))
+            lines.append(
+                line_text if in_code or "@" not in line_text else self._line(line_text, file, line, depth)
+            )
+            line += 1 + line_text.count(REMOVED_LINE)
         return "\n".join(lines)
 
     def _line(self, text: str, file: Path, line: int, depth: int) -> str:
-        def content(found: re.Match[str]) -> str:
-            inner = self._content(found[1], file, line, depth)
-            return found[0] if inner is None else inner
+        def content(match: re.Match[str]) -> str:
+            inner = self._content(match[1], file, line, depth)
+            return match[0] if inner is None else inner
 
         # Code spans keep their @.
         parts = re.split(r"(`[^`]*`)", text)
         return "".join(part if part.startswith("`") else IMPORT_PATTERN.sub(content, part) for part in parts)
 
     def _content(self, named: str, file: Path, line: int, depth: int) -> str | None:
-        """What the import becomes; None where it stays as it is written."""
+        """The text of an import, or None if it stays as written."""
         path = Path(named).expanduser() if named.startswith("~") else file.parent / named
         real = path.resolve()
         if real in self.reading.seen:
@@ -122,18 +120,18 @@ class _ImportResolver:
         if not real.is_relative_to(self.bound):
             if FILE_LIKE.search(named):
                 remedy = "copy it into the project, or import it in your own CLAUDE.md or AGENTS.md"
-                self._fault(file, line, f"`@{named}` lies outside of {self.bound} and is not read", remedy)
+                self._fault(file, line, f"`@{named}` is outside {self.bound} and is not read", remedy)
             return None
         if depth > MAX_IMPORT_DEPTH:
             self._fault(
                 file,
                 line,
                 f"`@{named}` is imported more than {MAX_IMPORT_DEPTH} deep",
-                "import it further up",
+                "import it at a higher level",
             )
             return None
         if reason := self.reading.refuses(real):
-            self._fault(file, line, f"`@{named}` is not read: {reason}", "take the import out")
+            self._fault(file, line, f"`@{named}` is not read: {reason}", "remove the import")
             return None
         try:
             text = read_instruction_file(real)
@@ -143,8 +141,8 @@ class _ImportResolver:
                 self._fault(file, line, f"`@{named}` cannot be read: {error.strerror}", "name a text file")
         if not text:
             if text is None and FILE_LIKE.search(named) and not real.exists():
-                remedy = "mend the path, or put it in backticks where no import is meant"
-                self._fault(file, line, f"`@{named}` is not there", remedy)
+                remedy = "fix the path, or put it in backticks if no import is meant"
+                self._fault(file, line, f"`@{named}` does not exist", remedy)
             return None
         self.reading.seen.add(real)
         self.imports.append(str(real))
@@ -167,7 +165,7 @@ USER_FILES = (
 )
 RULE_FOLDERS = (".claude/rules", ".cockpit/rules")
 MOST_RULES = 100
-# Where no instructions for a model are looked for when all of a project's are listed.
+# Folders that are skipped when all instructions of a project are listed.
 SKIPPED_FOLDERS = frozenset(
     {"node_modules", "target", "dist", "build", "vendor", "__pycache__", "site-packages"}
 )
@@ -176,8 +174,8 @@ MOST_FOLDERS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile:
-    """One instruction file. `text` is what a model reads of it, `paths` the globs of the files it is for
-    (none: all), relative to `base`. One that could not be read has no text and says why in its origin."""
+    """An instruction file. `text` is what a model reads; `paths` are the patterns of files it is for (none:
+    all), relative to `base`. A file that could not be read has no text and says why in its origin."""
 
     name: str
     path: Path
@@ -187,54 +185,54 @@ class InstructionFile:
     base: str = ""
 
     def concerns(self, path: str) -> bool:
-        """Whether it is for the file at the real `path`."""
+        """Whether it applies to the file at the real `path`."""
         below = os.path.relpath(path, self.base).replace(os.sep, "/") if self.base else path
         return not below.startswith("../") and matches_any(self.paths, below)
 
 
 def load_always(root: Path, trusted: bool, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
-    """Those that every request tells."""
+    """The instructions that every request contains."""
     return tuple(
-        one
-        for one in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
-        if not one.paths
+        item
+        for item in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
+        if not item.paths
     )
 
 
 def load_conditional(
     root: Path, trusted: bool, home: Path, refuses: RefusePath
 ) -> tuple[InstructionFile, ...]:
-    """The rules that wait until a file of their `paths:` is touched."""
+    """The rules that apply once a file matching their `paths:` is touched."""
     return tuple(
-        one
-        for one in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
-        if one.paths
+        item
+        for item in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
+        if item.paths
     )
 
 
 def load_nested(root: Path, folder: Path, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
-    """Those of one folder below the root, its rules too. The root is trusted."""
+    """The instructions of a folder below the root, including its rules. The root must be trusted."""
     return tuple(_load_folder(_InstructionLoader(root, home, ReadProgress(refuses)), folder))
 
 
 def list_instructions(root: Path, trusted: bool, home: Path, refuses: RefusePath) -> list[tuple[str, Origin]]:
     """All of them with what was understood and refused, for `cockpit instructions list`."""
-    shelf = _InstructionLoader(root, home, ReadProgress(refuses))
-    rows = list(_load_initial(shelf, trusted))
+    loader = _InstructionLoader(root, home, ReadProgress(refuses))
+    rows = list(_load_initial(loader, trusted))
     for folder in _list_folders(root) if trusted else ():
-        shelf.reading.left = MAX_CHARACTERS
+        loader.reading.left = MAX_CHARACTERS
         when = f"a file below {folder.relative_to(root).as_posix()}/ is touched"
-        rows += [_note_condition(one, when) for one in _load_folder(shelf, folder)]
-    return [(one.name, one.origin) for one in rows]
+        rows += [_note_condition(item, when) for item in _load_folder(loader, folder)]
+    return [(row.name, row.origin) for row in rows]
 
 
-def _note_condition(told: InstructionFile, when: str) -> InstructionFile:
-    return replace(told, origin=replace(told.origin, fields={**told.origin.fields, "when": when}))
+def _note_condition(file: InstructionFile, when: str) -> InstructionFile:
+    return replace(file, origin=replace(file.origin, fields={**file.origin.fields, "when": when}))
 
 
 @dataclass
 class _InstructionLoader:
-    """Where the files of one root are taken from, and what was taken so far."""
+    """The folders of a root, and what was read from them so far."""
 
     root: Path
     home: Path
@@ -254,81 +252,84 @@ def find_own_file() -> Path:
     return paths.config() / "AGENTS.md"
 
 
-def _load_initial(shelf: _InstructionLoader, trusted: bool) -> Iterator[InstructionFile]:
-    home = shelf.home
-    yield from _load_first(shelf, [find_own_file(), *(home / name for name in USER_FILES)], "user", home)
+def _load_initial(loader: _InstructionLoader, trusted: bool) -> Iterator[InstructionFile]:
+    home = loader.home
+    yield from _load_first(loader, [find_own_file(), *(home / name for name in USER_FILES)], "user", home)
     for folder in (home / ".claude/rules", paths.config() / "rules"):
-        yield from _load_rules(shelf, folder, "user", home, shelf.root)
+        yield from _load_rules(loader, folder, "user", home, loader.root)
     if not trusted:
         return
-    for folder in reversed(list_folders_upward(shelf.root, home)):
-        yield from _load_folder(shelf, folder)
+    for folder in reversed(list_folders_upward(loader.root, home)):
+        yield from _load_folder(loader, folder)
 
 
-def _load_folder(shelf: _InstructionLoader, folder: Path) -> Iterator[InstructionFile]:
+def _load_folder(loader: _InstructionLoader, folder: Path) -> Iterator[InstructionFile]:
     """The files of one folder of the project."""
-    top = find_repository_top(shelf.root, shelf.home)
-    yield from _load_first(shelf, [folder / name for name in PROJECT_NAMES], "project", top)
-    yield from _load_file(shelf, folder / LOCAL_NAME, "project", top)
+    top = find_repository_top(loader.root, loader.home)
+    yield from _load_first(loader, [folder / name for name in PROJECT_NAMES], "project", top)
+    yield from _load_file(loader, folder / LOCAL_NAME, "project", top)
     for name in RULE_FOLDERS:
-        yield from _load_rules(shelf, folder / name, "project", top, folder)
+        yield from _load_rules(loader, folder / name, "project", top, folder)
 
 
 def _load_first(
-    shelf: _InstructionLoader, candidates: list[Path], layer: Layer, bound: Path
+    loader: _InstructionLoader, candidates: list[Path], layer: Layer, bound: Path
 ) -> Iterator[InstructionFile]:
-    """CLAUDE.md is read only where no AGENTS.md is: they mostly say the same."""
+    """The first file that exists: CLAUDE.md is read only without AGENTS.md, because they mostly say the
+    same."""
     for at, path in enumerate(candidates):
-        for told in _load_file(shelf, path, layer, bound):
-            hidden = tuple(str(one) for one in candidates[at + 1 :] if one.is_file())
-            yield replace(told, origin=replace(told.origin, shadows=hidden))
+        for file in _load_file(loader, path, layer, bound):
+            hidden = tuple(str(candidate) for candidate in candidates[at + 1 :] if candidate.is_file())
+            yield replace(file, origin=replace(file.origin, shadows=hidden))
             return
 
 
 def _load_rules(
-    shelf: _InstructionLoader, folder: Path, layer: Layer, bound: Path, base: Path
+    loader: _InstructionLoader, folder: Path, layer: Layer, bound: Path, base: Path
 ) -> Iterator[InstructionFile]:
-    """Every rule of a folder, those for all files and those for some."""
+    """Every rule of a folder, for all files or for some."""
     try:
-        files = sorted(one for one in folder.rglob("*.md") if one.name.lower() != "readme.md")
+        files = sorted(entry for entry in folder.rglob("*.md") if entry.name.lower() != "readme.md")
     except OSError:
         return
     for path in files[:MOST_RULES]:
-        yield from _load_file(shelf, path, layer, bound, base)
-    if left := files[MOST_RULES:]:
-        reason = f"only {MOST_RULES} rules of a folder are read: {len(left)} are left out"
-        fault = FileProblem(str(folder), 0, reason, "join some of them")
-        yield InstructionFile(shelf.name(left[0]), left[0], "", Origin(str(left[0]), layer, refused=(fault,)))
+        yield from _load_file(loader, path, layer, bound, base)
+    if ignored := files[MOST_RULES:]:
+        reason = f"only {MOST_RULES} rules of a folder are read: {len(ignored)} are ignored"
+        fault = FileProblem(str(folder), 0, reason, "merge some of them")
+        yield InstructionFile(
+            loader.name(ignored[0]), ignored[0], "", Origin(str(ignored[0]), layer, refused=(fault,))
+        )
 
 
 def _load_file(
-    shelf: _InstructionLoader, path: Path, layer: Layer, bound: Path, base: Path | None = None
+    loader: _InstructionLoader, path: Path, layer: Layer, bound: Path, base: Path | None = None
 ) -> Iterator[InstructionFile]:
-    """The file at `path`, where there is one; `base` for a rule: what its globs are relative to."""
+    """The file at `path`, if it exists. `base` is given for rules: their patterns are relative to it."""
     real = path.resolve()
-    if real in shelf.reading.seen or shelf.reading.left <= 0:
+    if real in loader.reading.seen or loader.reading.left <= 0:
         return
-    # The user's own files may be links to anywhere: dotfiles are kept so.
+    # The user's own files may be links to anywhere, as with dotfile managers.
     if layer == "project" and not real.is_relative_to(bound.resolve()):
-        remedy = "put the file itself there"
-        yield _refuse_file(shelf, path, layer, f"it is a link that leads out of {bound}", remedy)
+        remedy = "replace the link by the file"
+        yield _refuse_file(loader, path, layer, f"it is a link that leads out of {bound}", remedy)
         return
-    if reason := shelf.reading.refuses(real):
-        yield _refuse_file(shelf, path, layer, f"it is not read: {reason}", "put a file of its own there")
+    if reason := loader.reading.refuses(real):
+        yield _refuse_file(loader, path, layer, f"it is not read: {reason}", "use a file that tools may read")
         return
     try:
         text = read_instruction_file(real)
     except OSError as error:
-        yield _refuse_file(shelf, path, layer, f"it cannot be read: {error.strerror}", "make it a text file")
+        yield _refuse_file(loader, path, layer, f"it cannot be read: {error.strerror}", "make it a text file")
         return
     if text is None or not text.strip():
         return
-    shelf.reading.seen.add(real)
-    yield _build_file(shelf, path, text, layer, bound, base)
+    loader.reading.seen.add(real)
+    yield _build_file(loader, path, text, layer, bound, base)
 
 
 def _build_file(
-    shelf: _InstructionLoader, path: Path, text: str, layer: Layer, bound: Path, base: Path | None
+    loader: _InstructionLoader, path: Path, text: str, layer: Layer, bound: Path, base: Path | None
 ) -> InstructionFile:
     globs: tuple[str, ...] = ()
     faults: list[FileProblem] = []
@@ -339,37 +340,39 @@ def _build_file(
         globs = parse_patterns(document.fields.get("paths"))
         faults += document.faults
         if "globs" in document.fields and not globs:
-            remedy = "write `paths:`; until then the rule is told for all files"
+            remedy = "write `paths:`; until then the rule applies to all files"
             faults.append(document.fault("globs", "`globs:` is another agent's field", remedy))
-    # What waits is not part of what every request tells, so it is counted by itself.
+    # Conditional rules are not in every request, so they have a limit of their own.
     reading = (
-        replace(shelf.reading, left=MAX_CHARACTERS, seen=set(shelf.reading.seen)) if globs else shelf.reading
+        replace(loader.reading, left=MAX_CHARACTERS, seen=set(loader.reading.seen))
+        if globs
+        else loader.reading
     )
-    taken = resolve_imports(reading, path.resolve(), text, bound, line)
-    fields: dict[str, Json] = {"characters": len(taken.text)}
+    resolved = resolve_imports(reading, path.resolve(), text, bound, line)
+    fields: dict[str, Json] = {"characters": len(resolved.text)}
     if globs:
         fields["paths"] = list(globs)
-    if taken.imports:
-        fields["imports"] = list(taken.imports)
-    origin = Origin(str(path), layer, fields, refused=(*faults, *taken.faults))
+    if resolved.imports:
+        fields["imports"] = list(resolved.imports)
+    origin = Origin(str(path), layer, fields, refused=(*faults, *resolved.faults))
     return InstructionFile(
-        shelf.name(path), path, taken.text, origin, globs, os.path.realpath(base) if base else ""
+        loader.name(path), path, resolved.text, origin, globs, os.path.realpath(base) if base else ""
     )
 
 
 def _refuse_file(
-    shelf: _InstructionLoader, path: Path, layer: Layer, reason: str, remedy: str
+    loader: _InstructionLoader, path: Path, layer: Layer, reason: str, remedy: str
 ) -> InstructionFile:
     origin = Origin(str(path), layer, refused=(FileProblem(str(path), 0, reason, remedy),))
-    return InstructionFile(shelf.name(path), path, "", origin)
+    return InstructionFile(loader.name(path), path, "", origin)
 
 
 def _list_folders(root: Path) -> Iterable[Path]:
-    """The folders below the root that may hold instructions, 5,000 at most."""
+    """The folders below the root that may contain instructions, at most 5,000."""
     left = MOST_FOLDERS
     for here, names, _ in os.walk(root):
-        names[:] = sorted(one for one in names if one[0] != "." and one not in SKIPPED_FOLDERS)
+        names[:] = sorted(name for name in names if name[0] != "." and name not in SKIPPED_FOLDERS)
         left -= len(names)
         if left < 0:
             return
-        yield from (Path(here, one) for one in names)
+        yield from (Path(here, entry) for entry in names)

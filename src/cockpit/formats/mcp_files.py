@@ -1,12 +1,8 @@
-"""One server of a file of MCP servers while it is read: field after field, variables filled in, what does not
-fit noted with its line.
+"""The files that define MCP servers: `.mcp.json` of projects and bundles, `~/.claude.json`, cockpit's own
+`mcp.json`.
 
-The files that name MCP servers: `.mcp.json` of a project and of bundles, `~/.claude.json`, our own
-`mcp.json`. What they say as plain values, with `${VAR}` and `${VAR:-default}` filled in.
-
-Reads what it is given; starts nothing.
-
-Adding a server to a file of MCP servers, and taking one out. The rest of the file stays as it is.
+Reads them into plain values with `${VAR}` and `${VAR:-default}` filled in, and adds and removes servers.
+Starts nothing.
 """
 
 import json
@@ -18,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.formats.config_files import ConfigFile, parse_config
+from cockpit.formats.config_files import ConfigFile, read_config
 from cockpit.formats.fields import add_shadowed
 from cockpit.formats.search_folders import list_folders_upward
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
@@ -30,14 +26,15 @@ from cockpit.settings.file_io import write_atomically
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-# What is called so is not shown: listings are read over shoulders and pasted into issues.
+# Values with such names are masked: listings are seen by others and pasted into issues.
 SECRET_NAME = re.compile(r"key|token|secret|pass|auth|cred|cookie|pat$|dsn", re.IGNORECASE)
 MASK = "***"
 
 
 @dataclass(slots=True)
 class McpEntry:
-    """The server at `path`. `faults` and `understood` grow as it is read; an `is_broken` one is no server."""
+    """The server at `path` while it is read field by field. `faults` and `understood` grow; if `is_broken`,
+    there is no server."""
 
     located: ConfigFile
     path: KeyPath
@@ -50,19 +47,20 @@ class McpEntry:
         return self.located.at(*self.path, key)
 
     def refuse(self, key: str, reason: str, remedy: str) -> None:
-        """The field is not taken over, and the server works without it."""
+        """Record that the field is ignored; the server works without it."""
         self.faults.append(self.located.fault((*self.path, key), reason, remedy))
 
     def broken(self, key: str, reason: str, remedy: str) -> None:
-        """Without the field there is no server."""
+        """Record a fault without which there is no server."""
         self.refuse(key, reason, remedy)
         self.is_broken = True
 
     def filled(self, key: str, text: str, *below: str | int) -> str:
-        """`text` with its variables. One that is not set, and has no default, breaks the server."""
+        """`text` with its variables filled in. A variable that is not set and has no default breaks the
+        server."""
 
-        def value(found: re.Match[str]) -> str:
-            name, default = found[1], found[2]
+        def value(match: re.Match[str]) -> str:
+            name, default = match[1], match[2]
             known = self.environment.get(name)
             if known or (known is not None and default is None):
                 return known
@@ -79,12 +77,12 @@ class McpEntry:
         return VARIABLE_PATTERN.sub(value, text)
 
     def shown(self, text: str) -> str:
-        """`text` as a listing may show it: variables filled in, but for those that hold a secret."""
+        """`text` as a listing may show it: variables filled in, except those that hold a secret."""
 
-        def value(found: re.Match[str]) -> str:
-            name, default = found[1], found[2] or ""
+        def value(match: re.Match[str]) -> str:
+            name, default = match[1], match[2] or ""
             known = self.environment.get(name) or default
-            return found[0] if SECRET_NAME.search(name) and known != default else known
+            return match[0] if SECRET_NAME.search(name) and known != default else known
 
         return VARIABLE_PATTERN.sub(value, text)
 
@@ -102,31 +100,31 @@ class McpEntry:
         value = self.at(key)
         if value is None:
             return ()
-        if not isinstance(value, list) or not all(isinstance(one, str | int | float) for one in value):
+        if not isinstance(value, list) or not all(isinstance(entry, str | int | float) for entry in value):
             self.broken(key, f"`{key}` is {value!r}", "write a list of texts")
             return ()
-        self.understood[key] = [self.shown(str(one)) for one in value]
-        return tuple(self.filled(key, str(one), at) for at, one in enumerate(value))
+        self.understood[key] = [self.shown(str(item)) for item in value]
+        return tuple(self.filled(key, str(element), at) for at, element in enumerate(value))
 
     def table(self, key: str) -> dict[str, str]:
-        """Texts by name. What may be secret by its name is not told."""
+        """Texts by name. Values that may be secret by their name are not listed."""
         value = self.at(key)
         if value is None:
             return {}
         if not isinstance(value, dict):
             self.broken(key, f"`{key}` is {value!r}", "write a table of texts")
             return {}
-        out: dict[str, str] = {}
-        told: dict[str, Json] = {}
-        for name, one in value.items():
-            if isinstance(one, bool | int | float | str):
-                text = str(one).lower() if isinstance(one, bool) else str(one)
-                out[name] = self.filled(key, text, name)
-                told[name] = MASK if SECRET_NAME.search(name) else self.shown(text)
+        texts: dict[str, str] = {}
+        masked: dict[str, Json] = {}
+        for name, entry in value.items():
+            if isinstance(entry, bool | int | float | str):
+                text = str(entry).lower() if isinstance(entry, bool) else str(entry)
+                texts[name] = self.filled(key, text, name)
+                masked[name] = MASK if SECRET_NAME.search(name) else self.shown(text)
             else:
-                self.refuse(key, f"`{key}.{name}` is no text", "write text")
-        self.understood[key] = told
-        return out
+                self.refuse(key, f"`{key}.{name}` is not text", "write text")
+        self.understood[key] = masked
+        return texts
 
     def flag(self, key: str, default: bool = False) -> bool:
         value = self.at(key)
@@ -150,7 +148,7 @@ TRANSPORT_OF_TYPE: Mapping[str, Transport] = {
     "remote": "http",
     "sse": "sse",
 }
-# Claude writes milliseconds; nobody means less than a second by it.
+# Claude's timeouts are milliseconds; smaller numbers are meant as seconds.
 MIN_MILLISECONDS = 1_000
 USER_FILE = "mcp.json"
 PROJECT_FILES = (".cockpit/mcp.json", ".mcp.json")
@@ -159,43 +157,33 @@ PROJECT_FILES = (".cockpit/mcp.json", ".mcp.json")
 def read_servers(
     root: Path, trusted: bool, home: Path, environment: Mapping[str, str]
 ) -> Iterator[McpServer | Unloaded]:
-    """The servers that files name, one for each name: what is written for this project alone (Claude's
-    local scope) before the project's own files (the nearest first), before the user's."""
-    claude = _load_file(home / ".claude.json")
+    """The servers of all files, one per name: Claude's local scope for this project first, then the
+    project's own files (the nearest first), then the user's."""
+    claude = read_config(home / ".claude.json")
     user = paths.config() / USER_FILE
-    found = [*_read_table(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
+    servers = [*_read_table(claude, ("projects", str(root), "mcpServers"), "user", environment, private=True)]
     if trusted:
         for folder in list_folders_upward(root, home):
             for name in PROJECT_FILES:
-                found += read_server_file(folder / name, "project", environment)
-    found += read_server_file(user, "user", environment)
-    found += _read_table(claude, ("mcpServers",), "user", environment)
-    yield from _select_nearest(found)
+                servers += read_server_file(folder / name, "project", environment)
+    servers += read_server_file(user, "user", environment)
+    servers += _read_table(claude, ("mcpServers",), "user", environment)
+    yield from _select_nearest(servers)
 
 
 def read_server_file(
     file: Path, layer: Layer, environment: Mapping[str, str], prefix: str = ""
 ) -> list[McpServer | Unloaded]:
-    """The servers of one file with the table `mcpServers`, in its order, their names behind `prefix`.
-    A file that is not there has none."""
-    located = _load_file(file)
+    """The servers in a file's `mcpServers` table, their names prefixed with `prefix`. A missing file has
+    none."""
+    located = read_config(file)
     if located is None:
         return []
     if located.faults:
         return [Unloaded(file.name, Origin(str(file), layer, refused=located.faults))]
-    # A bundle's file may be the table itself.
+    # A bundle's file may be the table itself, without `mcpServers`.
     bare = "mcpServers" not in located.table() and all(isinstance(v, dict) for v in located.table().values())
     return [*_read_table(located, () if bare else ("mcpServers",), layer, environment, prefix)]
-
-
-def _load_file(file: Path) -> ConfigFile | None:
-    try:
-        return parse_config(file_io.read_text(file), str(file))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        fault = FileProblem(str(file), 0, f"it cannot be read: {error.strerror or error}", "look at the file")
-        return ConfigFile(str(file), faults=(fault,))
 
 
 def _read_table(
@@ -210,7 +198,7 @@ def _read_table(
         return
     value = located.at(*path)
     if value is not None and not isinstance(value, dict):
-        fault = located.fault(path, "this is no table of servers", 'write {"name": {"command": "..."}}')
+        fault = located.fault(path, "this is not a table of servers", 'write {"name": {"command": "..."}}')
         yield Unloaded(Path(located.file).name, Origin(located.file, layer, refused=(fault,)))
         return
     for name in value or {}:
@@ -221,11 +209,11 @@ def _read_table(
 def _build_server(name: str, entry: McpEntry, layer: Layer, private: bool) -> McpServer | Unloaded:
     located = entry.located
     if not isinstance(located.at(*entry.path), dict):
-        entry.faults.append(located.fault(entry.path, "this is no server", 'write {"command": "..."}'))
+        entry.faults.append(located.fault(entry.path, "this is not a server", 'write {"command": "..."}'))
         return Unloaded(name, Origin(located.file, layer, refused=tuple(entry.faults)))
     if not name.strip() or clean(name) != name or len(name) > 100:
         entry.faults.append(
-            located.fault(entry.path, "this is no name for a server", "use letters and digits")
+            located.fault(entry.path, "this is not a valid server name", "use letters and digits")
         )
         entry.is_broken = True
     transport, command, url = _read_target(entry)
@@ -249,23 +237,23 @@ def _build_server(name: str, entry: McpEntry, layer: Layer, private: bool) -> Mc
 
 
 def _read_target(entry: McpEntry) -> tuple[Transport, tuple[str, ...], str]:
-    """What is started, or where it is."""
-    said = entry.text("type") or entry.text("transport")
+    """The transport, and the command to start or the address."""
+    written = entry.text("type") or entry.text("transport")
     listed = isinstance(entry.at("command"), list)
-    program = entry.words("command") if listed else tuple(one for one in (entry.text("command"),) if one)
+    program = entry.words("command") if listed else tuple(item for item in (entry.text("command"),) if item)
     command = (*program, *entry.words("args")) if program else ()
     url = entry.text("url") or entry.text("httpUrl") or entry.text("serverUrl")
-    transport = TRANSPORT_OF_TYPE.get(said)
-    if said and transport is None:
-        entry.broken("type", f"`type` is {said!r}", "write stdio, http or sse")
+    transport = TRANSPORT_OF_TYPE.get(written)
+    if written and transport is None:
+        entry.broken("type", f"`type` is {written!r}", "write stdio, http or sse")
     if transport is None:
         transport = "http" if url and not command else "stdio"
     if transport == "stdio":
         if not command:
-            entry.broken("command", "it says neither `command` nor `url`", 'write "command": "the program"')
+            entry.broken("command", "it has neither `command` nor `url`", 'write "command": "the program"')
         return "stdio", command, ""
     if not url.startswith(("http://", "https://")) and not entry.is_broken:
-        entry.broken("url", f"`url` is {url!r}", "write an address that begins with https://")
+        entry.broken("url", f"`url` is {url!r}", "write an address that starts with https://")
     return transport, (), url
 
 
@@ -287,49 +275,50 @@ def _read_oauth(entry: McpEntry) -> Mapping[str, Json]:
     if not isinstance(value, dict):
         entry.refuse("oauth", f"`oauth` is {value!r}", 'write a table: {"clientId": "..."}')
         return {}
-    told: dict[str, Json] = {key: MASK if SECRET_NAME.search(key) else one for key, one in value.items()}
-    entry.understood["oauth"] = told
+    masked: dict[str, Json] = {key: MASK if SECRET_NAME.search(key) else item for key, item in value.items()}
+    entry.understood["oauth"] = masked
     return {
-        key: entry.filled("oauth", one, key) if isinstance(one, str) else one for key, one in value.items()
+        key: entry.filled("oauth", element, key) if isinstance(element, str) else element
+        for key, element in value.items()
     }
 
 
 def _refuse_unsafe_fields(entry: McpEntry) -> None:
-    """Fields of other programs that would run something nobody sees."""
+    """Refuse fields of other programs that would run something the user does not see."""
     if entry.at("headersHelper") is not None:
-        remedy = "write the headers, with ${VAR} where a secret stands, or use `oauth`"
-        entry.refuse("headersHelper", "a program that makes headers is not run", remedy)
+        remedy = "write the headers with ${VAR} in place of secrets, or use `oauth`"
+        entry.refuse("headersHelper", "a program that creates headers is not run", remedy)
     if entry.at("envFile") is not None:
         entry.refuse("envFile", "a file of variables is not read", "name them in `env` with ${VAR}")
 
 
-def _select_nearest(found: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unloaded]:
-    """One value for each name: the first, which tells what it hides. A broken one hides the next of its name
-    too: that would be another program than the one the nearest file means."""
-    kept: dict[str, McpServer | Unloaded] = {}
-    for one in found:
-        first = kept.get(one.name)
+def _select_nearest(servers: Iterable[McpServer | Unloaded]) -> Iterator[McpServer | Unloaded]:
+    """One value per name: the first, which records what it shadows. A broken one also hides those after it,
+    because they would be another program than the nearest file means."""
+    nearest: dict[str, McpServer | Unloaded] = {}
+    for item in servers:
+        first = nearest.get(item.name)
         if first is None:
-            kept[one.name] = one
-        elif first.origin is not None and one.origin is not None:
-            kept[one.name] = replace(first, origin=add_shadowed(first.origin, one.origin))
-    yield from kept.values()
+            nearest[item.name] = item
+        elif first.origin is not None and item.origin is not None:
+            nearest[item.name] = replace(first, origin=add_shadowed(first.origin, item.origin))
+    yield from nearest.values()
 
 
 def add_server(
     file: Path, name: str, entry: Mapping[str, Json], force: bool = False, private: bool = False
 ) -> None:
-    """Write a server into `file`, which is made where it is missing. Raises `CockpitError` for a name that is
-    there (unless `force`), and for a file that is no plain JSON."""
+    """Write a server into `file`, creating it if needed. Raises `CockpitError` if the name exists (unless
+    `force`) or the file is not plain JSON."""
     document, servers = _read_document(file)
     if name in servers and not force:
-        raise CockpitError(f"{file} has a server {name} already", "take --force to replace it")
+        raise CockpitError(f"{file} already has a server {name}", "add --force to replace it")
     servers[name] = dict(entry)
     _write_document(file, document, servers, private)
 
 
 def remove_server(file: Path, name: str) -> bool:
-    """Take a server out of `file`; whether it was there. Raises `CockpitError`."""
+    """Remove a server from `file`; return whether it was there. Raises `CockpitError`."""
     if not file.exists():
         return False
     document, servers = _read_document(file)
@@ -347,11 +336,11 @@ def _read_document(file: Path) -> tuple[dict[str, Json], dict[str, Json]]:
         return {}, {}
     except ValueError as error:
         raise CockpitError(
-            f"{file} is no plain JSON ({error}), so it is not rewritten", "add the server to it by hand"
+            f"{file} is not plain JSON ({error}), so it is not rewritten", "add the server by hand"
         ) from error
     servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(servers, dict):
-        raise CockpitError(f"{file} holds no table of servers", "mend it by hand first")
+        raise CockpitError(f"{file} has no table of servers", "fix it by hand first")
     return document, servers
 
 

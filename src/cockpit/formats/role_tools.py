@@ -1,6 +1,6 @@
-"""What people and other agents call our roles. A role that hides one of them answers to these names too.
+"""Names that other agents use for tools and roles, and the tool fields of a role file.
 
-What a role's file says of tools, in several agents' words: lists, maps of yes and no, permissions.
+Understands lists of tools, opencode's maps of true and false, and its permissions.
 """
 
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ ROLE_ALIASES: Mapping[str, tuple[str, ...]] = {
 
 
 def resolve_role_name(name: str) -> str:
-    """Our name for what is called `name`, "" for none of ours."""
+    """cockpit's name of a built-in role that is also called `name`, or an empty string."""
     return next((own for own, aliases in ROLE_ALIASES.items() if name in aliases), "")
 
 
 ALL_TOOLS = frozenset({"*", "all", "All", "All tools", "all tools"})
-# Names of other agents for what cockpit has no tool for (yet): a list that has one of them is no mistake.
+# Tools of other agents that cockpit does not have: naming one of them in a list is not a mistake.
 _OTHER_AGENTS_TOOLS = """
     Agent AskUserQuestion BashOutput CronCreate CronDelete CronList Edit EnterPlanMode EnterWorktree
     ExitPlanMode ExitWorktree Glob Grep KillBash KillShell LS LSP ListMcpResourcesTool Monitor MultiEdit
@@ -44,7 +44,7 @@ _CHANGING_TOOLS = """
 """
 OTHER_AGENTS_TOOLS = frozenset(_OTHER_AGENTS_TOOLS.split())
 CHANGING_TOOLS = frozenset(_CHANGING_TOOLS.split())
-# opencode's permissions by what they are for.
+# The tools that opencode's permissions are about.
 PERMISSION_TOOLS = {
     "edit": "Edit",
     "bash": "Bash",
@@ -55,7 +55,7 @@ PERMISSION_TOOLS = {
 
 
 def read_tools(fields: FieldReader, family: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The tools it has (None: all of its opener's) and those it must not use."""
+    """The tools of a role (None: all tools of its parent) and the tools it must not use."""
     value = fields.document.fields.get("tools")
     listed: tuple[str, ...] | None
     denied = list(fields.words("disallowedTools") or fields.words("disallowed-tools") or ())
@@ -75,29 +75,31 @@ def read_tools(fields: FieldReader, family: str) -> tuple[tuple[str, ...] | None
         None if listed is None else tuple(name for name in listed if not _is_malformed(fields, "tools", name))
     )
     denied += _read_permissions(fields)
-    kept = tuple(one for one in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", one))
-    return listed, kept
+    valid = tuple(
+        item for item in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", item)
+    )
+    return listed, valid
 
 
 def _is_malformed(fields: FieldReader, key: str, entry: str) -> bool:
-    """Whether an entry cannot be read: `Bash(git`."""
+    """Whether a list entry cannot be parsed, like `Bash(git`; records the fault."""
     if entry.count("(") == entry.count(")") and not entry.startswith("("):
         return False
     fields.faults.append(
-        fields.document.fault(key, f"{entry!r} is no entry of a tool list", "write `Tool` or `Tool(pattern)`")
+        fields.document.fault(key, f"{entry!r} is not a tool", "write `Tool` or `Tool(pattern)`")
     )
     return True
 
 
 def _read_switches(table: Mapping[str, Json]) -> tuple[tuple[str, ...] | None, list[str]]:
-    """opencode's `write: false`; with `"*": false` only what is switched on is there."""
+    """opencode's `write: false`; with `"*": false` only the tools that are switched on remain."""
     on = tuple(name for name, value in table.items() if value is True and name != "*")
     off = [_convert_opencode_name(name) for name, value in table.items() if value is False and name != "*"]
     return (on, off) if table.get("*") is False else (None, off)
 
 
 def _read_permissions(fields: FieldReader) -> list[str]:
-    """opencode's `permission:`: what is denied. An allow would loosen, which a role does not."""
+    """The tools that opencode's `permission:` denies. An allow would loosen, which a role cannot do."""
     denied: list[str] = []
     for key, value in fields.table("permission").items():
         name = PERMISSION_TOOLS.get(key, key)
@@ -117,7 +119,7 @@ def _read_denied_patterns(fields: FieldReader, key: str, name: str, table: Mappi
             fields.faults.append(
                 fields.document.fault(
                     "permission",
-                    f"`{key}` denies all but {', '.join(allowed)}, which is taken as all",
+                    f"`{key}` denies all but {', '.join(allowed)}, which is read as denying all",
                     f"list the calls instead: `tools: {name}({allowed[0]})`",
                 )
             )
@@ -131,14 +133,14 @@ def _refuse_allow(fields: FieldReader, key: str) -> None:
     fields.faults.append(
         fields.document.fault(
             "permission",
-            f"`{key}` allows, and a role only narrows: what it does is asked for as usual",
-            "keep such rules under [permissions] in your own settings",
+            f"`{key}` allows, but a role can only restrict: such calls are asked about as usual",
+            "put such rules under [permissions] in your own settings",
         )
     )
 
 
 def _convert_gemini_name(name: str) -> str:
-    """Gemini's names of MCP tools (`mcp_server_*`) as everybody's."""
+    """Gemini's names of MCP tools (`mcp_server_*`) in the usual form."""
     if not name.startswith("mcp_") or name.startswith("mcp__"):
         return name
     if name == "mcp_*":

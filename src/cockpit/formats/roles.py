@@ -1,32 +1,35 @@
-"""Files that say who a subagent is: Claude Code's, Codex', opencode's, Gemini's and our own.
+"""Role files, which say who a subagent is: those of Claude Code, Codex, opencode, Gemini and cockpit.
 
-role = read_role(Path(".claude/agents/reviewer.md"), "project", "claude")
+    role = read_role(Path(".claude/agents/reviewer.md"), "project", "claude")
 
-A field only narrows. One that would widen what the opener may do is refused, with the reason, and all else
-of the file is taken.
-
-Finding the files of roles: in our folders and those of other agents, each name once per layer.
+A field can only restrict. One that would allow more than the parent may do is refused with the reason, and
+the rest of the file is used.
 """
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from cockpit import paths
+from cockpit.formats.config_files import parse_config
 from cockpit.formats.fields import FieldReader, add_shadowed, parse_model
 from cockpit.formats.frontmatter import FENCE, FrontmatterCache, FrontmatterDocument, parse_frontmatter
 from cockpit.formats.role_tools import CHANGING_TOOLS, read_tools
-from cockpit.formats.search_folders import SearchFolder, find_repository_top, list_search_folders
+from cockpit.formats.search_folders import (
+    SearchFolder,
+    find_repository_top,
+    list_search_folders,
+    refuse_outside_link,
+)
 from cockpit.plugin.agents import USUAL_STEPS, Isolation, Quota, Role
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json, Mode
-from cockpit.settings import config_text, file_io
+from cockpit.settings import file_io
 
-# From the loosest to the tightest.
+# From the loosest to the strictest.
 MODES: tuple[Mode, ...] = ("full", "auto-edit", "ask", "plan", "deny")
 PERMISSION_MODES: Mapping[str, Mode | None] = {
     "default": None,
@@ -51,7 +54,7 @@ MEMORIES = ("user", "project", "local")
 
 @dataclass(frozen=True, slots=True)
 class RoleBounds:
-    """What a role may at most have: the mode that sessions begin with, and the steps of settings."""
+    """The most a role may have: the mode that sessions start with, and the step limit of the settings."""
 
     mode: Mode = "ask"
     steps: int = 100
@@ -64,7 +67,7 @@ def read_role(
     bounds: RoleBounds | None = None,
     heads: FrontmatterCache | None = None,
 ) -> Role | Unloaded:
-    """The role of one file. Raises nothing: what cannot be read is `Unloaded`."""
+    """The role in a file. Raises nothing: what cannot be read is `Unloaded`."""
     bounds = bounds or RoleBounds()
     try:
         if path.suffix == ".toml":
@@ -72,22 +75,20 @@ def read_role(
         else:
             document = _read_markdown(path, heads)
     except OSError as error:
-        fault = FileProblem(
-            str(path), 0, f"it cannot be read: {error.strerror or error}", "mend or remove it"
-        )
+        fault = FileProblem(str(path), 0, f"it cannot be read: {error.strerror or error}", "fix or remove it")
         return Unloaded(path.stem, Origin(str(path), layer, refused=(fault,)))
     return build_role(document, path.stem, layer, family, bounds)
 
 
 def parse_role(text: str, file: str, name: str, layer: Layer, family: str = "cockpit") -> Role | Unloaded:
-    """The role of a file's text, for what does not lie in a folder of its own."""
+    """The role in a file's text, for roles that are not in a folder of their own."""
     return build_role(parse_frontmatter(text, file), name, layer, family, RoleBounds())
 
 
 def build_role(
     document: FrontmatterDocument, name: str, layer: Layer, family: str, bounds: RoleBounds
 ) -> Role | Unloaded:
-    """The role that a file's fields say; `name` is used where they say none."""
+    """The role that a file's fields describe; `name` is used if they have none."""
     fields = FieldReader(document)
     named = _read_name(fields, name, family)
     instructions = document.body.strip() or fields.text("developer_instructions") or fields.text("prompt")
@@ -99,11 +100,11 @@ def build_role(
         return Unloaded(named, fields.origin(layer))
     if not document.fields and family != "codex":
         fault = FileProblem(
-            document.file, 1, "it has no frontmatter", "begin with `---`, `name:`, `description:`, `---`"
+            document.file, 1, "it has no frontmatter", "start with `---`, `name:`, `description:`, `---`"
         )
         return Unloaded(named, Origin(document.file, layer, refused=(*document.faults, fault)))
     if fields.flag("disable"):
-        fields.refuse("disable", "the file says that it is switched off", "take `disable` out to use it")
+        fields.refuse("disable", "the file says `disable`", "remove `disable` to use it")
         return Unloaded(named, fields.origin(layer))
     tools, denied = read_tools(fields, family)
     role = Role(
@@ -128,12 +129,12 @@ def build_role(
         aliases=fields.words("aliases") or (),
     )
     if "hooks" in document.fields:
-        fields.refuse("hooks", "hooks of a role are shown and not run", "put them into a hooks file")
+        fields.refuse("hooks", "hooks of a role are listed but never run", "put them into a hooks file")
     return replace(role, origin=fields.origin(layer))
 
 
 def _read_markdown(path: Path, heads: FrontmatterCache | None) -> FrontmatterDocument:
-    """A Markdown file; its frontmatter out of `heads` where it was read before, its body whole."""
+    """A Markdown file: its frontmatter from the cache if given, its body in full."""
     text = file_io.read_text(path)
     if heads is None:
         return parse_frontmatter(text, str(path))
@@ -145,60 +146,55 @@ def _read_markdown(path: Path, heads: FrontmatterCache | None) -> FrontmatterDoc
 
 
 def _read_toml(text: str, file: str) -> FrontmatterDocument:
-    try:
-        table = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        line = config_text.find_toml_error_line(error, text)
-        return FrontmatterDocument(
-            file, faults=(FileProblem(file, line, f"this is no TOML: {error}", "mend it"),)
-        )
-    where = {str(path[0]): line for path, line in config_text.find_toml_lines(text).items() if len(path) == 1}
-    return FrontmatterDocument(file, cast("Mapping[str, Json]", table), where)
+    config = parse_config(text, file)
+    table = config.table()
+    return FrontmatterDocument(file, table, {key: config.line(key) for key in table}, faults=config.faults)
 
 
 def _read_name(fields: FieldReader, stem: str, family: str) -> str:
-    said = fields.text("name")
-    if not said and family != "opencode" and fields.document.fields:
+    written = fields.text("name")
+    if not written and family != "opencode" and fields.document.fields:
         fault = FileProblem(
-            fields.document.file, 1, "it has no `name`", f"add `name: {stem}`; it is called {stem} here"
+            fields.document.file, 1, "it has no `name`", f"add `name: {stem}`; {stem} is used"
         )
         fields.faults.append(fault)
-    said = said or stem
-    if NAME_PATTERN.fullmatch(said):
-        return said
-    mended = re.sub(r"[^\w.:/-]+", "-", said.strip()).strip("-").lower()[:64] or stem
-    fields.refuse("name", f"{said!r} is no name", f"letters, digits and `-`; it is called {mended} here")
-    return mended
+    written = written or stem
+    if NAME_PATTERN.fullmatch(written):
+        return written
+    usable = re.sub(r"[^\w.:/-]+", "-", written.strip()).strip("-").lower()[:64] or stem
+    fields.refuse(
+        "name", f"{written!r} is not a valid name", f"use letters, digits and `-`; {usable} is used"
+    )
+    return usable
 
 
 def _read_description(fields: FieldReader, instructions: str) -> str:
-    """One line; Claude's examples behind it are for its own model and cost every request."""
-    said = fields.text("description")
-    if not said:
-        fields.refuse(
-            "description", "it has no description, so no model knows when to use it", "add one line"
-        )
-        said = next((line.strip("# ") for line in instructions.splitlines() if line.strip("# ")), "")
-    return " ".join(re.split(r"<example>|\\n", said)[0].split())
+    """The description in one line, without Claude's `<example>` blocks, which would cost tokens in every
+    request."""
+    text = fields.text("description")
+    if not text:
+        fields.refuse("description", "it has no description, so no model knows when to use it", "add a line")
+        text = next((line.strip("# ") for line in instructions.splitlines() if line.strip("# ")), "")
+    return " ".join(re.split(r"<example>|\\n", text)[0].split())
 
 
 def _read_model(fields: FieldReader, family: str) -> str:
-    """A tier, or `provider:model`; "" for the opener's."""
+    """A tier, `provider:model`, or an empty string for the parent's model."""
     return parse_model(fields.text("model"), family)
 
 
 def _read_steps(fields: FieldReader, bounds: RoleBounds) -> int:
     for key in STEPS_KEYS:
-        said = fields.number(key, 1)
-        if said is None:
+        steps = fields.number(key, 1)
+        if steps is None:
             continue
-        if said > bounds.steps:
+        if steps > bounds.steps:
             fields.refuse(
                 key,
-                f"`{key}: {said:g}` is more than the {bounds.steps} steps that settings allow",
+                f"`{key}: {steps:g}` is more than the {bounds.steps} steps that settings allow",
                 f"at most {bounds.steps}, or raise `agents.steps` in your settings",
             )
-        return min(int(said), bounds.steps)
+        return min(int(steps), bounds.steps)
     return min(USUAL_STEPS, bounds.steps)
 
 
@@ -208,13 +204,13 @@ def _read_mode(fields: FieldReader, bounds: RoleBounds) -> Mode | None:
         key, table = "sandbox_mode", SANDBOX_MODES
     elif "permission-mode" in fields.document.fields:
         key = "permission-mode"
-    said = fields.choice(key, tuple(table))
-    mode = table.get(said)
+    written = fields.choice(key, tuple(table))
+    mode = table.get(written)
     if mode is not None and MODES.index(mode) < MODES.index(bounds.mode):
         fields.refuse(
             key,
-            f"`{key}: {said}` allows more than the mode {bounds.mode} of your sessions; a role only narrows",
-            f"take it out; who wants {mode} chooses that mode for the session",
+            f"`{key}: {written}` allows more than the mode {bounds.mode} of sessions; a role only restricts",
+            f"remove it; to use {mode}, choose that mode for the session",
         )
         return None
     return mode
@@ -227,27 +223,27 @@ def _read_servers(fields: FieldReader) -> tuple[str, ...] | None:
         return None
     names: list[str] = []
     defined: list[str] = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, dict):
-            defined += [str(name) for name, said in one.items() if isinstance(said, dict)]
-            names += [str(name) for name in one]
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            defined += [str(name) for name, definition in item.items() if isinstance(definition, dict)]
+            names += [str(name) for name in item]
         else:
-            names += str(one).replace(",", " ").split()
+            names += str(item).replace(",", " ").split()
     fields.understood[key] = cast("Json", list(names))
     if defined:
         fields.faults.append(
             fields.document.fault(
                 key,
-                f"it would start a server of its own: {', '.join(defined)}; a role only narrows",
-                "put the server into .mcp.json, where you are asked once, and name it here",
+                f"it would start a server of its own: {', '.join(defined)}; a role can only restrict",
+                "put the server into .mcp.json, where it needs your approval once, and name it here",
             )
         )
     return tuple(dict.fromkeys(names))
 
 
 def _read_isolation(fields: FieldReader) -> Isolation:
-    said = fields.choice("isolation", ("worktree", "none"))
-    return "worktree" if said == "worktree" else "none"
+    value = fields.choice("isolation", ("worktree", "none"))
+    return "worktree" if value == "worktree" else "none"
 
 
 def _read_effort(fields: FieldReader) -> str:
@@ -256,12 +252,14 @@ def _read_effort(fields: FieldReader) -> str:
 
 
 def _read_memory(fields: FieldReader) -> str:
-    said = fields.choice("memory", MEMORIES)
-    if said:
+    value = fields.choice("memory", MEMORIES)
+    if value:
         fields.refuse(
-            "memory", "a role's memory is not kept yet", "leave it; it takes effect when memory does"
+            "memory",
+            "memory for roles is not supported yet",
+            "leave it; it takes effect once it is supported",
         )
-    return said
+    return value
 
 
 def _read_quota(fields: FieldReader, bounds: RoleBounds) -> Quota:
@@ -271,7 +269,11 @@ def _read_quota(fields: FieldReader, bounds: RoleBounds) -> Quota:
         if key in ("steps", "tokens", "seconds", "output") and isinstance(value, int | float) and value > 0:
             numbers[key] = float(value)
         else:
-            fields.refuse("quota", f"`quota.{key}: {value!r}` is none", "steps, tokens, seconds and output")
+            fields.refuse(
+                "quota",
+                f"`quota.{key}: {value!r}` is not a quota",
+                "use positive numbers for steps, tokens, seconds and output",
+            )
     if minutes := fields.number("timeout_mins"):
         numbers.setdefault("seconds", 60 * minutes)
     whole = {key: int(value) for key, value in numbers.items() if key != "seconds"}
@@ -319,43 +321,35 @@ MAX_ENTRIES = 1_000
 def find_roles(
     root: Path, trusted: bool, home: Path, bounds: RoleBounds, managed: Path | None = None
 ) -> tuple[Role | Unloaded, ...]:
-    """The roles of the machine, of the project (where it is trusted) and of the user: of each layer one of a
-    name, the strongest, which tells which files it hides."""
+    """The roles of the machine, of the project (if trusted) and of the user; the strongest of a name per
+    layer, which records the files it shadows."""
     heads = FrontmatterCache(paths.cache() / "role-heads.json")
-    those = list(list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS))
+    folders = list(list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS))
     if managed is not None:
-        those.insert(0, SearchFolder(managed, "managed", "cockpit"))
-    found = find_roles_in(those, bounds, heads, find_repository_top(root, home))
+        folders.insert(0, SearchFolder(managed, "managed", "cockpit"))
+    roles = find_roles_in(folders, bounds, heads, find_repository_top(root, home))
     heads.save()
-    return found
+    return roles
 
 
 def find_roles_in(
-    those: Iterable[SearchFolder],
+    folders: Iterable[SearchFolder],
     bounds: RoleBounds,
     heads: FrontmatterCache | None = None,
     top: Path | None = None,
 ) -> tuple[Role | Unloaded, ...]:
-    """The roles in `those` folders, the strongest first. A project's file lies beneath `top`, also where a
-    link leads to it."""
-    kept: dict[tuple[str, str], Role | Unloaded] = {}
-    seen: set[str] = set()
-    for place in those:
+    """The roles in `folders`, strongest first. A project's file must be below `top`, also if it is a link."""
+    roles: dict[tuple[str, str], Role | Unloaded] = {}
+    visited: set[str] = set()
+    for place in folders:
         for path in find_role_files(place.folder, ".toml" if place.family == "codex" else ".md"):
             real = os.path.realpath(path)
-            if real in seen:
+            if real in visited:
                 continue
-            seen.add(real)
-            outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
-            if place.layer == "project" and outside:
-                reason = f"it is a link to {real}, outside of the project"
-                fault = FileProblem(
-                    str(path), 0, reason, "copy the file here, or keep it in ~/.claude/agents"
-                )
-                _add_role(kept, Unloaded(path.stem, Origin(str(path), place.layer, refused=(fault,))))
-                continue
-            _add_role(kept, read_role(path, place.layer, place.family, bounds, heads))
-    return tuple(kept.values())
+            visited.add(real)
+            refused = refuse_outside_link(path, path.stem, place, top, "agents")
+            _add_role(roles, refused or read_role(path, place.layer, place.family, bounds, heads))
+    return tuple(roles.values())
 
 
 def read_roles_flag(table: Mapping[str, Json], bounds: RoleBounds) -> tuple[Role | Unloaded, ...]:
@@ -374,13 +368,13 @@ def read_roles_flag(table: Mapping[str, Json], bounds: RoleBounds) -> tuple[Role
 
 
 def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterator[Path]:
-    """The files of a folder and of those in it, in the order of their names."""
+    """The files in a folder and its subfolders, sorted by name."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
+            sorted_entries = sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
     except OSError:
         return
-    for entry in found:
+    for entry in sorted_entries:
         if entry.name.startswith(".") or entry.name.lower() in ("drafts", "node_modules"):
             continue
         path = Path(entry.path)
@@ -390,15 +384,15 @@ def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterat
             yield from find_role_files(path, suffix, depth - 1)
 
 
-def _add_role(kept: dict[tuple[str, str], Role | Unloaded], one: Role | Unloaded) -> None:
-    """Keep the first of a name; one that could not be read hides nothing."""
-    if isinstance(one, Unloaded):
-        kept[one.origin.file, ""] = one
+def _add_role(roles: dict[tuple[str, str], Role | Unloaded], item: Role | Unloaded) -> None:
+    """Keep the first role of a name; a file that could not be read shadows nothing."""
+    if isinstance(item, Unloaded):
+        roles[item.origin.file, ""] = item
         return
-    assert one.origin is not None
-    key = one.name, one.origin.layer
-    stronger = kept.get(key)
+    assert item.origin is not None
+    key = item.name, item.origin.layer
+    stronger = roles.get(key)
     if isinstance(stronger, Role) and stronger.origin is not None:
-        kept[key] = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
+        roles[key] = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
     else:
-        kept[key] = one
+        roles[key] = item

@@ -1,9 +1,7 @@
-"""Skill files as the standard and Claude write them: one file to one `Skill`, its body unread.
+"""Skill files as the agentskills.io standard and Claude Code write them, and where they are found.
 
-A name or description that breaks the standard's rules is mended and told, because the skill was written
-to be used; a file that holds no guidance at all is refused.
-
-Finding skill files: in our folders and those of other agents, each name once per layer.
+A name or description that breaks the standard's rules is corrected and reported, because the skill was
+written to be used; a file without any guidance is refused. Bodies are read only when they are used.
 """
 
 import os
@@ -17,7 +15,12 @@ from typing import Literal
 from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
 from cockpit.formats.frontmatter import FrontmatterCache, strip_frontmatter
 from cockpit.formats.globs import parse_patterns
-from cockpit.formats.search_folders import SearchFolder, find_repository_top, list_search_folders
+from cockpit.formats.search_folders import (
+    SearchFolder,
+    find_repository_top,
+    list_search_folders,
+    refuse_outside_link,
+)
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.plugin.values import Skill
 from cockpit.settings import file_io
@@ -40,17 +43,17 @@ def read_skill(
     prefix: str = "",
     heads: FrontmatterCache | None = None,
 ) -> Skill | Unloaded:
-    """The skill in the file `path`, a `SKILL.md` or a flat `name.md`. Only its head is read.
+    """The skill in the file `path`, a `SKILL.md` or a flat `name.md`. Only its head is read. Raises nothing.
 
-    `prefix` is the bundle it belongs to: `bundle:name`. `family` is whose file it is: opencode counts its
-    arguments from 1. Raises nothing.
+    `prefix` is the name of the bundle it belongs to: `bundle:name`. `family` is the agent whose syntax it
+    uses: opencode counts arguments from 1.
     """
     called = path.parent.name if is_skill_file(path) else path.stem
     try:
         document = (heads or FrontmatterCache()).read(path)
     except OSError as error:
         fault = FileProblem(
-            str(path), 0, f"it cannot be read: {error.strerror or error}", "mend or remove the file"
+            str(path), 0, f"it cannot be read: {error.strerror or error}", "fix or remove the file"
         )
         return Unloaded(called, Origin(str(path), layer, refused=(fault,)))
     fields = FieldReader(document)
@@ -64,12 +67,12 @@ def read_skill(
 
 
 def is_skill_file(path: Path) -> bool:
-    """Whether the skill is all of the file's folder."""
+    """Whether the skill consists of the file's whole folder."""
     return path.name.upper() == SKILL_FILE
 
 
 def find_skill_folder(skill: Skill) -> Path | None:
-    """The folder that belongs to the skill, None for a flat file."""
+    """The folder that belongs to the skill, or None for a flat file."""
     path = Path(skill.path)
     return path.parent if skill.path and is_skill_file(path) else None
 
@@ -100,61 +103,59 @@ def _build_skill(
         dialect="opencode" if family == "opencode" else "claude",
         aliases=fields.words("aliases") or (),
         trigger=_read_trigger(fields),
-        keywords=tuple(one.lower() for one in fields.words("keywords") or ()),
+        keywords=tuple(word.lower() for word in fields.words("keywords") or ()),
         origin=fields.origin(layer),
     )
 
 
 def _read_body(path: Path) -> str:
-    """The text behind the head. Raises OSError where the file is gone."""
+    """The text after the head. Raises OSError if the file is gone."""
     return strip_frontmatter(file_io.read_text(path, MAX_BODY_BYTES)).strip("\n")
 
 
 def _read_name(fields: FieldReader, called: str) -> str:
-    """The name it is loaded under, empty where nothing can be made of what it is called."""
+    """The name the skill is loaded under, or an empty string if none can be derived."""
     written = fields.text("name")
     name = normalize_skill_name(written) or normalize_skill_name(called)
     key = "name" if written else ""
     if not name:
-        fields.refuse(key, f"{called!r} is no name of a skill", "write `name: my-skill`")
+        fields.refuse(key, f"{called!r} is not a valid skill name", "write `name: my-skill`")
     elif written and written != name:
         fields.faults.append(
             _build_name_fault(fields, key, f"`name` is {written!r}", f"write `name: {name}`", name)
         )
     elif not written and called != name:
         fields.faults.append(
-            _build_name_fault(fields, key, f"it is called {called!r}", f"call it {name}", name)
+            _build_name_fault(fields, key, f"its name is {called!r}", f"rename it to {name}", name)
         )
     return name
 
 
 def normalize_skill_name(text: str) -> str:
-    """`text` as the standard wants a name: `PDF_Tools` as `pdf-tools`."""
+    """`text` as a name that the standard allows: `PDF_Tools` becomes `pdf-tools`."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_NAME].rstrip("-")
 
 
 def _build_name_fault(fields: FieldReader, key: str, reason: str, remedy: str, name: str) -> FileProblem:
-    rule = f"{reason}, and a name is {MAX_NAME} letters a-z, digits and single - at most"
+    rule = f"{reason}; a name has at most {MAX_NAME} characters: a-z, digits and single -"
     return fields.document.fault(key, f"{rule}; it is loaded as {name}", remedy)
 
 
 def _read_description(fields: FieldReader, is_whole_folder: bool) -> str:
-    """When it is useful. A `SKILL.md` without one says it in its first paragraph, as Claude has it."""
+    """When the skill is useful. A `SKILL.md` without a description uses its first paragraph, as in Claude."""
     text = " ".join(fields.text("description").split())
     document = fields.document
     if text:
         if len(text) > MAX_DESCRIPTION:
             reason = f"`description` has {len(text):,} characters, the standard allows {MAX_DESCRIPTION:,}"
             fields.faults.append(
-                document.fault("description", f"{reason}; its end is left out", "shorten it")
+                document.fault("description", f"{reason}; the rest is cut off", "shorten it")
             )
         return text[:MAX_DESCRIPTION]
-    remedy = "say in `description: ...` when it is useful"
+    remedy = "write `description: ...` to say when it is useful"
     if not is_whole_folder and not document.fields:
-        reason = "it begins with no `---`, so that it is a text and no skill"
-        fields.faults.append(
-            FileProblem(document.file, 1, reason, f"{remedy}, or move it out of this folder")
-        )
+        reason = "it does not start with `---`, so it is plain text and not a skill"
+        fields.faults.append(FileProblem(document.file, 1, reason, f"{remedy}, or move it to another folder"))
     elif not is_whole_folder or not document.body:
         fields.faults.append(FileProblem(document.file, 1, "it has no description", remedy))
     else:
@@ -168,16 +169,16 @@ def _read_hint(fields: FieldReader) -> str:
     """`argument-hint`: text, or the list that YAML makes of `[issue] [priority]`."""
     value = fields.document.fields.get("argument-hint")
     if isinstance(value, list):
-        fields.understood["argument-hint"] = hint = " ".join(f"[{one}]" for one in value)
+        fields.understood["argument-hint"] = hint = " ".join(f"[{item}]" for item in value)
         return hint
     return fields.text("argument-hint")
 
 
 def _read_arguments(fields: FieldReader) -> tuple[str, ...]:
-    """The names of the words behind `/name`. Some write `- name: x` and say more of it."""
+    """The names of the words after `/name`. Some files write `- name: x` and describe it further."""
     value = fields.document.fields.get("arguments")
-    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        names = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in value]
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        names = [str(item.get("name", "")) if isinstance(item, dict) else str(item) for item in value]
         fields.understood["arguments"] = list(names)
         return tuple(names)
     return fields.words("arguments") or ()
@@ -187,27 +188,30 @@ def _read_paths(fields: FieldReader) -> tuple[str, ...]:
     value = fields.document.fields.get("paths")
     if value is None:
         return ()
-    found = parse_patterns(value)
-    if not found:
+    patterns = parse_patterns(value)
+    if not patterns:
         fields.refuse("paths", f"`paths` is {value!r}", "write globs: `paths: src/**/*.ts, *.md`")
         return ()
-    fields.understood["paths"] = list(found)
-    return found
+    fields.understood["paths"] = list(patterns)
+    return patterns
 
 
 def _read_model(fields: FieldReader, layer: Layer, family: str) -> str:
-    """A tier, or `provider:model`; "" for the one in force. A folder does not say who reads a person's
-    words, and what it costs (docs/adr/0008): a project's skill names a tier."""
+    """A tier, `provider:model`, or an empty string for the current model.
+
+    A project's skill may only name a tier: a folder must not decide which provider reads the user's words,
+    or what that costs (docs/adr/0008).
+    """
     model = parse_model(fields.text("model"), family)
     if layer == "project" and not is_tier(model):
-        remedy = "name fast, medium or strong: what they mean stands in your settings"
-        fields.refuse("model", "a project's skill names no model but a tier", remedy)
+        remedy = "name fast, medium or strong, which your settings define"
+        fields.refuse("model", "a project's skill may only name a model tier", remedy)
         return ""
     return model
 
 
 def _read_trigger(fields: FieldReader) -> Literal["", "auto", "match"]:
-    """smallcode's: `auto` is always in force, `match` where a prompt holds a keyword."""
+    """smallcode's field: `auto` is always in force, `match` if a prompt contains a keyword."""
     match fields.choice("trigger", ("auto", "match", "manual")):
         case "auto":
             return "auto"
@@ -218,7 +222,7 @@ def _read_trigger(fields: FieldReader) -> Literal["", "auto", "match"]:
 
 
 def _note_unused_fields(fields: FieldReader) -> None:
-    """What is of no effect here and shown all the same."""
+    """Record fields that have no effect here but are shown in listings."""
     fields.text("license")
     fields.table("metadata")
     compatibility = fields.text("compatibility")
@@ -227,8 +231,8 @@ def _note_unused_fields(fields: FieldReader) -> None:
         remedy = f"shorten it to {MAX_COMPATIBILITY}"
         fields.faults.append(fields.document.fault("compatibility", reason, remedy))
     if fields.document.fields.get("hooks"):
-        remedy = "put them into .cockpit/hooks.json, where `cockpit hooks list` shows them"
-        fields.refuse("hooks", "the hooks of a skill are shown and never run", remedy)
+        remedy = "put them into .cockpit/hooks.json; `cockpit hooks list` shows them"
+        fields.refuse("hooks", "the hooks of a skill are listed but never run", remedy)
 
 
 # The strongest first.
@@ -251,7 +255,7 @@ USER_FOLDERS = (
     ("gemini", ".gemini/skills"),
     ("codex", ".codex/skills"),
 )
-# Files that people keep beside flat skills and that are none.
+# Files that are often found next to flat skills but are not skills.
 NOT_SKILLS = frozenset(
     {"readme", "changelog", "license", "licence", "contributing", "agents", "claude", "index"}
 )
@@ -263,38 +267,37 @@ MAX_ENTRIES = 1_000
 def find_skills(
     root: Path, trusted: bool, home: Path, heads: FrontmatterCache | None = None
 ) -> tuple[Skill | Unloaded, ...]:
-    """The skills of the project (where it is trusted) and of the user: of each layer one of a name, the
-    strongest, which tells which files it hides."""
+    """The skills of the project (if trusted) and of the user; the strongest of a name per layer, which
+    records the files it shadows."""
     heads = heads or FrontmatterCache()
-    found = find_skills_in(
+    skills = find_skills_in(
         list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS),
         heads,
         find_repository_top(root, home),
     )
     heads.save()
-    return found
+    return skills
 
 
 def find_skills_in(
-    those: Iterable[SearchFolder], heads: FrontmatterCache, top: Path | None = None
+    folders: Iterable[SearchFolder], heads: FrontmatterCache, top: Path | None = None
 ) -> tuple[Skill | Unloaded, ...]:
-    """The skills in `those` folders, the strongest first. A project's file lies beneath `top`, also where
-    a link leads to it."""
-    kept: dict[tuple[str, str], Skill | Unloaded] = {}
-    seen: set[str] = set()
-    for place in those:
+    """The skills in `folders`, strongest first. A project's file must be below `top`, even as a link."""
+    skills: dict[tuple[str, str], Skill | Unloaded] = {}
+    visited: set[str] = set()
+    for place in folders:
         for path in find_skill_files(place.folder):
             real = os.path.realpath(path)
-            if real in seen:
+            if real in visited:
                 continue
-            seen.add(real)
-            _add_skill(kept, _read_skill_file(path, real, place, heads, top))
-    return tuple(kept.values())
+            visited.add(real)
+            _add_skill(skills, _read_skill_file(path, place, heads, top))
+    return tuple(skills.values())
 
 
 def find_skill_files(folder: Path) -> Iterator[Path]:
-    """The skill files of a folder in the order of their names: `NAME/SKILL.md` (also two folders further
-    down), then flat `NAME.md`."""
+    """The skill files of a folder sorted by name: `NAME/SKILL.md` (up to two folders deeper), then flat
+    `NAME.md`."""
     entries = _scan_entries(folder)
     for entry in entries:
         if _is_folder(entry) and _is_candidate(entry.name):
@@ -306,7 +309,7 @@ def find_skill_files(folder: Path) -> Iterator[Path]:
 
 
 def _find_nested_skills(folder: Path, depth: int) -> Iterator[Path]:
-    """The skill of `folder`, or those of its folders where it is none itself."""
+    """The skill of `folder`, or those of its subfolders if it is not a skill itself."""
     entries = _scan_entries(folder)
     own = next((entry for entry in entries if entry.name.upper() == SKILL_FILE), None)
     if own is not None:
@@ -319,8 +322,8 @@ def _find_nested_skills(folder: Path, depth: int) -> Iterator[Path]:
 
 def _scan_entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda entry: entry.name)[:MAX_ENTRIES]
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
     except OSError:
         return []
 
@@ -337,26 +340,22 @@ def _is_candidate(name: str) -> bool:
 
 
 def _read_skill_file(
-    path: Path, real: str, place: SearchFolder, heads: FrontmatterCache, top: Path | None
+    path: Path, place: SearchFolder, heads: FrontmatterCache, top: Path | None
 ) -> Skill | Unloaded:
-    is_outside = top is not None and not Path(real).is_relative_to(os.path.realpath(top))
-    if place.layer == "project" and is_outside:
-        reason = f"it is a link to {real}, outside of the project"
-        fault = FileProblem(str(path), 0, reason, "copy the file here, or keep the skill in ~/.claude/skills")
-        name = path.parent.name if path.name.upper() == SKILL_FILE else path.stem
-        return Unloaded(name, Origin(str(path), place.layer, refused=(fault,)))
-    return read_skill(path, place.layer, family=place.family, heads=heads)
+    name = path.parent.name if is_skill_file(path) else path.stem
+    refused = refuse_outside_link(path, name, place, top, "skills")
+    return refused or read_skill(path, place.layer, family=place.family, heads=heads)
 
 
-def _add_skill(kept: dict[tuple[str, str], Skill | Unloaded], one: Skill | Unloaded) -> None:
-    """Keep the first of a name; one that could not be read hides nothing."""
-    if isinstance(one, Unloaded):
-        kept[one.origin.file, ""] = one
+def _add_skill(skills: dict[tuple[str, str], Skill | Unloaded], item: Skill | Unloaded) -> None:
+    """Keep the first skill of a name; a file that could not be read shadows nothing."""
+    if isinstance(item, Unloaded):
+        skills[item.origin.file, ""] = item
         return
-    assert one.origin is not None
-    stronger = kept.get((one.name, one.origin.layer))
+    assert item.origin is not None
+    stronger = skills.get((item.name, item.origin.layer))
     if isinstance(stronger, Skill) and stronger.origin is not None:
-        hidden = replace(stronger, origin=add_shadowed(stronger.origin, one.origin))
-        kept[one.name, one.origin.layer] = hidden
+        hidden = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
+        skills[item.name, item.origin.layer] = hidden
         return
-    kept[one.name, one.origin.layer] = one
+    skills[item.name, item.origin.layer] = item

@@ -1,19 +1,13 @@
-"""Putting a value into a command line as the words it is: never as more of the command.
+"""Expands the template of a skill or command: fills in arguments, and lists the commands and files it
+mentions.
 
-Looks at the quotes that are open where the value goes, and at nothing else; what the line then does is
-judged like any line.
-
-What a skill or a command file becomes when it is used: its arguments put in, and what it wants run and
-read named. Reads and runs nothing.
-
-    expanded = expand(text, Values("12 --fast", names=("issue",)))
-    expanded.commands    # what `` !`git diff $issue` `` wants run
+    expanded = expand_template(text, TemplateValues("12 --fast", names=("issue",)))
+    expanded.commands    # what `` !`git diff $issue` `` would run
     expanded.files       # what `@src/app.py` names
     expanded.filled(outputs, contents)
 
-The text is read once, from its beginning to its end: what was put in is never read again, so that an
-argument that holds `$1`, `@file` or `` !`rm` `` stays the words it is. In a command a value stays the
-words it is too: it is quoted for the shell as the place asks for.
+Reads and runs nothing. The text is scanned once: inserted values are never scanned again, so an argument
+like `$1`, `@file` or `` !`rm` `` stays plain text. Inside a command, values are quoted for the shell.
 """
 
 import re
@@ -26,7 +20,7 @@ Shell = Literal["bash", "powershell"]
 
 
 def split_arguments(arguments: str) -> tuple[str, ...]:
-    """Words as a shell reads them; at blanks alone where a quote never ends (`don't do it`)."""
+    """Split as a shell does; at blanks only if a quote is never closed (`don't do it`)."""
     try:
         return tuple(shlex.split(arguments))
     except ValueError:
@@ -34,8 +28,8 @@ def split_arguments(arguments: str) -> tuple[str, ...]:
 
 
 def quote_value(value: str, before: str, shell: Shell = "bash") -> str:
-    """`value` as it is written into a line of which `before` stands there already: one word, or a part of
-    the quoted one that is open."""
+    """`value` quoted so that it stays a single word, or part of the quoted word that is open, after
+    `before`."""
     return _quote_for_powershell(value, before) if shell == "powershell" else _quote_for_bash(value, before)
 
 
@@ -49,7 +43,7 @@ def _quote_for_bash(value: str, before: str) -> str:
         case _:
             written = shlex.quote(value)
     for _ in range(stack.count("`")):
-        # Between backticks a shell takes one backslash away before it reads on.
+        # Between backticks a shell removes one level of backslashes first.
         written = re.sub(r"([$`\\])", r"\\\1", written)
     return written
 
@@ -64,10 +58,9 @@ def _quote_for_powershell(value: str, before: str) -> str:
 
 
 def _find_open_quotes(before: str) -> list[str]:
-    """What is open at the end of `before`, the innermost last: `'`, `"`, `)` of `$( )`, a backtick.
+    """The quotes open at the end of `before`, innermost last: `'`, `"`, `)` for `$( )`, a backtick.
 
-    Where a here-document makes quotes mean nothing none is open: a value is then quoted once too often
-    rather than not at all.
+    With a here-document none counts as open: a value is then rather quoted once too often than not at all.
     """
     if "<<" in before:
         return [""]
@@ -79,7 +72,7 @@ def _find_open_quotes(before: str) -> list[str]:
 
 
 def _scan_character(stack: list[str], text: str, at: int) -> int:
-    """Read what stands at `at` and note it; how many characters it is."""
+    """Read the character at `at`, update the stack, and return how many characters were read."""
     char, top = text[at], stack[-1]
     if top == "'":
         if char == "'":
@@ -107,7 +100,7 @@ def _scan_character(stack: list[str], text: str, at: int) -> int:
 
 Dialect = Literal["claude", "opencode", "gemini"]
 
-# A path behind `@`, and in quotes one with blanks; not in an address, not in code.
+# A path after `@`, quoted if it contains blanks; not inside an address or code.
 MENTION_PATTERN = r'(?<![\w`@\\/.])@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))'
 COMMAND_BLOCK = r"(?m:^[ \t]*```![ \t]*\n)(?P<block>.*?)(?m:\n[ \t]*```[ \t]*$)"
 POSITION_PATTERN = re.compile(r"\$(\d+)(?!\w)")
@@ -115,12 +108,12 @@ POSITION_PATTERN = re.compile(r"\$(\d+)(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class TemplateValues:
-    """What is put in. `arguments` as they were typed; `names` are those of the words in them, in order.
+    """What is inserted. `arguments` is the typed text; `names` name its words in order.
 
-    `variables` are `${NAME}`s. `dialect` is whose file it is: `$1` is the second word in `claude`, the
-    first in `opencode`, nothing in `gemini`, which has `{{args}}`. `name` is what it was called by.
-    `given` are values by their names, and the `NAME=value` words that give them are none of those counted.
-    `doubled`: `$$` is a dollar sign.
+    `variables` are the values of `${NAME}`. `dialect` says whose syntax the file uses: `$1` is the second
+    word in `claude`, the first in `opencode`, and nothing in `gemini`, which has `{{args}}`. `name` is the
+    name of the command. `given` are values by name; their `NAME=value` words are not counted as arguments.
+    With `doubled`, `$$` is a dollar sign.
     """
 
     arguments: str = ""
@@ -135,88 +128,88 @@ class TemplateValues:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
-    """A piece of the result: plain text, a command to run, a file to read. `written` is how it stands in
-    the text while nothing was run or read; `wanted` the command or the path."""
+    """A piece of the result: text, a command or a file. `written` is how it appears while nothing was run or
+    read; `target` is the command or path."""
 
     kind: Literal["text", "command", "file"]
     written: str
-    wanted: str = ""
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedTemplate:
-    """A text with its arguments put in. `in_place`: a file replaces its mention (`@{path}` of Gemini);
-    elsewhere it stands behind the text, under its name, and the sentence stays whole."""
+    """A template with its arguments filled in. With `in_place` a file replaces its mention (Gemini's
+    `@{path}`); otherwise it is appended under its name and the sentence stays whole."""
 
     pieces: tuple[TemplatePiece, ...]
     in_place: bool = False
 
     @property
     def text(self) -> str:
-        """All of it, with commands and files as they are written."""
+        """The whole text, with commands and files as written."""
         return "".join(piece.written for piece in self.pieces)
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What is to be run, in order, each once."""
-        return self._wanted("command")
+        """The commands to run, in order, each once."""
+        return self._target("command")
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What may be a path, in order, each once. One that is none stays a word (`@someone`)."""
-        return self._wanted("file")
+        """Possible paths, in order, each once. A mention that is not a file stays a word (`@someone`)."""
+        return self._target("file")
 
     def filled(self, outputs: Mapping[str, str], contents: Mapping[str, str]) -> str:
-        """The text with the outputs of its commands, and with the files; both as they are, read no more.
-        What is missing in either stays as it is written."""
+        """The text with command outputs and file contents inserted literally. What is missing stays as
+        written."""
         known = {"command": outputs, "file": contents if self.in_place else {}, "text": {}}
-        text = "".join(known[piece.kind].get(piece.wanted, piece.written) for piece in self.pieces)
+        text = "".join(known[piece.kind].get(piece.target, piece.written) for piece in self.pieces)
         if self.in_place:
             return text
         behind = [f"[@{path}]\n{contents[path]}" for path in self.files if path in contents]
         return "\n\n".join([text.rstrip("\n"), *behind]) if behind else text
 
-    def _wanted(self, kind: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(piece.wanted for piece in self.pieces if piece.kind == kind))
+    def _target(self, kind: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(piece.target for piece in self.pieces if piece.kind == kind))
 
 
 def expand_template(text: str, values: TemplateValues) -> ExpandedTemplate:
-    """`text` with `values` put in. Arguments that no placeholder takes are put behind it."""
+    """Fill `values` into `text`. Arguments that no placeholder uses are appended."""
     return _TemplateExpansion(text, values).expanded()
 
 
 class _TemplateExpansion:
-    """One text, read once."""
+    """Expands one text in a single pass."""
 
     def __init__(self, text: str, values: TemplateValues) -> None:
         self._text = text
         self._values = values
         named = {f"{name}={value}" for name, value in values.given.items()}
-        self._words = tuple(one for one in split_arguments(values.arguments) if one not in named)
+        self._words = tuple(word for word in split_arguments(values.arguments) if word not in named)
         self._used = False
-        # opencode's last placeholder takes all the words that are left.
-        self._last = max((int(one) for one in POSITION_PATTERN.findall(text)), default=0)
+        # opencode's last placeholder takes all remaining words.
+        self._last = max((int(item) for item in POSITION_PATTERN.findall(text)), default=0)
 
     def expanded(self) -> ExpandedTemplate:
         pieces: list[TemplatePiece] = []
-        for before, found in _split_at_matches(_build_pattern(self._values), self._text):
+        for before, match in _split_at_matches(_build_pattern(self._values), self._text):
             pieces.append(TemplatePiece("text", before))
-            if found is not None:
-                pieces.append(self._piece(found))
+            if match is not None:
+                pieces.append(self._piece(match))
         if self._values.arguments.strip() and not self._used:
             pieces.append(TemplatePiece("text", self._appended()))
         return ExpandedTemplate(_merge_texts(pieces), self._values.dialect == "gemini")
 
-    def _piece(self, found: re.Match[str]) -> TemplatePiece:
-        groups = found.groupdict()
+    def _piece(self, match: re.Match[str]) -> TemplatePiece:
+        groups = match.groupdict()
         for key in ("block", "command", "braced"):
             if (template := groups.get(key)) is not None:
                 command = self._line(template).strip()
                 return TemplatePiece("command", self._written(key, command), command)
         for key in ("quoted", "bare", "folder"):
             if (name := groups.get(key)) is not None:
-                return self._file(found[0], name, key)
-        return TemplatePiece("text", self._value(found, lambda value: value))
+                return self._file(match[0], name, key)
+        return TemplatePiece("text", self._value(match, lambda value: value))
 
     def _written(self, key: str, command: str) -> str:
         match key:
@@ -236,36 +229,36 @@ class _TemplateExpansion:
         return TemplatePiece("file", written, trimmed) if trimmed else TemplatePiece("text", written)
 
     def _line(self, template: str, quotes: bool = True) -> str:
-        """A command (or a path) with the values in it."""
+        """A command or path with the values filled in."""
         out = ""
-        for before, found in _split_at_matches(_build_placeholder_pattern(self._values), template):
+        for before, match in _split_at_matches(_build_placeholder_pattern(self._values), template):
             out += before
-            if found is not None:
-                out += self._value(found, self._quoting(out) if quotes else lambda value: value)
+            if match is not None:
+                out += self._value(match, self._quoting(out) if quotes else lambda value: value)
         return out
 
     def _quoting(self, before: str) -> Callable[[str], str]:
         return lambda value: quote_value(value, before, self._values.shell)
 
-    def _value(self, found: re.Match[str], quoted: Callable[[str], str]) -> str:
-        """What a placeholder stands for; one without a value stays as it is written."""
-        groups = found.groupdict()
+    def _value(self, match: re.Match[str], quoted: Callable[[str], str]) -> str:
+        """The value of a placeholder; without a value it stays as written."""
+        groups = match.groupdict()
         if groups.get("escape"):
             return "$"
         if (variable := groups.get("variable")) is not None:
             known = self._values.variables.get(variable)
-            return found[0] if known is None else quoted(known)
+            return match[0] if known is None else quoted(known)
         if (groups.get("all") or groups.get("args")) is not None:
             self._used = True
             return self._all(quoted)
         value = self._word(groups)
         if value is None:
-            return found[0]
+            return match[0]
         self._used = True
         return quoted(value)
 
     def _all(self, quoted: Callable[[str], str]) -> str:
-        """All arguments as they were typed; between the words of a command as words, in Gemini's as one."""
+        """All arguments as typed; in a command each word is quoted, in Gemini's dialect all as one word."""
         arguments = self._values.arguments.strip()
         stands_alone = quoted(" ") == "' '"
         if stands_alone and self._values.dialect != "gemini":
@@ -273,7 +266,7 @@ class _TemplateExpansion:
         return quoted(arguments)
 
     def _word(self, groups: Mapping[str, str | None]) -> str | None:
-        """The word that is meant, None where so many were not given."""
+        """The word a placeholder means, or None if there are not that many."""
         words = self._words
         if (named := groups.get("named")) is not None:
             if named in self._values.given:
@@ -301,14 +294,14 @@ class _TemplateExpansion:
 
 
 def _build_placeholder_pattern(values: TemplateValues) -> re.Pattern[str]:
-    """The placeholders of arguments and variables, as they are in commands and paths too."""
+    """The placeholders of arguments and variables, which may also appear in commands and paths."""
     parts = [r"\$\{(?P<variable>\w+)\}", r"(?P<args>\{\{\s*args\s*\}\})"]
     if values.dialect == "gemini":
         return re.compile("|".join(parts))
     known = {*values.names, *values.given}
-    names = sorted((one for one in known if not one.isdigit()), key=len, reverse=True)
-    named = "|".join(re.escape(one) for one in names)
-    escaped = "|".join([r"\d|ARGUMENTS", *(re.escape(f"{{{one}}}") for one in values.variables)])
+    names = sorted((item for item in known if not item.isdigit()), key=len, reverse=True)
+    named = "|".join(re.escape(name) for name in names)
+    escaped = "|".join([r"\d|ARGUMENTS", *(re.escape(f"{{{variable}}}") for variable in values.variables)])
     escaped += rf"|(?:{named})(?!\w)" if named else ""
     doubled = r"|\$\$" if values.doubled else ""
     parts = [rf"(?P<escape>\\\$(?={escaped}){doubled})", *parts, r"\$ARGUMENTS\[(?P<index>\d+)\]"]
@@ -319,7 +312,7 @@ def _build_placeholder_pattern(values: TemplateValues) -> re.Pattern[str]:
 
 
 def _build_pattern(values: TemplateValues) -> re.Pattern[str]:
-    """All that is not plain text. A command comes first: what is in it belongs to it."""
+    """Everything that is not plain text. Commands come first, because what is in them belongs to them."""
     inner = _build_placeholder_pattern(values).pattern
     match values.dialect:
         case "claude":
@@ -336,7 +329,8 @@ def _build_pattern(values: TemplateValues) -> re.Pattern[str]:
 
 
 def _match_balanced_braces(depth: int) -> str:
-    """Text with balanced braces, so many deep. Possessive: what does not end is given up at once."""
+    """A pattern for text with balanced braces up to `depth`. Possessive, so that unclosed braces fail at
+    once."""
     inner = r"[^{}]*+"
     for _ in range(depth):
         inner = rf"(?:[^{{}}]|\{{{inner}\}})*+"
@@ -344,17 +338,17 @@ def _match_balanced_braces(depth: int) -> str:
 
 
 def _split_at_matches(pattern: re.Pattern[str], text: str) -> list[tuple[str, re.Match[str] | None]]:
-    """The plain text before each find, with the find; the rest with None."""
+    """The plain text before each match, with the match; the rest with None."""
     out: list[tuple[str, re.Match[str] | None]] = []
     at = 0
-    for found in pattern.finditer(text):
-        out.append((text[at : found.start()], found))
-        at = found.end()
+    for match in pattern.finditer(text):
+        out.append((text[at : match.start()], match))
+        at = match.end()
     return [*out, (text[at:], None)]
 
 
 def _merge_texts(pieces: list[TemplatePiece]) -> tuple[TemplatePiece, ...]:
-    """Neighbouring texts as one, empty ones left out."""
+    """Merge neighbouring text pieces and drop empty ones."""
     out: list[TemplatePiece] = []
     for piece in pieces:
         if piece.kind == "text" and out and out[-1].kind == "text":

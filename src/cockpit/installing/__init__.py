@@ -1,4 +1,6 @@
-"""Other people's plugins: fetched, resolved against what cockpit is made of, put beside it, taken away.
+"""Installs other people's plugins, bundles and skills: fetch, resolve against cockpit's own packages, stage,
+commit, remove.
 
-Refuses to load or to run a plugin, and to decide whether it should be there: a person says that.
+Start reading in `environment` (staging and commit) and `installer` (uv and pip). Loads and runs no plugin,
+and does not decide what is installed: the user does, in `cockpit.cli`.
 """

@@ -1,7 +1,8 @@
-"""Claude's plugin bundles: folders with `.claude-plugin/plugin.json`, copied to a folder of cockpit's own.
+"""Claude Code plugins ("bundles"): folders with `.claude-plugin/plugin.json`, copied to a folder of
+cockpit's own.
 
-A bundle holds files (skills, agents, commands, hooks, MCP servers), no Python; `cockpit.formats` reads
-them. Refuses to run anything in it.
+A bundle holds definition files (skills, agents, commands, hooks, MCP servers), no Python; `cockpit.formats`
+reads them. Nothing in a bundle is run here.
 """
 
 import json
@@ -28,19 +29,19 @@ from cockpit.settings.file_io import write_atomically
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 SOURCE_NOTE = ".cockpit-source.json"
 MAX_FILES = 20_000
-"""Files that a bundle may have: it is text that somebody wrote."""
+"""Maximum number of files in a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedBundle:
-    """A bundle that was copied and is not in force yet. `lines` say what it brings and what it would run."""
+    """A bundle that was copied and is not in force yet. `lines` list what it brings and what it would run."""
 
     name: str
     lines: tuple[str, ...]
     folder: Path
 
     def commit(self) -> None:
-        """Put it where bundles are read, in the place of one of its name."""
+        """Move it to where bundles are read, replacing an installed bundle of the same name."""
         target = discovery.bundles_folder() / self.name
         old = target.with_name(f".old-{self.folder.name}")
         if target.exists():
@@ -50,17 +51,19 @@ class StagedBundle:
 
 
 def stage_bundle(source: PluginSource) -> StagedBundle:
-    """Copy the bundle at `source.place` beside the installed ones. Raises `CockpitError` for one that is
-    not well formed, or holds links that lead out of it."""
+    """Copy the bundle at `source.place` next to the installed ones. Raises `CockpitError` if it is malformed
+    or has links that point outside."""
     place = Path(source.place)
     name = _read_name(place)
     for count, path in enumerate(place.rglob("*"), 1):
         if count > MAX_FILES:
             raise CockpitError(
-                f"{place} holds more than {MAX_FILES:,} files", "name the folder of the bundle itself"
+                f"{place} contains more than {MAX_FILES:,} files", "name the folder of the bundle itself"
             )
         if path.is_symlink() and not path.resolve().is_relative_to(place.resolve()):
-            raise CockpitError(f"{path} is a link out of the bundle", "a bundle holds its files itself")
+            raise CockpitError(
+                f"{path} is a link that leads out of the bundle", "replace the link by the file"
+            )
     home = discovery.bundles_folder()
     home.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".new-", dir=home))
@@ -75,24 +78,24 @@ def discard_bundle(staged: StagedBundle) -> None:
 
 
 def list_bundle_names() -> list[str]:
-    """The bundles that are installed."""
+    """The names of the installed bundles."""
     home = discovery.bundles_folder()
     if not home.is_dir():
         return []
-    return sorted(one.name for one in home.iterdir() if one.is_dir() and NAME_PATTERN.fullmatch(one.name))
+    return sorted(path.name for path in home.iterdir() if path.is_dir() and NAME_PATTERN.fullmatch(path.name))
 
 
 def read_source(name: str) -> str:
-    """What a person named when they installed it."""
+    """The source the user named when installing the bundle."""
     return str(_read_json(discovery.bundles_folder() / name / SOURCE_NOTE).get("source") or "?")
 
 
 def remove_bundle(name: str) -> None:
-    """Take an installed bundle away."""
+    """Delete an installed bundle."""
     target = discovery.bundles_folder() / name
-    gone = Path(tempfile.mkdtemp(prefix=".gone-", dir=discovery.bundles_folder()))
-    target.rename(gone / name)
-    shutil.rmtree(gone, ignore_errors=True)
+    trash = Path(tempfile.mkdtemp(prefix=".gone-", dir=discovery.bundles_folder()))
+    target.rename(trash / name)
+    shutil.rmtree(trash, ignore_errors=True)
 
 
 def _read_name(place: Path) -> str:
@@ -100,62 +103,66 @@ def _read_name(place: Path) -> str:
     try:
         raw = json.loads(file_io.read_text(file))
     except (OSError, ValueError) as error:
-        raise CockpitError(f"{file} cannot be read: {error}", 'it is {"name": "..."}') from error
+        raise CockpitError(f"{file} cannot be read: {error}", 'write {"name": "..."}') from error
     name = raw.get("name") if isinstance(raw, dict) else None
     if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
-        raise CockpitError(f"{file}: `name` is {name!r}", "letters, digits, `-`, `_` and `.`, at most 64")
+        raise CockpitError(
+            f"{file}: `name` is {name!r}", "use letters, digits, `-`, `_` and `.`, at most 64 characters"
+        )
     return name
 
 
 def describe_contents(folder: Path) -> tuple[str, ...]:
-    """What a bundle brings, and each command line that it would run, a safe line each: found by the readers
-    that load it, so that nothing runs later that was not shown here. Raises `CockpitError` for a manifest
-    that cannot be read."""
+    """What a bundle brings, and each command line it would run, one safe line each.
+
+    Uses the same readers that load the bundle later, so nothing can run that was not shown here. Raises
+    `CockpitError` for an unreadable manifest.
+    """
     return tuple(escape_json(" ".join(line.split("\n"))) for line in _describe_contents(folder))
 
 
 def _describe_contents(folder: Path) -> Iterator[str]:
     bundle = read_bundle(folder)
     if isinstance(bundle, Unloaded):
-        raise CockpitError(_format_faults(bundle.origin.refused), "mend the manifest")
+        raise CockpitError(_format_faults(bundle.origin.refused), "fix the manifest")
     for kind in ("skills", "agents", "commands"):
         for place in bundle.places[kind]:
             yield from (f"{kind[:-1]:8} {name}" for name in _list_names(place, kind))
-    found = read_hook_files(bundle.hooks)
-    for hook in found.hooks:
-        matcher = " or ".join(one.matcher or "*" for one in hook.conditions)
+    hook_set = read_hook_files(bundle.hooks)
+    for hook in hook_set.hooks:
+        matcher = " or ".join(condition.matcher or "*" for condition in hook.conditions)
         event = hook.event.name if matcher == "*" else f"{hook.event.name} {matcher}"
         yield f"hook     {event}: runs {hook.text}"
     for file, key in (
-        *((one, "mcpServers") for one in bundle.servers),
-        *((one, "lspServers") for one in bundle.languages),
+        *((server, "mcpServers") for server in bundle.servers),
+        *((language, "lspServers") for language in bundle.languages),
     ):
         yield from (f"server   {line}" for line in _describe_servers(file, key, whole=file != bundle.file))
-    for unloaded in found.unloaded:
+    for unloaded in hook_set.unloaded:
         yield f"left out {_format_faults(unloaded.origin.refused)}"
-    yield from (f"left out {_format_faults((one,))}" for one in bundle.faults)
+    yield from (f"left out {_format_faults((fault,))}" for fault in bundle.faults)
 
 
 def _format_faults(faults: tuple[FileProblem, ...]) -> str:
-    return "; ".join(f"{Path(one.file).name}:{one.line}: {one.reason}" for one in faults)
+    return "; ".join(f"{Path(fault.file).name}:{fault.line}: {fault.reason}" for fault in faults)
 
 
 def _list_names(place: Path, kind: BundleKind) -> Iterator[str]:
-    """The names of the skills, agents or commands in a folder, or of the one that is a file."""
+    """The names of the skills, agents or commands in a folder, or of a single file."""
     if kind == "skills":
         own = place / "SKILL.md"
         files = [own] if own.is_file() else [*skills.find_skill_files(place)] if place.is_dir() else [place]
-        yield from (one.parent.name if one.name.upper() == "SKILL.MD" else one.stem for one in files)
+        yield from (file.parent.name if file.name.upper() == "SKILL.MD" else file.stem for file in files)
     elif not place.is_dir():
         yield place.stem
     elif kind == "agents":
-        yield from (one.stem for one in roles.find_role_files(place, ".md"))
+        yield from (entry.stem for entry in roles.find_role_files(place, ".md"))
     else:
         yield from (name for _, name in command_files.find_command_files(place, "claude"))
 
 
 def _describe_servers(file: Path, key: str, whole: bool) -> Iterator[str]:
-    """The command lines of a file of servers; the table may be the `whole` file."""
+    """The command lines in a file of servers. With `whole` the file may be the table itself."""
     try:
         table = parse_config(file_io.read_text(file), str(file)).table()
     except OSError:

@@ -1,10 +1,8 @@
-"""The environment of plugins: whole generations, one of which the record names.
+"""The environment of installed plugins: a folder of packages per generation; a record names the current one.
 
-A change is made in a new generation, which is a copy; writing the record is the one step that puts it
-in force. Whatever fails before leaves everything as it was, and a running cockpit keeps the files it has
-begun with. Refuses to fetch anything.
-
-What distributions need of each other: conflicts with cockpit's own, and what nobody needs any more.
+A change is made in a copy of the current generation, which nothing uses. Writing the record puts the copy in
+force, so whatever fails before that leaves everything as it was, and a running cockpit keeps the files it
+started with. Also answers what the distributions need of each other. Fetches nothing.
 """
 
 import contextlib
@@ -12,10 +10,8 @@ import os
 import re
 import shutil
 import sys
-import sysconfig
 import tempfile
 import time
-import venv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -25,60 +21,50 @@ from typing import TYPE_CHECKING
 
 from cockpit.errors import CockpitError
 from cockpit.plugin import discovery
-from cockpit.plugin.discovery import OWN_PATH_FILE, InstalledPlugin, InstalledRecord
+from cockpit.plugin.discovery import InstalledPlugin, InstalledRecord
 from cockpit.settings.file_io import write_atomically
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-
+Distributions = Mapping[str, Distribution]
 PREVIOUS_GENERATIONS = 1
-"""Generations before the present one that stay: a cockpit that runs imports from them."""
+"""How many earlier generations are kept: a running cockpit still imports from them."""
 STALE_SECONDS = 24 * 3600.0
+SITE = "site-packages"
 
 
 @dataclass(frozen=True, slots=True)
 class StagedEnvironment:
-    """A generation that nobody uses yet. `site` is the folder of its packages, `before` the record that
-    it was made from."""
+    """A generation that is not in force yet. `site` holds its packages, `before` is the record that was in
+    force when it was made."""
 
     folder: Path
     site: Path
     before: InstalledRecord
 
-    @property
-    def python(self) -> str:
-        """The interpreter that sees this generation and, behind it, cockpit's own distributions."""
-        scripts, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
-        return str(self.folder / scripts / name)
-
     def record(self, plugins: tuple[InstalledPlugin, ...] = ()) -> InstalledRecord:
-        """The record that would put it in force."""
-        site = self.site.relative_to(self.folder).as_posix()
+        """The record that would put this generation in force."""
         past = (self.before.generation, *self.before.past) if self.before.generation else ()
-        return InstalledRecord(
-            self.folder.name, site, discovery.python_version(), past[:PREVIOUS_GENERATIONS], plugins
-        )
+        version = discovery.python_version()
+        return InstalledRecord(self.folder.name, SITE, version, past[:PREVIOUS_GENERATIONS], plugins)
 
 
 @contextlib.contextmanager
-def stage_environment(empty: bool = False) -> Iterator[StagedEnvironment]:
-    """A copy of the environment in force to change; taken away in the end unless it was `commit`ted.
-
-    `empty` begins with none of its packages.
-    """
+def stage_environment() -> Iterator[StagedEnvironment]:
+    """A copy of the current environment to change; deleted at the end unless it was committed."""
     before = discovery.read_record()
     home = discovery.plugins_folder()
     home.mkdir(parents=True, exist_ok=True)
     _remove_stale_generations(home, before)
     folder = Path(tempfile.mkdtemp(prefix="gen-", dir=home))
+    site = folder / SITE
     try:
-        venv.EnvBuilder(with_pip=False, symlinks=os.name != "nt").create(folder)
-        site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
-        old = before.folder()
-        if old is not None and old.is_dir() and before.fits and not empty:
-            _copy_packages(old, site)
-        (site / OWN_PATH_FILE).write_text("\n".join(find_own_folders()) + "\n", encoding="utf-8")
+        current = before.folder()
+        if current is not None and current.is_dir() and before.fits:
+            shutil.copytree(current, site, symlinks=True)
+        else:
+            site.mkdir()
         yield StagedEnvironment(folder, site, before)
     finally:
         if discovery.read_record().generation != folder.name:
@@ -86,10 +72,10 @@ def stage_environment(empty: bool = False) -> Iterator[StagedEnvironment]:
 
 
 def commit_environment(staged: StagedEnvironment, plugins: tuple[InstalledPlugin, ...]) -> InstalledRecord:
-    """Put a staged generation in force. Raises `CockpitError` when another one was, meanwhile."""
+    """Put a staged generation in force. Raises `CockpitError` if another one was put in force meanwhile."""
     if discovery.read_record() != staged.before:
         raise CockpitError("plugins were changed by another cockpit meanwhile", "run the command again")
-    record = staged.record(tuple(sorted(plugins, key=lambda one: one.distribution)))
+    record = staged.record(tuple(sorted(plugins, key=lambda item: item.distribution)))
     if not plugins:
         record = replace(record, generation="", site="")
     write_atomically(discovery.record_path(), discovery.encode_record(record))
@@ -102,120 +88,101 @@ def commit_environment(staged: StagedEnvironment, plugins: tuple[InstalledPlugin
 def find_own_folders() -> list[str]:
     """The folders on the path that hold cockpit's own distributions."""
     beside = discovery.plugins_folder().resolve()
-    found = []
+    folders = []
     for entry in dict.fromkeys(sys.path):
         folder = Path(entry)
         if not entry or not folder.is_dir() or folder.resolve().is_relative_to(beside):
             continue
         if any(folder.glob("*.dist-info")) or any(folder.glob("*.egg-info")):
-            found.append(str(folder.resolve()))
-    return found
+            folders.append(str(folder.resolve()))
+    return folders
 
 
-def find_own_distributions() -> dict[str, metadata.Distribution]:
-    """What cockpit's own environment holds, by normal name."""
+def find_own_distributions() -> dict[str, Distribution]:
+    """The distributions of cockpit's own environment, by normalized name."""
     return find_distributions(find_own_folders())
 
 
-def find_distributions(folders: list[str]) -> dict[str, metadata.Distribution]:
-    """The distributions in `folders`, the first of a name, by normal name."""
-    found: dict[str, metadata.Distribution] = {}
-    for one in metadata.distributions(path=folders):
-        # A folder without a METADATA is a torn uninstall, no distribution.
-        if one.metadata is not None and one.metadata["Name"]:
-            found.setdefault(normalize_name(one.metadata["Name"]), one)
-    return found
+def find_distributions(folders: list[str]) -> dict[str, Distribution]:
+    """The distributions in `folders` by normalized name; the first of a name wins."""
+    distributions: dict[str, Distribution] = {}
+    for distribution in metadata.distributions(path=folders):
+        # A folder without METADATA is left over from an interrupted uninstall.
+        if distribution.metadata is not None and distribution.metadata["Name"]:
+            distributions.setdefault(normalize_name(distribution.metadata["Name"]), distribution)
+    return distributions
 
 
 def normalize_name(name: str) -> str:
-    """A distribution's name as all spellings of it are compared (PEP 503)."""
+    """The normalized name of a distribution (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def remove_distributions(staged: StagedEnvironment, names: set[str]) -> None:
-    """Take the distributions of these normal names out of a staged generation, file by file."""
+    """Remove the distributions with these normalized names from a staged generation, file by file."""
     inside = staged.folder.resolve()
-    for name, one in find_distributions([str(staged.site)]).items():
+    for name, value in find_distributions([str(staged.site)]).items():
         if name not in names:
             continue
         folders = set()
-        for file in one.files or ():
+        for file in value.files or ():
             path = Path(os.path.normpath(staged.site / file))
-            # The list of files is the distribution's own word.
+            # The list of files comes from the distribution and may point anywhere.
             if path.is_relative_to(inside) and path.parent.resolve().is_relative_to(inside):
                 path.unlink(missing_ok=True)
                 folders.add(path.parent)
-        for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+        for folder in sorted(folders, key=lambda value: len(value.parts), reverse=True):
             _remove_empty_folders(folder, staged.site)
 
 
 def _remove_empty_folders(folder: Path, top: Path) -> None:
-    """Remove a folder with nothing but compiled modules in it, and those above it that are empty then."""
+    """Remove a folder that holds nothing but compiled modules, and then its parents that became empty."""
     while folder != top and folder.is_relative_to(top) and folder.is_dir():
-        if any(one.name != "__pycache__" for one in folder.iterdir()):
+        if any(path.name != "__pycache__" for path in folder.iterdir()):
             return
         shutil.rmtree(folder, ignore_errors=True)
         folder = folder.parent
 
 
-def _copy_packages(old: Path, new: Path) -> None:
-    """The packages of a generation, linked where they can be: nobody writes into an installed file, an
-    installer replaces it. What describes them is copied."""
-
-    def link(source: str, target: str) -> str:
-        if Path(source).parent.name.endswith(".dist-info"):
-            return str(shutil.copy2(source, target))
-        try:
-            os.link(source, target)
-        except OSError:
-            shutil.copy2(source, target)
-        return target
-
-    shutil.copytree(old, new, symlinks=True, copy_function=link, dirs_exist_ok=True)
-
-
 def _remove_stale_generations(home: Path, record: InstalledRecord) -> None:
-    """Take away what a crash left: generations nobody names, a day old."""
+    """Delete generations left by a crash: a day old and not named by the record."""
     for folder in home.glob("gen-*"):
         named = folder.name in (record.generation, *record.past)
         if not named and time.time() - folder.stat().st_mtime > STALE_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-Distributions = Mapping[str, Distribution]
-
-
 def find_conflicts(beside: Distributions, own: Distributions) -> list[str]:
-    """What does not fit, a sentence each: a need that nothing meets, and a distribution that would stand
-    behind cockpit's own of the same name."""
-    found = []
-    for name, one in beside.items():
+    """What does not fit, one sentence each: unmet needs, and distributions that cockpit's own copy would
+    hide."""
+    faults = []
+    for name, value in beside.items():
         if name in own:
-            found.append(
-                f"{name} {one.version} stands behind cockpit's own {own[name].version}, which would be used"
+            faults.append(
+                f"{name} {value.version} stands behind cockpit's own {own[name].version}, which would be used"
             )
-        found += find_unmet_needs(one, beside, own)
-    return found
+        faults += find_unmet_needs(value, beside, own)
+    return faults
 
 
-def find_unmet_needs(one: Distribution, beside: Distributions, own: Distributions) -> list[str]:
-    """The needs of one distribution that nothing meets."""
-    found = []
-    for requirement in _list_requirements(one, frozenset()):
+def find_unmet_needs(distribution: Distribution, beside: Distributions, own: Distributions) -> list[str]:
+    """The requirements of a distribution that nothing satisfies, one sentence each."""
+    faults = []
+    for requirement in _list_requirements(distribution, frozenset()):
         name = normalize_name(requirement.name)
-        # cockpit's own comes first on the path: it is what would be imported.
+        # cockpit's own distributions come first on the path, so they are what is imported.
         met = own.get(name) or beside.get(name)
-        wanted = f"{one.metadata['Name']} {one.version} needs {requirement}"
+        need = f"{distribution.metadata['Name']} {distribution.version} needs {requirement}"
         if met is None:
-            found.append(f"{wanted}, which is not installed")
+            faults.append(f"{need}, which is not installed")
         elif not requirement.specifier.contains(met.version, prereleases=True):
             whose = "cockpit has" if name in own else "there is"
-            found.append(f"{wanted}, {whose} {met.version}")
-    return found
+            faults.append(f"{need}, {whose} {met.version}")
+    return faults
 
 
 def find_orphans(beside: Distributions, asked_for: set[str]) -> set[str]:
-    """The names in `beside` that nothing needs which a person asked for."""
+    """The names in `beside` that no requested distribution needs."""
     needed: set[tuple[str, frozenset[str]]] = set()
     waiting = [(name, frozenset[str]()) for name in asked_for]
     while waiting:
@@ -229,37 +196,39 @@ def find_orphans(beside: Distributions, asked_for: set[str]) -> set[str]:
 
 
 def find_hidden_modules(beside: Distributions, own: Distributions) -> dict[str, list[str]]:
-    """By distribution beside, its modules that cockpit's own environment or Python itself hides."""
-    taken = set(sys.stdlib_module_names)
-    for one in own.values():
-        taken |= list_modules(one)
-    found = {name: sorted(list_modules(one) & taken) for name, one in beside.items() if name not in own}
-    return {name: modules for name, modules in found.items() if modules}
+    """By distribution, its modules that cockpit's own environment or the standard library hides."""
+    own_modules = set(sys.stdlib_module_names)
+    for item in own.values():
+        own_modules |= list_modules(item)
+    hidden = {
+        name: sorted(list_modules(value) & own_modules) for name, value in beside.items() if name not in own
+    }
+    return {name: modules for name, modules in hidden.items() if modules}
 
 
-def list_modules(one: Distribution) -> set[str]:
-    """The names that a distribution can be imported by."""
-    found = set()
-    for file in one.files or ():
+def list_modules(distribution: Distribution) -> set[str]:
+    """The top-level names that a distribution can be imported by."""
+    modules = set()
+    for file in distribution.files or ():
         top = file.parts[0]
         if (
             len(file.parts) > 1
             and not top.endswith((".dist-info", ".data"))
             and top not in ("..", "__pycache__")
         ):
-            # A folder without an `__init__` is a namespace, which several may share.
+            # A folder without `__init__.py` is a namespace package that several distributions may share.
             if len(file.parts) == 2 and file.parts[1] == "__init__.py":
-                found.add(top)
+                modules.add(top)
         elif len(file.parts) == 1 and file.suffix == ".py":
-            found.add(file.stem)
-    return found
+            modules.add(file.stem)
+    return modules
 
 
-def _list_requirements(one: Distribution, extras: frozenset[str]) -> "Iterator[Requirement]":
-    """The requirements of a distribution that count here, with these extras of it."""
+def _list_requirements(distribution: Distribution, extras: frozenset[str]) -> "Iterator[Requirement]":
+    """The requirements of a distribution that apply here, with these extras."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    for line in one.requires or ():
+    for line in distribution.requires or ():
         try:
             requirement = Requirement(line)
         except InvalidRequirement:

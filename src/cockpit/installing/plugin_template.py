@@ -1,6 +1,6 @@
-"""A new plugin in a folder: metadata, one hook, its test and a readme, which pass their tests at once.
+"""Creates a new plugin in a folder: metadata, a hook, its test and a readme; the tests pass at once.
 
-The hooks' texts lie in `scaffold/HOOK.txt`: the module, a line `=== tests`, its test.
+The templates are `scaffold/HOOK.txt`: the module, a line `=== tests`, then its test.
 """
 
 import keyword
@@ -51,25 +51,27 @@ GITIGNORE = "__pycache__/\n*.egg-info/\nbuild/\ndist/\n.pytest_cache/\n"
 
 
 def list_hooks() -> list[str]:
-    """What a plugin can begin with, by the names of the templates."""
+    """The hooks a new plugin can start with, by the names of the templates."""
     return sorted(path.stem for path in TEMPLATES.glob("*.txt"))
 
 
 def write_plugin(name: str, hook: str, into: Path) -> list[Path]:
-    """Write the plugin `name` to a new folder below `into`; its files, the first being the folder.
+    """Write the plugin `name` to a new folder below `into` and return its files, the folder first.
 
-    Raises `CockpitError` for a name that cannot be one, and for a folder that is there.
+    Raises `CockpitError` for an invalid name and for a folder that exists.
     """
     short = normalize_name(name).removeprefix(DISTRIBUTION_PREFIX)
     identifier = short.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", short) or keyword.iskeyword(identifier):
-        raise CockpitError(f"{name!r} cannot be a plugin's name", "letters, digits and `-`, a letter first")
+        raise CockpitError(
+            f"{name!r} is not a valid plugin name", "use letters, digits and `-`, starting with a letter"
+        )
     if identifier in sys.stdlib_module_names and name.startswith(DISTRIBUTION_PREFIX):
-        raise CockpitError(f"{name!r} is a module of Python", "choose another name")
+        raise CockpitError(f"{name!r} is the name of a Python module", "choose another name")
     distribution, module = f"{DISTRIBUTION_PREFIX}{short}", f"cockpit_{identifier}"
     folder = into / distribution
     if folder.exists():
-        raise CockpitError(f"{folder} is there already", "choose another name, or --into another folder")
+        raise CockpitError(f"{folder} exists already", "choose another name, or another folder with --into")
     code, test = (TEMPLATES / f"{hook}.txt").read_text(encoding="utf-8").split(TEST_MARKER)
     words = {
         "NAME": short,

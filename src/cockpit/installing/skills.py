@@ -1,8 +1,7 @@
-"""Unpacking an archive that a stranger made: plain files, below one folder, no more than was said.
+"""Installs skills from a folder, an archive or a git address: fetch, inspect, copy. Runs nothing of them.
 
-An archive that holds anything else is refused whole.
-
-Skills of others: fetched, looked at, copied beside the person's own. Runs nothing of them.
+Archives are unpacked with limits: plain files below a single folder, refused as a whole if they hold
+anything else.
 """
 
 import json
@@ -53,7 +52,7 @@ class ArchiveEntry:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether its name is an archive's."""
+    """Whether the file name is that of an archive."""
     return path.name.lower().endswith(ARCHIVE_SUFFIXES)
 
 
@@ -61,18 +60,18 @@ def unpack(
     archive: Path, into: Path, largest: int = MAX_ARCHIVE_BYTES, most: int = MAX_ARCHIVE_FILES
 ) -> None:
     """Write the files of `archive` below `into`. Raises `CockpitError` for links, devices, paths that lead
-    out, more than `most` files or `largest` bytes, and what is no archive."""
+    out, more than `most` files or `largest` bytes, and anything that is not an archive."""
     left = largest
     try:
         for count, entry in enumerate(_read_entries(archive), 1):
             if count > most:
-                raise _refuse_archive(archive, f"it holds more than {most:,} files")
+                raise _refuse_archive(archive, f"it contains more than {most:,} files")
             left -= _write_entry(entry, _find_target(archive, entry.name, into), left, archive)
     except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CockpitError(f"{archive} cannot be unpacked: {error}", "download it again") from error
     except (NotImplementedError, RuntimeError) as error:
         raise CockpitError(
-            f"{archive} cannot be unpacked: {error}", "unpack it and name its folder"
+            f"{archive} cannot be unpacked: {error}", "unpack it yourself and pass the folder"
         ) from error
 
 
@@ -85,47 +84,47 @@ def _read_entries(archive: Path) -> Iterator[ArchiveEntry]:
 
 def _read_zip(archive: Path) -> Iterator[ArchiveEntry]:
     with zipfile.ZipFile(archive) as opened:
-        for one in opened.infolist():
-            mode = one.external_attr >> 16
-            if one.is_dir():
+        for item in opened.infolist():
+            mode = item.external_attr >> 16
+            if item.is_dir():
                 continue
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-                raise _refuse_archive(archive, f"{one.filename} is a link or a device")
-            with opened.open(one) as content:
-                yield ArchiveEntry(one.filename, bool(mode & stat.S_IXUSR), content)
+                raise _refuse_archive(archive, f"{item.filename} is a link or a device")
+            with opened.open(item) as content:
+                yield ArchiveEntry(item.filename, bool(mode & stat.S_IXUSR), content)
 
 
 def _read_tar(archive: Path) -> Iterator[ArchiveEntry]:
     with tarfile.open(archive) as opened:
-        for one in opened:
-            if one.isdir():
+        for item in opened:
+            if item.isdir():
                 continue
-            content = opened.extractfile(one) if one.isreg() else None
+            content = opened.extractfile(item) if item.isreg() else None
             if content is None:
-                raise _refuse_archive(archive, f"{one.name} is a link or a device")
+                raise _refuse_archive(archive, f"{item.name} is a link or a device")
             with content:
-                yield ArchiveEntry(one.name, bool(one.mode & stat.S_IXUSR), content)
+                yield ArchiveEntry(item.name, bool(item.mode & stat.S_IXUSR), content)
 
 
 def _find_target(archive: Path, name: str, into: Path) -> Path:
-    """Where `name` is written."""
+    """The path that the entry `name` is written to."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
-    strange = any(part == ".." or ":" in part or "\0" in part for part in parts)
-    if not parts or name.startswith(("/", "\\")) or strange:
-        raise _refuse_archive(archive, f"{name!r} leads out of it")
+    is_unsafe = any(part == ".." or ":" in part or "\0" in part for part in parts)
+    if not parts or name.startswith(("/", "\\")) or is_unsafe:
+        raise _refuse_archive(archive, f"{name!r} leads out of the archive")
     return into.joinpath(*parts)
 
 
 def _write_entry(entry: ArchiveEntry, target: Path, most: int, archive: Path) -> int:
-    """Write one file of at most `most` bytes; its size."""
+    """Write a file of at most `most` bytes and return its size."""
     target.parent.mkdir(parents=True, exist_ok=True)
     size = 0
     with target.open("xb") as out:
-        # Counted as it comes: what stands in a header is the word of whoever made it.
+        # Counted while reading: the sizes in the headers cannot be trusted.
         while piece := entry.content.read(CHUNK_BYTES):
             size += len(piece)
             if size > most:
-                raise _refuse_archive(archive, "it is larger than a skill can be")
+                raise _refuse_archive(archive, "it is larger than the limit for a skill")
             out.write(piece)
     if entry.runs:
         target.chmod(target.stat().st_mode | stat.S_IXUSR)
@@ -133,10 +132,12 @@ def _write_entry(entry: ArchiveEntry, target: Path, most: int, archive: Path) ->
 
 
 def _refuse_archive(archive: Path, reason: str) -> CockpitError:
-    return CockpitError(f"{archive.name} is not unpacked: {reason}", "ask whoever made it for plain files")
+    return CockpitError(
+        f"{archive.name} is not unpacked: {reason}", "ask its author for an archive of plain files"
+    )
 
 
-# Where other agents keep theirs in a repository; other hidden folders are not looked into.
+# Folders where agents keep skills in a repository; other hidden folders are skipped.
 AGENT_FOLDERS = frozenset({".claude", ".cockpit", ".agents", ".opencode", ".gemini", ".codex"})
 IGNORED_NAMES = frozenset({".git", "node_modules", "__pycache__", "drafts", ".DS_Store"})
 PROGRAM_SUFFIXES = frozenset(
@@ -166,8 +167,7 @@ MAX_SKILL_FILES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class OfferedSkill:
-    """A skill that could be installed. `runs` says, a line each, what it may run; `faults` what of it will
-    not be taken over."""
+    """A skill that could be installed. `runs` lists what it may run, `faults` what of it will be ignored."""
 
     skill: Skill
     files: tuple[str, ...]
@@ -177,7 +177,7 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class FetchedSkills:
-    """What a source holds. `broken` are the files that give no skill, each with the reason."""
+    """The skills of a source. `broken` lists the files that gave no skill, each with the reason."""
 
     source: str
     revision: str
@@ -187,35 +187,35 @@ class FetchedSkills:
 
 @contextmanager
 def fetch_skills(named: str) -> Iterator[FetchedSkills]:
-    """The skills of a folder, an archive or a git address, as long as the context lasts.
+    """The skills of a folder, an archive or a git address, available while the context lasts.
 
-    Raises `CockpitError` for what is none of these, or holds no skill.
+    Raises `CockpitError` if the source is none of these or contains no skill.
     """
     with tempfile.TemporaryDirectory(prefix="cockpit-skills-") as scratch:
         folder, source, revision = _open_source(named, Path(scratch) / _find_default_name(named))
-        found = [
+        results = [
             read_skill(path, "user", heads=FrontmatterCache(Path(scratch) / "heads"))
             for path in _find_skill_files(folder)
         ]
         broken = tuple(
-            str(fault) for one in found if isinstance(one, Unloaded) for fault in one.origin.refused
+            str(fault) for entry in results if isinstance(entry, Unloaded) for fault in entry.origin.refused
         )
-        skills = [one for one in found if isinstance(one, Skill)]
+        skills = [item for item in results if isinstance(item, Skill)]
         if not skills:
-            said = f": {broken[0]}" if broken else ""
-            raise CockpitError(f"{named} holds no skill{said}", "a skill is a folder with a SKILL.md")
-        yield FetchedSkills(source, revision, tuple(_build_offer(one) for one in skills), broken)
+            reason = f": {broken[0]}" if broken else ""
+            raise CockpitError(f"{named} contains no skill{reason}", "a skill is a folder with a SKILL.md")
+        yield FetchedSkills(source, revision, tuple(_build_offer(skill) for skill in skills), broken)
 
 
 def install_skill(
     offered: OfferedSkill, source: str, revision: str, home: Path, replace: bool = False
 ) -> Path:
-    """Copy the skill into the folder `home`; its new folder. Raises `CockpitError` where one of its name is
-    already, unless it is to be replaced, and for files that a skill does not have."""
+    """Copy the skill into `home` and return its new folder. Raises `CockpitError` if the name is in use
+    (unless `replace`) and for files a skill must not have."""
     target = home / offered.skill.name
     if (target.exists() or target.with_suffix(".md").exists()) and not replace:
         raise CockpitError(
-            f"{target} is there already", f"--replace, or cockpit skills remove {offered.skill.name}"
+            f"{target} exists already", f"add --replace, or run cockpit skills remove {offered.skill.name}"
         )
     home.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".new-", dir=home))
@@ -231,19 +231,19 @@ def install_skill(
 
 
 def remove_skill(skill: Skill) -> Path:
-    """Take the files of an installed skill away; what was removed."""
+    """Delete the files of an installed skill and return what was deleted."""
     target = find_skill_folder(skill) or Path(skill.path)
     if target.is_symlink() or target.is_file():
         target.unlink()
     else:
-        gone = Path(tempfile.mkdtemp(prefix=".gone-", dir=target.parent))
-        target.rename(gone / target.name)
-        shutil.rmtree(gone, ignore_errors=True)
+        trash = Path(tempfile.mkdtemp(prefix=".gone-", dir=target.parent))
+        target.rename(trash / target.name)
+        shutil.rmtree(trash, ignore_errors=True)
     return target
 
 
 def read_source_note(skill: Skill) -> str:
-    """Where an installed skill came from, empty where nobody noted it."""
+    """Where an installed skill came from, or an empty string."""
     folder = find_skill_folder(skill)
     try:
         raw = json.loads((folder / SOURCE_NOTE).read_text(encoding="utf-8")) if folder is not None else {}
@@ -254,16 +254,16 @@ def read_source_note(skill: Skill) -> str:
 
 
 def list_programs(files: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """Those of `files` that are programs: by their ending, or because they may be run."""
+    """Those of `files` that are programs, by suffix or because they are executable."""
     return tuple(
-        one
-        for one in files
-        if Path(one).suffix.lower() in PROGRAM_SUFFIXES or os.access(folder / one, os.X_OK)
+        file
+        for file in files
+        if Path(file).suffix.lower() in PROGRAM_SUFFIXES or os.access(folder / file, os.X_OK)
     )
 
 
 def _open_source(named: str, scratch: Path) -> tuple[Path, str, str]:
-    """The folder of a source, what it is called for ever after, and its commit."""
+    """The folder of a source, its permanent name, and its commit."""
     address = _parse_git_address(named)
     if address:
         folder, revision = clone_repository(address, scratch)
@@ -272,26 +272,27 @@ def _open_source(named: str, scratch: Path) -> tuple[Path, str, str]:
     if path.is_dir():
         return path.resolve(), str(path.resolve()), ""
     if not path.is_file():
-        raise CockpitError(f"{named} does not exist", "name a folder, an archive or a git address")
+        raise CockpitError(f"{named} does not exist", "pass a folder, an archive or a git address")
     if is_archive(path):
         scratch.mkdir()
         unpack(path.resolve(), scratch)
         return scratch, str(path.resolve()), ""
     if path.suffix.lower() == ".md":
         return path.resolve(), str(path.resolve()), ""
-    raise CockpitError(f"{path.name} is no archive", "a folder, a .zip, a .tar.gz, or a git address")
+    raise CockpitError(f"{path.name} is not an archive", "pass a folder, a .zip, a .tar.gz or a git address")
 
 
 def _find_default_name(named: str) -> str:
-    """What a skill is called that does not say it itself: as the repository or the archive is."""
+    """The name for a skill that does not state one: that of the repository or archive."""
     last = re.split(r"[/\\:]", named.partition("#")[0].rstrip("/"))[-1].partition("@")[0]
     return normalize_skill_name(re.sub(r"\.(git|zip|skill|tgz|tbz2|txz|tar(\.\w+)?)$", "", last)) or "skill"
 
 
 def _parse_git_address(named: str) -> str:
-    """`named` in the form `git+URL@reference#subdirectory=folder`, empty where it is no address.
+    """`named` in the form `git+URL@reference#subdirectory=folder`, or an empty string if it is not an
+    address.
 
-    The page of a folder in a browser (`https://host/owner/repository/tree/main/skills/x`) is one too.
+    The browser page of a folder (`https://host/owner/repository/tree/main/skills/x`) is accepted too.
     """
     text = named.removeprefix("git+")
     if re.match(r"[\w.-]+@[\w.-]+:", text) and "://" not in text:
@@ -299,7 +300,7 @@ def _parse_git_address(named: str) -> str:
         text = f"ssh://{user}/{path}"
     if not re.match(r"(https?|ssh|file)://", text):
         if "://" in text:
-            raise CockpitError(f"{named} is no address for git", "https, ssh or file")
+            raise CockpitError(f"{named} is not a git address", "use https, ssh or file")
         return f"git+{Path(text).expanduser().resolve().as_uri()}" if named.startswith("git+") else ""
     page = re.fullmatch(r"(https?://[^#]+?)(?:/-)?/tree/([^/#]+)(?:/([^#]*))?", text)
     if page:
@@ -309,13 +310,13 @@ def _parse_git_address(named: str) -> str:
 
 
 def _find_skill_files(folder: Path) -> Iterator[Path]:
-    """The skill files of a source: its own `SKILL.md`, or those below; flat files where there are none."""
+    """The skill files of a source: its own `SKILL.md`, or those below it; flat files if there are none."""
     if folder.is_file():
         yield folder
         return
-    found = list(_find_nested(folder, 0))
-    if found:
-        yield from found
+    nested = list(_find_nested(folder, 0))
+    if nested:
+        yield from nested
         return
     for path in sorted(folder.glob("*.md")):
         if path.stem.lower() not in NOT_SKILLS:
@@ -324,47 +325,51 @@ def _find_skill_files(folder: Path) -> Iterator[Path]:
 
 def _find_nested(folder: Path, depth: int) -> Iterator[Path]:
     entries = sorted(folder.iterdir())
-    own = next((one for one in entries if is_skill_file(one) and one.is_file()), None)
+    own = next((entry for entry in entries if is_skill_file(entry) and entry.is_file()), None)
     if own is not None:
         yield own
         return
-    for one in entries if depth < MAX_DEPTH else ():
-        is_hidden = one.name.startswith(".") and one.name not in AGENT_FOLDERS
-        if one.is_dir() and not one.is_symlink() and not is_hidden and one.name not in IGNORED_NAMES:
-            yield from _find_nested(one, depth + 1)
+    for item in entries if depth < MAX_DEPTH else ():
+        is_hidden = item.name.startswith(".") and item.name not in AGENT_FOLDERS
+        if item.is_dir() and not item.is_symlink() and not is_hidden and item.name not in IGNORED_NAMES:
+            yield from _find_nested(item, depth + 1)
 
 
 def _build_offer(skill: Skill) -> OfferedSkill:
     folder = find_skill_folder(skill)
     files = (
-        tuple(one.relative_to(folder).as_posix() for one, _ in _walk_files(folder))
+        tuple(file.relative_to(folder).as_posix() for file, _ in _walk_files(folder))
         if folder is not None
         else ()
     )
-    faults = tuple(f"{one.reason}; {one.remedy}" for one in skill.origin.refused) if skill.origin else ()
+    faults = (
+        tuple(f"{fault.reason}; {fault.remedy}" for fault in skill.origin.refused) if skill.origin else ()
+    )
     return OfferedSkill(skill, files, tuple(_describe_runs(skill, files, folder)), faults)
 
 
 def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) -> Iterator[str]:
-    """What the skill may run, a line each."""
+    """What the skill may run, one line each."""
     try:
-        expanded = expand_template(skill.body(), TemplateValues(names=skill.arguments, dialect=skill.dialect))
+        template = expand_template(skill.body(), TemplateValues(names=skill.arguments, dialect=skill.dialect))
     except OSError as error:
-        raise CockpitError(f"{skill.path} cannot be read: {error.strerror or error}", "look at it") from error
-    for command in expanded.commands:
-        yield f"runs when it is used: {command}"
+        raise CockpitError(
+            f"{skill.path} cannot be read: {error.strerror or error}", "check the file"
+        ) from error
+    for command in template.commands:
+        yield f"runs when used: {command}"
     if folder is not None:
-        for one in list_programs(files, folder):
-            yield f"program: {one}"
+        for program in list_programs(files, folder):
+            yield f"program: {program}"
     if skill.allowed_tools is not None:
-        yield f"uses these tools only: {', '.join(skill.allowed_tools) or 'none'}"
+        yield f"uses only these tools: {', '.join(skill.allowed_tools) or 'none'}"
     if skill.fork:
         model = f" with the model {skill.model}" if skill.model else ""
         yield f"runs in a subagent: {skill.role or 'general'}{model}"
 
 
 def _walk_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The plain files of a skill. Raises `CockpitError` for links, devices, and more than a skill has."""
+    """The plain files of a skill. Raises `CockpitError` for links and devices, and if there is too much."""
     size = 0
     waiting = [folder]
     count = 0
@@ -378,11 +383,11 @@ def _walk_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 waiting.append(path)
                 continue
             if not stat.S_ISREG(facts.st_mode):
-                raise CockpitError(f"{path} is a link or a device", "a skill is made of plain files")
+                raise CockpitError(f"{path} is a link or a device", "a skill may only contain plain files")
             size, count = size + facts.st_size, count + 1
             if size > MAX_SKILL_BYTES or count > MAX_SKILL_FILES:
                 raise CockpitError(
-                    f"{folder} is larger than a skill can be", "name the folder of the skill itself"
+                    f"{folder} is larger than the limit for a skill", "pass the folder of the skill itself"
                 )
             yield path, facts
 
@@ -400,7 +405,7 @@ def _copy_skill(skill: Skill, staged: Path) -> None:
 
 
 def _replace_target(staged: Path, target: Path) -> None:
-    """`staged` in the place of `target`, whatever stands there."""
+    """Move `staged` to `target`, replacing what is there."""
     old = target.with_name(f".old-{staged.name}")
     flat = target.with_suffix(".md")
     if target.is_symlink():

@@ -1,6 +1,6 @@
-"""What a person names to be installed: a name in the index, a folder, an archive, a git address.
+"""Parses what the user asks to install: a name in the index, a folder, an archive or a git address.
 
-Refuses to install: here words become a `Source`, and a git address a folder.
+Installs nothing: text becomes a `PluginSource`, and a git address becomes a cloned folder.
 """
 
 import json
@@ -20,7 +20,7 @@ from cockpit.errors import CockpitError
 SourceKind = Literal["index", "folder", "editable", "archive", "git"]
 ARCHIVE_SUFFIXES = (".whl", ".tar.gz", ".zip")
 FETCH_SECONDS = 300
-# A repository must not choose what runs while it is fetched.
+# A repository must not run anything while it is cloned.
 SAFE_GIT_OPTIONS = (
     "-c",
     "core.hooksPath=/dev/null",
@@ -33,10 +33,8 @@ SAFE_GIT_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class PluginSource:
-    """`named` is what the person wrote, made absolute: it can be installed again from any folder.
-
-    `place` is what an installer is given: a requirement, a file or a folder. `revision` is a commit.
-    """
+    """What to install. `named` is the user's text made absolute, so that it can be installed again from any
+    folder; `place` is what an installer gets (a requirement, file or folder); `revision` is a git commit."""
 
     kind: SourceKind
     named: str
@@ -45,15 +43,15 @@ class PluginSource:
 
 
 def parse_source(text: str, editable: bool = False) -> PluginSource:
-    """The source that `text` names. Raises `CockpitError` for what names nothing that can be installed."""
+    """The source that `text` describes. Raises `CockpitError` if it is not something installable."""
     text = text.strip()
     if not text or text.startswith("-"):
-        raise CockpitError(f"{text!r} names no plugin", "give a name, a path or git+URL")
+        raise CockpitError(f"{text!r} is not a plugin source", "pass a name, a path or git+URL")
     if text.startswith(("git+", "git@")) or re.match(r"(https?|ssh)://.*\.git(@|#|$)", text):
         return PluginSource("git", text if text.startswith("git+") else _normalize_git_address(text), "")
     if re.match(r"[a-z][a-z0-9+.-]*://", text):
         if not text.partition("#")[0].endswith(ARCHIVE_SUFFIXES):
-            raise CockpitError(f"{text} is no archive", f"for a repository write git+{text}")
+            raise CockpitError(f"{text} is not an archive", f"for a repository write git+{text}")
         return PluginSource("archive", text, text)
     path = Path(text).expanduser()
     if " @ " in text:
@@ -64,7 +62,7 @@ def parse_source(text: str, editable: bool = False) -> PluginSource:
 
 
 def is_bundle(folder: str | Path) -> bool:
-    """Whether a folder is a plugin of Claude's kind: files, no Python."""
+    """Whether a folder is a Claude Code plugin: definition files, no Python."""
     return (Path(folder) / ".claude-plugin" / "plugin.json").is_file()
 
 
@@ -74,32 +72,29 @@ def is_project(folder: str | Path) -> bool:
 
 
 def fetch_source(source: PluginSource, into: Path) -> PluginSource:
-    """`source` with a place that an installer takes: a git address is cloned to `into`.
-
-    Raises `CockpitError` where git cannot.
-    """
+    """`source` with a place that an installer accepts: a git address is cloned into `into`. Raises
+    `CockpitError`."""
     if source.kind != "git":
         return source
     folder, revision = clone_repository(source.named, into)
     if not (is_project(folder) or is_bundle(folder)):
         raise CockpitError(
             f"{source.named} holds neither a Python distribution nor a plugin bundle",
-            "name the folder of the plugin: git+URL#subdirectory=FOLDER",
+            "name the plugin's folder with git+URL#subdirectory=FOLDER",
         )
     return replace(source, place=str(folder), revision=revision)
 
 
 def clone_repository(named: str, into: Path) -> tuple[Path, str]:
-    """Clone a git address to `into`: the folder that is meant in it, and its commit.
-
-    Raises `CockpitError`.
-    """
+    """Clone a git address into `into`; return the folder it means and its commit. Raises `CockpitError`."""
     git = shutil.which("git")
     if git is None:
-        raise CockpitError("git is not installed", "install git, or download it and name its folder")
+        raise CockpitError(
+            "git is not installed", "install git, or download the repository and pass its folder"
+        )
     url, reference, subfolder = split_git_address(named)
     if url.startswith("-") or reference.startswith("-"):
-        raise CockpitError(f"{named} is no git address", "git+https://host/owner/repository")
+        raise CockpitError(f"{named} is not a git address", "write git+https://host/owner/repository")
     shallow = () if reference else ("--depth", "1")
     _run_git(
         git, "clone", "--quiet", "--no-recurse-submodules", "--template=", *shallow, "--", url, str(into)
@@ -109,14 +104,14 @@ def clone_repository(named: str, into: Path) -> tuple[Path, str]:
     revision = _run_git(git, "-C", str(into), "rev-parse", "HEAD").strip()
     folder = (into / subfolder).resolve()
     if not folder.is_relative_to(into.resolve()) or not folder.is_dir():
-        raise CockpitError(f"{named} has no folder {subfolder}", "mend what stands behind #subdirectory=")
+        raise CockpitError(f"{named} has no folder {subfolder}", "fix the path after #subdirectory=")
     return folder, revision
 
 
-def is_built_from(one: Distribution, source: PluginSource) -> bool:
-    """Whether an installed distribution was made of `source`, by the note that installers leave in it."""
+def is_built_from(distribution: Distribution, source: PluginSource) -> bool:
+    """Whether an installed distribution came from `source`, according to its `direct_url.json`."""
     try:
-        note = json.loads(one.read_text("direct_url.json") or "{}")
+        note = json.loads(distribution.read_text("direct_url.json") or "{}")
     except ValueError:
         return False
     url = note.get("url", "") if isinstance(note, dict) else ""
@@ -126,16 +121,16 @@ def is_built_from(one: Distribution, source: PluginSource) -> bool:
 
 
 def split_git_address(named: str) -> tuple[str, str, str]:
-    """`git+URL@reference#subdirectory=folder` as URL, reference and folder."""
+    """Split `git+URL@reference#subdirectory=folder` into URL, reference and folder."""
     address, _, fragment = named.removeprefix("git+").partition("#")
-    found = re.search(r"(?:^|&)subdirectory=([^&]*)", fragment)
+    subdirectory = re.search(r"(?:^|&)subdirectory=([^&]*)", fragment)
     head, slash, last = address.rpartition("/")
     last, _, reference = last.partition("@")
-    return f"{head}{slash}{last}", reference, found[1] if found else ""
+    return f"{head}{slash}{last}", reference, subdirectory[1] if subdirectory else ""
 
 
 def _normalize_git_address(text: str) -> str:
-    """An address as git itself takes it, in the form `git+URL`."""
+    """A git address in the form `git+URL`."""
     if text.startswith("git@") and "://" not in text:
         host, _, path = text.removeprefix("git@").partition(":")
         return f"git+ssh://git@{host}/{path}"
@@ -147,18 +142,19 @@ def _parse_local(path: Path, editable: bool) -> PluginSource:
     if real.is_dir():
         if not (is_project(real) or is_bundle(real)):
             raise CockpitError(
-                f"{real} holds no plugin",
-                "a plugin has a pyproject.toml, which `cockpit plugins new` makes, "
+                f"{real} contains no plugin",
+                "a plugin has a pyproject.toml (`cockpit plugins new` creates one), "
                 "a bundle has .claude-plugin/plugin.json",
             )
         return PluginSource("editable" if editable else "folder", str(real), str(real))
     if editable:
-        raise CockpitError(f"{path} is no folder", "--editable takes the folder of a plugin")
+        raise CockpitError(f"{path} is not a folder", "--editable takes the folder of a plugin")
     if not real.is_file():
-        raise CockpitError(f"{path} does not exist", "for a name in the index leave the slashes out")
+        raise CockpitError(f"{path} does not exist", "for a name in the index omit the slashes")
     if not real.name.endswith(ARCHIVE_SUFFIXES):
         raise CockpitError(
-            f"{real.name} is no archive", f"a plugin is a folder or ends with {', '.join(ARCHIVE_SUFFIXES)}"
+            f"{real.name} is not an archive",
+            f"a plugin is a folder or a file ending with {', '.join(ARCHIVE_SUFFIXES)}",
         )
     return PluginSource("archive", str(real), str(real))
 
@@ -169,16 +165,18 @@ def _parse_requirement(text: str) -> PluginSource:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise CockpitError(f"{text!r} is no name of a distribution", "NAME, NAME==1.2 or a path") from error
+        raise CockpitError(
+            f"{text!r} is not a distribution name", "write NAME, NAME==1.2 or a path"
+        ) from error
     if requirement.url is not None:
-        raise CockpitError(f"{text!r} holds an address", "give the address alone")
+        raise CockpitError(f"{text!r} contains an address", "pass the address alone")
     return PluginSource("index", text, text)
 
 
 def _run_git(git: str, *arguments: str) -> str:
-    environment = {key: one for key, one in os.environ.items() if not key.startswith("GIT_DIR")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_DIR")}
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             (git, *SAFE_GIT_OPTIONS, *arguments),
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -190,11 +188,11 @@ def _run_git(git: str, *arguments: str) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise CockpitError(
-            f"git did not end within {FETCH_SECONDS} s", "try again, or clone it yourself"
+            f"git did not finish within {FETCH_SECONDS} s", "try again, or clone it yourself"
         ) from error
-    if ended.returncode != 0:
-        said = ended.stderr.strip().splitlines()
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines()
         raise CockpitError(
-            f"git {arguments[0]}: {said[-1] if said else ended.returncode}", "check the address"
+            f"git {arguments[0]}: {lines[-1] if lines else process.returncode}", "check the address"
         )
-    return ended.stdout
+    return process.stdout

@@ -30,7 +30,7 @@ def rows(person: Path, root: Path) -> Rows:
 
     def made(*agents: str, copy: bool = False) -> dict[tuple[str, str], ImportRow]:
         found = plan_import(collect_settings(agents, root, True, person, KNOWN), copy)
-        return {(row.found.what, row.found.name): row for row in found}
+        return {(row.setting.what, row.setting.name): row for row in found}
 
     return made
 
@@ -52,9 +52,9 @@ def test_claude_s_rules_and_servers_are_read_in_place_and_its_allows_want_a_yes(
     assert found["rule", "deny Bash(curl *)"].state == "in place"
     assert found["mcp", "github"].state == "in place"
     allow = found["rule", "allow Bash(npm run lint)"]
-    assert allow.state == "new" and allow.found.loosens and allow.found.line == 5
-    assert allow.found.file == str(person / ".claude/settings.json")
-    assert found["mode", "auto-edit"].found.loosens
+    assert allow.state == "new" and allow.setting.loosens and allow.setting.line == 5
+    assert allow.setting.file == str(person / ".claude/settings.json")
+    assert found["mode", "auto-edit"].setting.loosens
     assert found["model", "anthropic/opus"].state == "left"
     assert {name for what, name in found if what == "other"} >= {"env", "hooks", "statusLine", "../docs/"}
 
@@ -74,7 +74,7 @@ def test_claude_s_can_be_copied_without_their_secrets(rows: Rows) -> None:
         "timeout": 60000,
     }
     assert made["local"]["args"] == ["some-server", "--token", "${LOCAL_TOKEN}"]
-    assert "set DOCS_AUTHORIZATION in your environment" in found["mcp", "docs"].found.notes[0]
+    assert "set DOCS_AUTHORIZATION in your environment" in found["mcp", "docs"].setting.notes[0]
 
 
 def test_claude_s_rules_for_one_folder_stay_for_that_folder(rows: Rows, root: Path) -> None:
@@ -117,7 +117,7 @@ def test_codex(rows: Rows) -> None:
     assert table["permissions"] == {"deny": ["mcp__docs__delete_page"]}
     prices = tomllib.loads((paths.config() / "models.toml").read_text(encoding="utf-8"))
     assert prices == {"mine": {"qwen3-coder": {"window": 131072, "max_output": 8192}}}
-    assert "Responses" in found["provider", "azure"].why and found["mode", "auto-edit"].found.line == 6
+    assert "Responses" in found["provider", "azure"].why and found["mode", "auto-edit"].setting.line == 6
     left = {name for (what, name), row in found.items() if row.state == "left"}
     assert left >= {"profiles", "projects", "notify", "rules", "remote enabled_tools", "tui"}
 
@@ -164,7 +164,7 @@ def test_opencode(rows: Rows, person: Path) -> None:
     left = {name: row.why for (what, name), row in found.items() if row.state == "left"}
     assert {"build", "gone", "off", "inherited", "anthropic", "command", "instructions", "theme"} <= set(left)
     assert "cockpit connect deepseek" in left["deepseek"] and "'maybe'" in left["task reviewer-*"]
-    assert "a deny holds over every allow" in left["deny Edit"]
+    assert "a deny overrides every allow" in left["deny Edit"]
 
 
 def test_crush(rows: Rows) -> None:
@@ -278,7 +278,7 @@ def test_a_project_s_files_name_no_endpoint_model_or_server_of_the_person(person
     (root / ".vibe").mkdir()
     (root / ".vibe/config.toml").write_text('default_agent = "auto-approve"\n', encoding="utf-8")
     found = plan_import(collect_settings(("opencode", "vibe"), root, True, person, KNOWN))
-    assert {row.found.what for row in found if row.state == "new"} == {"rule"}
+    assert {row.setting.what for row in found if row.state == "new"} == {"rule"}
     apply_import(found, loosening=True)
     assert settings() == {
         "projects": {str(root): {"permissions": {"deny": ["Bash(rm *)"], "allow": ["Bash(ls *)"]}}}
@@ -293,7 +293,7 @@ def test_a_broken_file_is_told_with_its_line_and_the_others_are_read(rows: Rows,
     found = rows("codex")
     told = plan_import(collect_settings(("crush", "vibe"), person, True, person, KNOWN))
     assert found and {
-        (Path(row.found.file).name, row.found.line) for row in told if row.found.what == "other"
+        (Path(row.setting.file).name, row.setting.line) for row in told if row.setting.what == "other"
     } == {
         ("crush.json", 3),
         ("config.toml", 2),

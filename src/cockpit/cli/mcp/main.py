@@ -1,85 +1,87 @@
-"""`cockpit mcp`: the MCP servers of a folder, named, added, removed, approved, looked at, logged in to."""
+"""`cockpit mcp`: the subcommands that list, add, remove, approve and inspect MCP servers, and log in to
+them.
+"""
 
 import argparse
 from collections.abc import Callable, Sequence
 
 from cockpit.cli import definition_list
+from cockpit.cli.command import add_options
 
 VERBS = "list|get|add|add-json|remove|tools|log|approve|enable|disable|login|logout"
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when it was done or shown. Raises `CockpitError`."""
+    """Exit code 0 if it was done or shown. Raises `CockpitError`."""
     arguments = list(argv)
     if not arguments or (arguments[0] == "list" and "--check" not in arguments):
         return definition_list.run_list("mcp", arguments[1:])
     parser = _parser()
-    # What stands behind `--` is a command line, whatever it looks like.
+    # Everything after `--` is a command line, whatever it looks like.
     line: list[str] = []
     if "--" in arguments:
         at = arguments.index("--")
         arguments, line = arguments[:at], arguments[at + 1 :]
-    given = parser.parse_args(arguments)
-    given.line = line
-    run: Callable[[argparse.Namespace], int] = given.run
-    return run(given)
+    args = parser.parse_args(arguments)
+    args.line = line
+    run: Callable[[argparse.Namespace], int] = args.run
+    return run(args)
 
 
 def _parser() -> argparse.ArgumentParser:
     from cockpit.cli.mcp import server_files, servers
 
-    about = "The MCP servers of a folder. `list` shows what the files name; `list --check` starts them."
+    about = "The MCP servers of a folder. `list` shows the configured servers; `list --check` starts them."
     parser = argparse.ArgumentParser(prog="cockpit mcp", description=about)
     verbs = parser.add_subparsers(metavar=VERBS, required=True)
 
     def verb(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        one = verbs.add_parser(name, help=about, description=about)
-        one.add_argument("--cwd", metavar="DIR", default="", help="the folder (default: this one)")
-        one.add_argument("--trust", action="store_true", help="read its files although nobody trusts it yet")
-        one.set_defaults(run=run)
-        return one
+        command = verbs.add_parser(name, help=about, description=about)
+        add_options(command, "cwd", "trust")
+        command.set_defaults(run=run)
+        return command
 
     def named(name: str, run: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        one = verb(name, run, about)
-        one.add_argument("name", metavar="NAME")
-        return one
+        command = verb(name, run, about)
+        command.add_argument("name", metavar="NAME")
+        return command
 
-    checked = verb("list", servers.check_servers, "start every approved server, and say how it is")
+    checked = verb("list", servers.check_servers, "start every approved server and report its state")
     checked.add_argument("--check", action="store_true")
-    checked.add_argument("--json", action="store_true")
-    named("get", servers.show_server, "what is known of a server; nothing is started")
-    tools = named("tools", servers.list_tools, "start a server, and list what it offers")
-    tools.add_argument("--json", action="store_true")
-    log = named("log", servers.show_log, "the last lines that a server wrote")
+    add_options(checked, "json")
+    named("get", servers.show_server, "show a server's configuration; nothing is started")
+    tools = named("tools", servers.list_tools, "start a server and list what it offers")
+    add_options(tools, "json")
+    log = named("log", servers.show_log, "print the last lines of a server's log")
     log.add_argument("--lines", type=int, default=60, metavar="N")
-    approve = named(
-        "approve", servers.approve_server, "agree to what a server is, and to how its tools changed"
-    )
-    approve.add_argument("--yes", action="store_true", help="agree without being asked")
-    named("enable", server_files.enable_server, "start a server again that was switched off")
-    named("disable", server_files.disable_server, "switch a server off, in every folder")
-    named("login", servers.login_server, "log in to a server at an address")
-    named("logout", servers.logout_server, "forget the login to a server")
-    removed = named("remove", server_files.remove_server, "take a server out of its file")
+    approve = named("approve", servers.approve_server, "approve a server, and changes of its tools")
+    approve.add_argument("--yes", action="store_true", help="approve without asking")
+    named("enable", server_files.enable_server, "enable a server that was disabled")
+    named("disable", server_files.disable_server, "disable a server in every folder")
+    named("login", servers.login_server, "log in to a remote server")
+    named("logout", servers.logout_server, "delete the login to a server")
+    removed = named("remove", server_files.remove_server, "remove a server from its file")
     removed.add_argument("--scope", "-s", choices=("user", "project"), default="")
     _add_server_arguments(
         named("add", server_files.add_server, "add a server: NAME -- COMMAND ARG..., or NAME ADDRESS")
     )
-    given = named("add-json", server_files.add_server_json, "add a server as it would stand in .mcp.json")
-    given.add_argument("json", metavar="JSON")
-    _add_scope_arguments(given)
+    args = named("add-json", server_files.add_server_json, "add a server given as its entry in .mcp.json")
+    args.add_argument("json", metavar="JSON")
+    _add_scope_arguments(args)
     return parser
 
 
-def _add_server_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("target", nargs="*", metavar="COMMAND|ADDRESS", help="or behind --")
-    one.add_argument("--transport", "-t", choices=("stdio", "http", "sse"), default="")
-    one.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
-    one.add_argument("--header", "-H", action="append", default=[], metavar="'NAME: VALUE'")
-    one.add_argument("--timeout", type=int, default=0, metavar="MS", help="for one call, in milliseconds")
-    _add_scope_arguments(one)
+def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", nargs="*", metavar="COMMAND|ADDRESS", help="or after --")
+    parser.add_argument("--transport", "-t", choices=("stdio", "http", "sse"), default="")
+    parser.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--header", "-H", action="append", default=[], metavar="'NAME: VALUE'")
+    parser.add_argument(
+        "--timeout", type=int, default=0, metavar="MS", help="timeout per call in milliseconds"
+    )
+    _add_scope_arguments(parser)
 
 
-def _add_scope_arguments(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--scope", "-s", choices=("user", "project"), default="user")
-    one.add_argument("--force", action="store_true", help="replace a server of this name")
+def _add_scope_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scope", "-s", choices=("user", "project"), default="user")
+    parser.add_argument("--force", action="store_true", help="replace a server of this name")

@@ -1,4 +1,4 @@
-"""`cockpit mcp add|add-json|remove|enable|disable`: writing the files that name servers."""
+"""`cockpit mcp add|add-json|remove|enable|disable`: edit the files that define MCP servers."""
 
 import argparse
 import json
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.command import resolve_folder
-from cockpit.cli.mcp.servers import ProjectFolder, open_pins, read_server_files, resolve_project
+from cockpit.cli.command import ProjectFolder, resolve_folder, resolve_project
+from cockpit.cli.mcp.servers import open_pins, read_server_files
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import describe_target
@@ -19,54 +19,57 @@ from cockpit.settings.files import add_user_word, remove_user_word
 DISABLED_KEY = ("mcp", "disabled")
 
 
-def add_server(given: argparse.Namespace) -> int:
-    """Write the server, and keep that this command line was typed by a person."""
-    words = [*given.target, *given.line]
+def add_server(args: argparse.Namespace) -> int:
+    """Write the server to its file and approve it, because the user typed its command line."""
+    words = [*args.target, *args.line]
     if not words:
-        raise CockpitError("what is the server?", "cockpit mcp add NAME -- COMMAND ARG..., or NAME ADDRESS")
+        raise CockpitError(
+            "the server's command or address is missing",
+            "cockpit mcp add NAME -- COMMAND ARG..., or NAME ADDRESS",
+        )
     is_address = words[0].startswith(("http://", "https://"))
-    transport = given.transport or ("http" if is_address else "stdio")
+    transport = args.transport or ("http" if is_address else "stdio")
     entry: dict[str, Json] = {"type": transport}
     if transport == "stdio":
         entry["command"] = words[0]
         entry["args"] = list(words[1:])
-        entry["env"] = dict(_parse_pairs(given.env, "=", "--env NAME=VALUE"))
+        entry["env"] = dict(_parse_pairs(args.env, "=", "--env NAME=VALUE"))
     else:
         if not is_address or len(words) > 1:
-            raise CockpitError(f"{words[0]} is no address", "it begins with http:// or https://")
+            raise CockpitError(f"{words[0]} is not an address", "it must start with http:// or https://")
         entry["url"] = words[0]
-        entry["headers"] = dict(_parse_pairs(given.header, ":", "--header 'NAME: VALUE'"))
-    if given.timeout:
-        entry["timeout"] = given.timeout
-    return _store_server(given, {key: value for key, value in entry.items() if value not in ({}, [])})
+        entry["headers"] = dict(_parse_pairs(args.header, ":", "--header 'NAME: VALUE'"))
+    if args.timeout:
+        entry["timeout"] = args.timeout
+    return _store_server(args, {key: value for key, value in entry.items() if value not in ({}, [])})
 
 
-def add_server_json(given: argparse.Namespace) -> int:
+def add_server_json(args: argparse.Namespace) -> int:
     try:
-        entry = json.loads(given.json)
+        entry = json.loads(args.json)
     except ValueError as error:
-        raise CockpitError(f"this is no JSON: {error}", 'write {"command": "...", "args": []}') from error
+        raise CockpitError(f"not valid JSON: {error}", 'write {"command": "...", "args": []}') from error
     if not isinstance(entry, dict):
-        raise CockpitError("this is no server", 'write {"command": "...", "args": []}')
-    return _store_server(given, entry)
+        raise CockpitError("not a server", 'write {"command": "...", "args": []}')
+    return _store_server(args, entry)
 
 
-def _store_server(given: argparse.Namespace, entry: Mapping[str, Json]) -> int:
-    root = resolve_folder(given.cwd)
-    file = _find_server_file(root, given.scope)
-    # What may hold a key is read by nobody else.
-    mcp_files.add_server(file, given.name, entry, given.force, private=given.scope == "user")
-    made = [one for one in read_server_files(ProjectFolder(root, True)) if one.name == given.name]
-    read = next((one for one in made if isinstance(one, McpServer)), None)
+def _store_server(args: argparse.Namespace, entry: Mapping[str, Json]) -> int:
+    root = resolve_folder(args.cwd)
+    file = _find_server_file(root, args.scope)
+    # The entry may contain a key, so only the user may read the file.
+    mcp_files.add_server(file, args.name, entry, args.force, private=args.scope == "user")
+    made = [item for item in read_server_files(ProjectFolder(root, True)) if item.name == args.name]
+    read = next((element for element in made if isinstance(element, McpServer)), None)
     if read is None:
-        for one in made:
-            for fault in one.origin.refused if one.origin is not None else ():
+        for each_item in made:
+            for fault in each_item.origin.refused if each_item.origin is not None else ():
                 print(fault)
         return 1
     open_pins(root).approve(read)
-    print(f"{given.name} is added to {file}: {single_line(describe_target(read))}")
-    if given.scope == "project":
-        print("whoever else opens this project is asked before it starts")
+    print(f"added {args.name} to {file}: {single_line(describe_target(read))}")
+    if args.scope == "project":
+        print("others who open this project are asked before it starts")
     return 0
 
 
@@ -76,48 +79,48 @@ def _find_server_file(root: str, scope: str) -> Path:
 
 def _parse_pairs(written: list[str], sign: str, form: str) -> list[tuple[str, Json]]:
     pairs: list[tuple[str, Json]] = []
-    for one in written:
-        name, found_sign, value = one.partition(sign)
-        if not found_sign or not name.strip():
-            raise CockpitError(f"{name!r} is no pair", f"write {form}")
+    for item in written:
+        name, separator, value = item.partition(sign)
+        if not separator or not name.strip():
+            raise CockpitError(f"{name!r} is not a pair", f"write {form}")
         pairs.append((name.strip(), value.strip()))
     return pairs
 
 
-def remove_server(given: argparse.Namespace) -> int:
-    """Take it out of the file that names it, and forget what was agreed to."""
-    where = resolve_project(given)
-    if given.scope == "project":
+def remove_server(args: argparse.Namespace) -> int:
+    """Remove the server from the file that defines it, and forget its approval."""
+    where = resolve_project(args)
+    if args.scope == "project":
         where = ProjectFolder(where.root, True)
-    scopes = (given.scope,) if given.scope else ("project", "user") if where.trusted else ("user",)
+    scopes = (args.scope,) if args.scope else ("project", "user") if where.trusted else ("user",)
     own = Path(where.root, ".cockpit", "mcp.json")
     files = [_find_server_file(where.root, scope) for scope in scopes] + (
         [own] if "project" in scopes else []
     )
-    known = [one for one in read_server_files(where) if one.name == given.name]
+    known = [entry for entry in read_server_files(where) if entry.name == args.name]
     for file in files:
-        if mcp_files.remove_server(file, given.name):
-            for one in known:
-                if isinstance(one, McpServer):
-                    open_pins(where.root).forget(one)
-            print(f"{given.name} is taken out of {file}")
+        if mcp_files.remove_server(file, args.name):
+            for element in known:
+                if isinstance(element, McpServer):
+                    open_pins(where.root).forget(element)
+            print(f"removed {args.name} from {file}")
             return 0
-    for one in known:
-        if one.origin is not None:
+    for item in known:
+        if item.origin is not None:
             raise CockpitError(
-                f"{given.name} is named by {one.origin.file}, which cockpit does not write",
-                f"take it out there, or: cockpit mcp disable {given.name}",
+                f"{args.name} is defined in {item.origin.file}, which cockpit does not edit",
+                f"remove it there, or run cockpit mcp disable {args.name}",
             )
-    raise CockpitError(f"there is no MCP server {given.name}", "cockpit mcp list shows them")
+    raise CockpitError(f"there is no MCP server {args.name}", "cockpit mcp list shows them")
 
 
-def enable_server(given: argparse.Namespace) -> int:
-    was = remove_user_word(DISABLED_KEY, given.name)
-    print(f"{given.name} is {'switched on again' if was else 'not switched off in your settings'}")
+def enable_server(args: argparse.Namespace) -> int:
+    was = remove_user_word(DISABLED_KEY, args.name)
+    print(f"{args.name} is {'enabled again' if was else 'not disabled in your settings'}")
     return 0
 
 
-def disable_server(given: argparse.Namespace) -> int:
-    add_user_word(DISABLED_KEY, given.name)
-    print(f"{given.name} is switched off; cockpit mcp enable {given.name} takes that back")
+def disable_server(args: argparse.Namespace) -> int:
+    add_user_word(DISABLED_KEY, args.name)
+    print(f"{args.name} is disabled; cockpit mcp enable {args.name} enables it again")
     return 0

@@ -1,19 +1,21 @@
-"""The servers that `cockpit mcp` speaks of: those that are registered for a folder.
-
-`cockpit mcp list --check|get|tools|log|approve|login|logout`: looking at servers, and agreeing to them.
+"""`cockpit mcp list --check|get|tools|log|approve|login|logout`: find, start, inspect and approve MCP
+servers.
 """
 
 import argparse
 import asyncio
-import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit import paths
-from cockpit.cli.command import is_trusted, load_catalog, resolve_folder
+from cockpit.cli.command import (
+    ProjectFolder,
+    confirm,
+    load_catalog,
+    print_json,
+    resolve_project,
+)
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import PinStore, describe_target
@@ -29,62 +31,49 @@ from cockpit.settings import files
 from cockpit.workspace.processes.server_process import ServerLog
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFolder:
-    """A folder, and whether its files may be read."""
-
-    root: str
-    trusted: bool
-
-
-def resolve_project(given: argparse.Namespace) -> ProjectFolder:
-    """The folder that was named."""
-    root = resolve_folder(given.cwd)
-    return ProjectFolder(root, given.trust or is_trusted(root))
-
-
 def read_server_files(where: ProjectFolder) -> list[McpServer | Unloaded]:
-    """What the files name."""
+    """The servers that files define, including those that could not be loaded."""
     environment = files.load_environment(where.root, where.trusted)
     return list(mcp_files.read_servers(Path(where.root), where.trusted, Path.home(), environment))
 
 
 def list_registered_servers(where: ProjectFolder) -> tuple[McpServer, ...]:
-    """What is registered: by files, bundles and plugins."""
+    """All registered servers: those of files, bundles and plugins."""
     return load_catalog(where.root, where.trusted).all(McpServer)
 
 
-def find_server(given: argparse.Namespace) -> McpServer:
-    """The server that was named. Raises `CockpitError`, which says why it is none."""
-    where = resolve_project(given)
+def find_server(args: argparse.Namespace) -> McpServer:
+    """The server called `name` in the arguments. Raises `CockpitError` with the reason if there is none."""
+    where = resolve_project(args)
     known = list_registered_servers(where)
     for server in known:
-        if server.name == given.name:
+        if server.name == args.name:
             return server
-    for one in read_server_files(where):
-        if one.name == given.name and isinstance(one, Unloaded):
-            faults = "; ".join(str(fault) for fault in one.origin.refused)
-            raise CockpitError(f"{given.name} cannot be used: {faults}")
+    for file in read_server_files(where):
+        if file.name == args.name and isinstance(file, Unloaded):
+            faults = "; ".join(str(fault) for fault in file.origin.refused)
+            raise CockpitError(f"{args.name} cannot be used: {faults}")
     names = ", ".join(server.name for server in known) or "none"
-    hint = f"there are: {names}" if where.trusted else f"there are: {names}; this folder is not trusted"
-    raise CockpitError(f"there is no MCP server {given.name}", hint)
+    hint = f"choose one of {names}" if where.trusted else f"choose one of {names}; this folder is not trusted"
+    raise CockpitError(f"there is no MCP server {args.name}", hint)
 
 
 def open_pins(root: str) -> PinStore:
     return PinStore(root, paths.state())
 
 
-def check_servers(given: argparse.Namespace) -> int:
-    """Start what may start, and say how each is; 1 when one is not ready that should be."""
-    where = resolve_project(given)
-    return asyncio.run(_check_servers(where.root, list_registered_servers(where), given.json))
+def check_servers(args: argparse.Namespace) -> int:
+    """Start every server that may start and report its state; exit code 1 if one that should be ready is
+    not."""
+    where = resolve_project(args)
+    return asyncio.run(_check_servers(where.root, list_registered_servers(where), args.json))
 
 
 async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: bool) -> int:
     async with _start_servers(root, servers) as running:
         rows = running.rows()
     if as_json:
-        print(json.dumps([_encode_row(row) for row in rows], ensure_ascii=False, indent=1))
+        print_json([_encode_row(row) for row in rows], 1)
     else:
         for row in rows:
             print(f"{row.name}  {row.state}  {_format_state(row)}")
@@ -93,9 +82,9 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
     return 0 if all(row.state in ("ready", "disabled") for row in rows) else 1
 
 
-def show_server(given: argparse.Namespace) -> int:
-    """What is known without starting anything."""
-    where, server = resolve_project(given), find_server(given)
+def show_server(args: argparse.Namespace) -> int:
+    """Show a server's configuration without starting anything."""
+    where, server = resolve_project(args), find_server(args)
     standing = open_pins(where.root).standing(server)
     agreed = "may start" if standing.allowed else f"does not start: {standing.reason}"
     rows = {
@@ -116,10 +105,10 @@ def show_server(given: argparse.Namespace) -> int:
     return 0
 
 
-def list_tools(given: argparse.Namespace) -> int:
-    """What a server offers now, under the names that rules use."""
-    where, server = resolve_project(given), find_server(given)
-    return asyncio.run(_list_tools(where.root, server, given.json))
+def list_tools(args: argparse.Namespace) -> int:
+    """List what a server offers, under the names that rules use."""
+    where, server = resolve_project(args), find_server(args)
+    return asyncio.run(_list_tools(where.root, server, args.json))
 
 
 async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
@@ -129,21 +118,21 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
         raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
     changed = row.changed or {}
     if as_json:
-        told: list[Json] = [
+        encoded: list[Json] = [
             {
-                "name": make_tool_name(server.name, one.name),
-                "tool": one.name,
-                "description": one.description,
-                "parameters": dict(one.parameters),
-                "changed": changed.get(one.name, ""),
+                "name": make_tool_name(server.name, tool.name),
+                "tool": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+                "changed": changed.get(tool.name, ""),
             }
-            for one in offer.tools
+            for tool in offer.tools
         ]
-        print(json.dumps(told, ensure_ascii=False, indent=1))
+        print_json(encoded, 1)
         return 0
-    for one in offer.tools:
-        note = "  (changed since it was approved: not called)" if one.name in changed else ""
-        print(f"{make_tool_name(server.name, one.name)}  {single_line(one.description, 100)}{note}")
+    for entry in offer.tools:
+        note = "  (changed since it was approved: not called)" if entry.name in changed else ""
+        print(f"{make_tool_name(server.name, entry.name)}  {single_line(entry.description, 100)}{note}")
     for prompt in offer.prompts:
         print(f"/{make_tool_name(server.name, prompt.name)}  {single_line(prompt.description, 100)}")
     for resource in offer.resources:
@@ -153,27 +142,27 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
     return 0
 
 
-def show_log(given: argparse.Namespace) -> int:
-    server = find_server(given)
-    text = ServerLog(find_server_log(paths.state(), server)).tail(given.lines)
-    print(clean(text) if text else f"{server.name} has written nothing yet")
+def show_log(args: argparse.Namespace) -> int:
+    server = find_server(args)
+    text = ServerLog(find_server_log(paths.state(), server)).tail(args.lines)
+    print(clean(text) if text else f"{server.name} has not written anything yet")
     return 0
 
 
-def approve_server(given: argparse.Namespace) -> int:
-    """Show what is agreed to, ask, and keep the yes; then the same for tools that changed."""
-    where, server = resolve_project(given), find_server(given)
+def approve_server(args: argparse.Namespace) -> int:
+    """Show what would be approved, ask, and store the approval; then the same for tools that changed."""
+    where, server = resolve_project(args), find_server(args)
     pins = open_pins(where.root)
     standing = pins.standing(server)
     if not standing.allowed:
         print(f"{server.name}: {clean(describe_target(server))}")
         print(clean(standing.reason))
-        if not _confirm("Let it start?", given.yes):
+        if not confirm("Allow it to start?", args.yes):
             print("nothing was changed")
             return 1
         pins.approve(server)
         print(f"{server.name} may start")
-    return asyncio.run(_approve_tools(where.root, server, given.yes))
+    return asyncio.run(_approve_tools(where.root, server, args.yes))
 
 
 async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
@@ -183,7 +172,7 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
             raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
         for name, what in (row.changed or {}).items():
             print(f"{name} changed:\n{clean(what)}")
-        if row.changed and not _confirm("Call them from now on as they are?", yes):
+        if row.changed and not confirm("Approve these changes?", yes):
             print("nothing was changed")
             return 1
         if row.changed:
@@ -192,29 +181,29 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
     return 0
 
 
-def login_server(given: argparse.Namespace) -> int:
+def login_server(args: argparse.Namespace) -> int:
     from cockpit.mcp.oauth import TerminalLoginPrompt
     from cockpit.mcp.oauth import login as log_in
 
-    server = find_server(given)
+    server = find_server(args)
     done = asyncio.run(log_in(server, TerminalLoginPrompt()))
-    where = f"logged in to {server.name}; kept in {done.place}"
-    print(where if done.place else f"{server.name} wants no login")
+    where = f"logged in to {server.name}; stored in {done.place}"
+    print(where if done.place else f"{server.name} needs no login")
     return 0
 
 
-def logout_server(given: argparse.Namespace) -> int:
+def logout_server(args: argparse.Namespace) -> int:
     from cockpit.mcp.oauth import logout as log_out
 
-    server = find_server(given)
+    server = find_server(args)
     was = asyncio.run(log_out(server))
-    print(f"the login to {server.name} is forgotten" if was else f"there was no login to {server.name}")
+    print(f"deleted the login to {server.name}" if was else f"there was no login to {server.name}")
     return 0
 
 
 @asynccontextmanager
 async def _start_servers(root: str, servers: tuple[McpServer, ...]) -> AsyncIterator[McpServers]:
-    """The servers, started and settled; ended behind it."""
+    """Start the servers and wait until they are settled; close them afterwards."""
     settings = files.load_settings(root, False)
     connect = settings.number("mcp.connect_seconds") or CONNECT_SECONDS
     call = settings.number("mcp.call_seconds") or CALL_SECONDS
@@ -227,14 +216,6 @@ async def _start_servers(root: str, servers: tuple[McpServer, ...]) -> AsyncIter
         yield running
     finally:
         await running.close()
-
-
-def _confirm(question: str, yes: bool) -> bool:
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise CockpitError("nobody is there to agree", "run it in a terminal, or take --yes")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _encode_row(row: ConnectionRow) -> dict[str, Json]:

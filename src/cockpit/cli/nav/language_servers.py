@@ -1,12 +1,10 @@
-"""Which language servers would start in a folder, which are missing: for `cockpit lsp` and doctor.
+"""`cockpit lsp status|restart|stop|log|allow [NAME]`: the language servers of running cockpits.
 
-`cockpit lsp status|restart|stop|log|allow [NAME]`: language servers of the cockpits on a folder.
-
-Without one of them it says which servers would start, and what installs those that are missing.
+Without a running cockpit it shows which servers would start in the folder, and how to install missing ones.
+`cockpit doctor` uses the same candidates.
 """
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +14,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from cockpit import paths
-from cockpit.cli.command import load_catalog
+from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.cli.nav.lookup import print_warning, resolve_root
 from cockpit.errors import CockpitError
 from cockpit.navigation.backends import find_language
@@ -27,13 +25,13 @@ from cockpit.settings import trust
 from cockpit.workspace.local import walk_files
 
 MAX_FILES = 5000
-"""Files that are counted by language; a folder of more is told by these."""
+"""Maximum number of files counted by language."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCandidate:
-    """A server of a language. `files` is how many files of it the folder holds; `program` where its
-    program is, empty when it is not installed; `why` what keeps it from starting."""
+    """A server of a language. `files` counts the language's files in the folder; `program` is the path of
+    its program, empty if not installed; `why` says what prevents it from starting."""
 
     language: str
     server: LanguageServer
@@ -44,12 +42,12 @@ class ServerCandidate:
 
 
 def find_candidates(root: str, registered: Sequence[Language], trusted: bool) -> tuple[ServerCandidate, ...]:
-    """For each language its first server that is installed (or could be) and those beside it; languages
-    the folder holds come first, the most used before others."""
+    """For each language its first server that is installed (or could be) and its additional servers;
+    languages with the most files in the folder come first."""
     named = lsp_json.read_all_lsp_json(root, paths.config()) if trusted else lsp_json.LspJsonContents()
     languages = (*named.languages, *registered)
     files = count_files(root, languages)
-    ordered = sorted(languages, key=lambda one: -files[one.name])
+    ordered = sorted(languages, key=lambda item: -files[item.name])
     return tuple(
         _build_candidate(root, language, server, files[language.name], trusted)
         for language in ordered
@@ -58,39 +56,39 @@ def find_candidates(root: str, registered: Sequence[Language], trusted: bool) ->
 
 
 def count_files(root: str, languages: Sequence[Language]) -> Counter[str]:
-    """Files of the folder by language."""
-    found: Counter[str] = Counter()
+    """The folder's files by language."""
+    counts: Counter[str] = Counter()
     for entry in islice(walk_files(root), MAX_FILES):
         if (language := find_language(entry.path, languages)) is not None:
-            found[language.name] += 1
-    return found
+            counts[language.name] += 1
+    return counts
 
 
 def _choose_servers(root: str, language: Language, trusted: bool) -> Iterator[LanguageServer]:
-    mains = [one for one in language.servers if not one.beside]
-    installed = [one for one in mains if server_programs.find_program(one.command, root, trusted)]
+    mains = [server for server in language.servers if not server.beside]
+    installed = [main for main in mains if server_programs.find_program(main.command, root, trusted)]
     yield from (installed or mains)[:1]
-    yield from (one for one in language.servers if one.beside)
+    yield from (entry for entry in language.servers if entry.beside)
 
 
 def _build_candidate(
     root: str, language: Language, server: LanguageServer, files: int, trusted: bool
 ) -> ServerCandidate:
-    found = server_programs.find_program(server.command, root, trusted)
-    program = found[0] if found else ""
+    command = server_programs.find_program(server.command, root, trusted)
+    program = command[0] if command else ""
     if not program:
         return ServerCandidate(language.name, server, files, "", "absent", server.install)
     if server.named_by and not server_programs.is_approved(find_approval_file(root), server, root):
-        why = f"{server.named_by} names it: cockpit lsp allow {server.name}"
+        why = f"defined in {server.named_by}: cockpit lsp allow {server.name}"
         return ServerCandidate(language.name, server, files, program, "waiting", why)
     if server.runs_project and not trusted:
-        why = "it runs code of the project: cockpit --trust"
+        why = "it runs the project's code: cockpit --trust"
         return ServerCandidate(language.name, server, files, program, "waiting", why)
     return ServerCandidate(language.name, server, files, program, "found")
 
 
 def find_approval_file(root: str) -> Path:
-    """Where a person's yeses for the servers of a project's file lie."""
+    """The file that stores the user's approvals of servers named by the project."""
     return server_programs.approvals_file(
         status_files.status_folder(paths.state(), str(Path(root).resolve()))
     )
@@ -101,38 +99,39 @@ LOG_LINES = 60
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when it was done or shown, 1 when there is nothing to do it to."""
+    """Exit code 0 if it was done or shown, 1 if there is nothing to do it to."""
     parser = argparse.ArgumentParser(prog="cockpit lsp", description="The language servers of a folder.")
     parser.add_argument(
         "verb", choices=("status", "restart", "stop", "log", "allow"), nargs="?", default="status"
     )
-    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="a server or language; all")
-    parser.add_argument("--root", default=".", metavar="DIR", help="the project's folder")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--trust", action="store_true", help="trust the folder for this run (allow)")
-    given = parser.parse_args(list(argv))
-    root = resolve_root(given.root)
-    if given.verb == "status":
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="a server or language (default: all)"
+    )
+    parser.add_argument("--root", default=".", metavar="DIR", help="project folder (default: .)")
+    add_options(parser, "json", "trust")
+    args = parser.parse_args(list(argv))
+    root = resolve_root(args.root)
+    if args.verb == "status":
         trusted = trust.is_trusted(root) is True
         own = lsp_json.read_lsp_json(paths.config() / lsp_json.USER_FILE)
         for text in (lsp_json.read_all_lsp_json(root, paths.config()) if trusted else own).warnings:
             print_warning(text)
-    match given.verb:
+    match args.verb:
         case "status":
-            return _print_status(root, given.name, given.json)
+            return _print_status(root, args.name, args.json)
         case "log":
-            return _print_logs(root, given.name, given.json)
+            return _print_logs(root, args.name, args.json)
         case "allow":
-            return _allow_servers(root, given.name, given.trust or trust.is_trusted(root) is True)
+            return _allow_servers(root, args.name, args.trust or trust.is_trusted(root) is True)
         case verb:
-            return _send_verb(root, cast("status_files.ServerVerb", verb), given.name, given.json)
+            return _send_verb(root, cast("status_files.ServerVerb", verb), args.name, args.json)
 
 
 def _print_status(root: str, name: str, as_json: bool) -> int:
     running = status_files.find_running(paths.state(), root)
     rows: list[Json] = [
         {
-            "pid": one.pid,
+            "pid": item.pid,
             "language": row.language,
             "name": row.name,
             "state": row.state,
@@ -141,19 +140,19 @@ def _print_status(root: str, name: str, as_json: bool) -> int:
             "detail": row.detail,
             "log": row.log,
         }
-        for one in running
-        for row in one.rows
+        for item in running
+        for row in item.rows
         if name in ("", row.name, row.language)
     ]
     if as_json:
         would: list[Json] = [] if rows else _list_candidates(root, name)
-        print(json.dumps({"running": rows, "would": would}, ensure_ascii=False))
+        print_json({"running": rows, "would": would})
         return 0
-    for one in running:
-        print(f"cockpit {one.pid} on {root}")
-        if not one.rows:
-            print("  no server yet: one starts with the first file of its language")
-        for row in one.rows:
+    for entry in running:
+        print(f"cockpit {entry.pid} on {root}")
+        if not entry.rows:
+            print("  no server yet: servers start with the first file of their language")
+        for row in entry.rows:
             if name in ("", row.name, row.language):
                 size = f"{row.megabytes} MB" if row.megabytes else ""
                 print(f"  {row.name:28} {row.language:12} {row.state:9} {size:8} {row.detail}".rstrip())
@@ -165,34 +164,34 @@ def _print_status(root: str, name: str, as_json: bool) -> int:
 
 def _list_candidates(root: str, name: str) -> list[Json]:
     trusted = trust.is_trusted(root) is True
-    found = find_candidates(root, load_catalog(root).all(Language), trusted)
+    candidates = find_candidates(root, load_catalog(root).all(Language), trusted)
     return [
         {
-            "language": one.language,
-            "name": one.server.name,
-            "state": one.state,
-            "files": one.files,
-            "program": one.program,
-            "detail": one.why,
+            "language": item.language,
+            "name": item.server.name,
+            "state": item.state,
+            "files": item.files,
+            "program": item.program,
+            "detail": item.why,
         }
-        for one in found
-        if one.files and name in ("", one.server.name, one.language)
+        for item in candidates
+        if item.files and name in ("", item.server.name, item.language)
     ]
 
 
 def _print_candidates(rows: list[Json]) -> None:
     for row in rows:
         if isinstance(row, dict):
-            said = row["program"] if row["state"] == "found" else f"-> {row['detail']}"
-            print(f"  {row['name']:28} {row['language']:12} {row['state']:9} {said}")
+            text = row["program"] if row["state"] == "found" else f"-> {row['detail']}"
+            print(f"  {row['name']:28} {row['language']:12} {row['state']:9} {text}")
     if not rows:
-        print("  none: the folder holds no file of a language with a server")
+        print("  none: the folder has no files of a language with a server")
 
 
 def _send_verb(root: str, verb: status_files.ServerVerb, name: str, as_json: bool) -> int:
     words = status_files.request_command(paths.state(), root, verb, name, REPLY_SECONDS)
     if as_json:
-        print(json.dumps({"answers": words.splitlines()}, ensure_ascii=False))
+        print_json({"answers": words.splitlines()})
     elif words:
         print(words)
     if not words:
@@ -201,7 +200,7 @@ def _send_verb(root: str, verb: status_files.ServerVerb, name: str, as_json: boo
 
 
 def _print_logs(root: str, name: str, as_json: bool) -> int:
-    """The last lines of each log there is, of running servers and of those before."""
+    """The last lines of each log, of running and of earlier servers."""
     folder = status_files.status_folder(paths.state(), str(Path(root).resolve())) / "logs"
     logs = {
         file.stem: file.read_text("utf-8", "replace").splitlines()[-LOG_LINES:]
@@ -209,7 +208,7 @@ def _print_logs(root: str, name: str, as_json: bool) -> int:
         if name in ("", file.stem)
     }
     if as_json:
-        print(json.dumps(logs, ensure_ascii=False))
+        print_json(logs)
     else:
         for server, lines in logs.items():
             print("\n".join([f"== {server}", *lines]))
@@ -219,21 +218,21 @@ def _print_logs(root: str, name: str, as_json: bool) -> int:
 
 
 def _allow_servers(root: str, name: str, trusted: bool) -> int:
-    """A person's yes for the servers that the folder's `.lsp.json` names; running cockpits start them."""
+    """Approve the servers that the folder's `.lsp.json` names; running cockpits start them."""
     if not trusted:
-        raise CockpitError("this folder is not trusted", "when it may run here: cockpit lsp allow --trust")
+        raise CockpitError("this folder is not trusted", "to allow its servers run cockpit lsp allow --trust")
     read = lsp_json.read_all_lsp_json(root, paths.config())
     for text in read.warnings:
         print_warning(text)
     named = {
-        one.name: one
+        server.name: server
         for language in read.languages
-        for one in language.servers
-        if one.named_by and name in ("", one.name)
+        for server in language.servers
+        if server.named_by and name in ("", server.name)
     }
-    for one in named.values():
-        server_programs.approve(find_approval_file(root), one, root)
-        print(f"allowed: {one.name}: {' '.join(one.command)}")
+    for item in named.values():
+        server_programs.approve(find_approval_file(root), item, root)
+        print(f"allowed: {item.name}: {' '.join(item.command)}")
     if not named:
         there = f"{lsp_json.PROJECT_FILE} of {root} names no server" + (f" {name}" if name else "")
         raise CockpitError(there, "cockpit lsp status lists what would start")

@@ -1,6 +1,7 @@
-"""One question of `cockpit nav`: a navigator without a session, an op and a place to rows.
+"""Answers one request of `cockpit nav`: opens a navigator without a session and turns an operation and a
+place into rows.
 
-Knows no output; `nav` prints for people, `nav_batch` for programs.
+Prints nothing; `main` prints for people and for programs.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ OPERATIONS = ("symbols", "outline", "workspace-symbols", *RELATIONS, "hover", "d
 
 @dataclass(frozen=True, slots=True)
 class NavRequest:
-    """`patience`: seconds that a server which is starting is waited for before the index answers."""
+    """`patience` is how many seconds a starting server is waited for before the index answers."""
 
     op: str
     place: str
@@ -47,7 +48,7 @@ class NavRequest:
 
 @dataclass(frozen=True, slots=True)
 class NavAnswer:
-    """Rows, one of the two kinds; `text` is a hover's."""
+    """Rows of symbols or of problems; `text` is the text of a hover."""
 
     rows: tuple[SymbolRow, ...] = ()
     problems: tuple[ProblemRow, ...] = ()
@@ -58,28 +59,29 @@ class NavAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NavProject:
-    """A navigator and the workspace it stands on."""
+    """A navigator and the workspace it works on."""
 
     navigator: LiveNavigator
     workspace: LocalWorkspace
 
 
 def resolve_root(named: str) -> str:
-    """The folder a person named. Raises `CockpitError` when there is none."""
+    """The absolute path of the named folder. Raises `CockpitError` if it does not exist."""
     root = Path(named).expanduser().absolute()
     if not root.is_dir():
-        raise CockpitError(f"there is no folder {root}", "name the project's folder: --root DIR")
+        raise CockpitError(f"there is no folder {root}", "name the project folder with --root DIR")
     return str(root)
 
 
 def print_warning(text: str) -> None:
-    """What is wrong with a file of the project's; stdout is for answers."""
+    """Report a problem with one of the project's files on stderr; stdout is for answers."""
     print(f"cockpit: {text}", file=sys.stderr)
 
 
 @asynccontextmanager
 async def open_project(root: str, trusted: bool) -> AsyncIterator[NavProject]:
-    """A navigator of `root`; its servers and index end with the block. `trusted`: for this run."""
+    """A navigator for `root`; its servers and index are closed with the context. `trusted` applies to this
+    run only."""
     is_trusted = trusted or trust.is_trusted(root) is True
     catalog = await asyncio.to_thread(load_catalog, root, is_trusted)
     workspace = LocalWorkspace(root, str(paths.state()))
@@ -93,22 +95,22 @@ async def open_project(root: str, trusted: bool) -> AsyncIterator[NavProject]:
         await navigator.life.close()
 
 
-async def answer_request(opened: NavProject, asked: NavRequest) -> NavAnswer:
-    """Raises what a bad place raises, and `CockpitError` for an op nobody knows."""
-    navigator, place = opened.navigator, make_relative(opened.workspace.root, asked.place)
-    op, source, patience = asked.op, asked.source, asked.patience
+async def answer_request(opened: NavProject, request: NavRequest) -> NavAnswer:
+    """Answer a request. Raises what an invalid place raises, and `CockpitError` for an unknown operation."""
+    navigator, place = opened.navigator, make_relative(opened.workspace.root, request.place)
+    op, source, patience = request.op, request.source, request.patience
     if op not in OPERATIONS:
-        raise CockpitError(f"there is no op {op}", f"there are {', '.join(OPERATIONS)}")
+        raise CockpitError(f"there is no op {op}", f"use one of {', '.join(OPERATIONS)}")
     if op != "diagnostics" and not place:
         raise CockpitError(f"{op} needs a place", "file:line:column, file:Class.method, or Class.method")
     if op in ("symbols", "outline", "workspace-symbols"):
         if op == "workspace-symbols":
-            found = await navigator.symbols(place, "", source, patience)
+            result = await navigator.symbols(place, "", source, patience)
         else:
-            found = await navigator.outline(place, source)
-        return NavAnswer(found.rows, (), found.complete, found.note)
+            result = await navigator.outline(place, source)
+        return NavAnswer(result.rows, (), result.complete, result.note)
     if op == "diagnostics":
-        # Nobody else can answer this: a server that is starting is waited for, in a batch less.
+        # Only a server can answer this, so a starting one is waited for, in a batch for less time.
         seconds = 30.0 if source == "lsp" else 10.0 if patience >= 1.0 else 2.0
         problems = await navigator.problems((place or ".",), seconds)
         return NavAnswer((), problems.rows, problems.complete, problems.note)
@@ -118,19 +120,19 @@ async def answer_request(opened: NavProject, asked: NavRequest) -> NavAnswer:
         source_of: AnswerSource = "lsp" if has_ready_server(navigator.life.now, at.path) else "tree-sitter"
         here = SymbolRow("", "hover", at.path, at.line, at.column, "", source_of)
         return NavAnswer((here,) if text else (), text=text)
-    found = await navigator.related(RELATIONS[op], at, source, patience)
-    return NavAnswer(found.rows, (), found.complete, found.note)
+    result = await navigator.related(RELATIONS[op], at, source, patience)
+    return NavAnswer(result.rows, (), result.complete, result.note)
 
 
 def make_relative(root: str, place: str) -> str:
     """`place` with an absolute path inside the root made relative to it."""
     folders = (root.rstrip("/\\"), str(Path(root).resolve()))
-    inside = next((one for one in folders if place.startswith((one + "/", one + os.sep))), None)
+    inside = next((folder for folder in folders if place.startswith((folder + "/", folder + os.sep))), None)
     return place if inside is None else place[len(inside) + 1 :].replace(os.sep, "/")
 
 
 def encode_symbol(row: SymbolRow) -> dict[str, Json]:
-    """A row as programs read it; the end of a name nobody measured is that of its letters."""
+    """A row for programs; if the end of the name is unknown, it is computed from its length."""
     return {
         "path": row.path,
         "line": row.line,
@@ -144,7 +146,7 @@ def encode_symbol(row: SymbolRow) -> dict[str, Json]:
 
 
 def encode_problem(row: ProblemRow) -> dict[str, Json]:
-    """A problem in the shape of a row: its name is the message, its kind the severity."""
+    """A problem in the shape of a row: `name` is its message, `kind` its severity."""
     return {
         "path": row.path,
         "line": row.line,

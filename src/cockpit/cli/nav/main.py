@@ -1,8 +1,8 @@
-"""`cockpit nav batch`: questions as lines of JSON on stdin, answers as lines of JSON as they are ready.
+"""`cockpit nav OPERATION [PLACE]`: code by symbol on the command line, without a session and without a
+model.
 
-Each line gets exactly one answer, with its id; a line nobody can read gets one that says why.
-
-`cockpit nav OP [PLACE]`: code by symbol on the command line, without a session and without a model.
+`cockpit nav batch` answers lines of JSON on stdin with lines of JSON as they become ready: exactly one
+answer per line, with its id; a line that cannot be read gets an answer that says why.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import threading
 from collections.abc import Coroutine, Sequence
 from typing import TextIO, cast
 
+from cockpit.cli.command import print_json
 from cockpit.cli.nav.lookup import (
     OPERATIONS,
     NavAnswer,
@@ -33,13 +34,13 @@ from cockpit.workspace.files.changes import format_unified_diff, make_diff
 
 MAX_CONCURRENT = 8
 BATCH_PATIENCE_SECONDS = 0.2
-"""Seconds; a program asks again rather than waits for a server that is starting."""
+"""Seconds to wait for a starting server; a program can ask again."""
 
 
 async def run_batch(
     opened: NavProject, source: SourceChoice, lines: TextIO = sys.stdin, out: TextIO = sys.stdout
 ) -> None:
-    """Answer every line of `lines`, at most eight at once; returns after the last answer."""
+    """Answer every line of `lines`, at most eight at a time; returns after the last answer."""
     queue = _queue_lines(lines)
     free = asyncio.Semaphore(MAX_CONCURRENT)
     async with asyncio.TaskGroup() as tasks:
@@ -53,7 +54,7 @@ async def run_batch(
 
 
 def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
-    """Lines, then None. A thread of its own that nobody waits for: a read of stdin cannot be cancelled."""
+    """Queue the lines, then None. Reads in a daemon thread, because a read of stdin cannot be cancelled."""
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -63,47 +64,49 @@ def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
                 loop.call_soon_threadsafe(queue.put_nowait, line)
             loop.call_soon_threadsafe(queue.put_nowait, None)
         except RuntimeError:
-            pass  # the loop has ended before its input
+            pass  # the loop ended before its input
 
     threading.Thread(target=read, daemon=True).start()
     return queue
 
 
 async def _answer_line(opened: NavProject, line: str, source: SourceChoice, out: TextIO) -> None:
-    said = await _build_reply(opened, line, source)
-    out.write(json.dumps(said, ensure_ascii=False) + "\n")  # one write: answers are never mixed
+    reply = await _build_reply(opened, line, source)
+    out.write(
+        json.dumps(reply, ensure_ascii=False) + "\n"
+    )  # a single write, so that answers are never interleaved
     out.flush()
 
 
 async def _build_reply(opened: NavProject, line: str, source: SourceChoice) -> dict[str, Json]:
     try:
-        given = json.loads(line)
+        args = json.loads(line)
     except ValueError as error:
-        return _build_error(None, f"this line is no JSON: {error}")
-    if not isinstance(given, dict):
+        return _build_error(None, f"this line is not valid JSON: {error}")
+    if not isinstance(args, dict):
         return _build_error(None, 'a line is an object: {"id", "op", "place"}')
-    id, op, place = given.get("id"), given.get("op"), given.get("place", "")
+    id, op, place = args.get("id"), args.get("op"), args.get("place", "")
     if not isinstance(op, str) or not isinstance(place, str):
-        return _build_error(id, "op and place must be texts")
+        return _build_error(id, "op and place must be strings")
     try:
-        found = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
+        reply_answer = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
     except PlaceAmbiguous as error:
         return _build_error(id, str(error), NavAnswer(error.candidates))
     except (CockpitError, OSError) as error:
         return _build_error(id, str(error))
-    said: dict[str, Json] = {"id": id, "results": encode_results(found)}
-    if not found.complete:
-        said |= {"complete": False, "note": found.note}
-    elif found.note and not (found.rows or found.problems):
-        said["note"] = found.note
-    return said
+    encoded: dict[str, Json] = {"id": id, "results": encode_results(reply_answer)}
+    if not reply_answer.complete:
+        encoded |= {"complete": False, "note": reply_answer.note}
+    elif reply_answer.note and not (reply_answer.rows or reply_answer.problems):
+        encoded["note"] = reply_answer.note
+    return encoded
 
 
-def _build_error(id: Json, why: str, found: NavAnswer | None = None) -> dict[str, Json]:
-    said: dict[str, Json] = {"id": id, "results": [], "error": why}
-    if found is not None:
-        said["candidates"] = encode_results(found)
-    return said
+def _build_error(id: Json, why: str, ambiguous: NavAnswer | None = None) -> dict[str, Json]:
+    encoded: dict[str, Json] = {"id": id, "results": [], "error": why}
+    if ambiguous is not None:
+        encoded["candidates"] = encode_results(ambiguous)
+    return encoded
 
 
 CHECK_SECONDS = 5.0
@@ -111,20 +114,20 @@ PLACE_FORMS = "file:line:column (from 1, columns in characters), file:Class.meth
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when something was found, 1 when not, 2 for a fault of usage."""
+    """Exit code 0 if something was found, 1 if not, 2 for wrong usage."""
     parser = _parser()
-    given = parser.parse_args(list(argv))
-    if given.op == "rename" and (not given.place or not given.new):
+    args = parser.parse_args(list(argv))
+    if args.op == "rename" and (not args.place or not args.new):
         parser.error("rename needs PLACE and the new name")
-    if given.op not in ("rename", "batch", "diagnostics") and not given.place:
-        parser.error(f"{given.op} needs PLACE: {PLACE_FORMS}")
-    if given.new and given.op != "rename":
-        parser.error(f"{given.op} takes one PLACE")
-    if given.source == "tree-sitter" and given.op in ("rename", "diagnostics"):
-        parser.error(f"{given.op} needs a language server; leave out --source")
-    root = resolve_root(given.root)
+    if args.op not in ("rename", "batch", "diagnostics") and not args.place:
+        parser.error(f"{args.op} needs PLACE: {PLACE_FORMS}")
+    if args.new and args.op != "rename":
+        parser.error(f"{args.op} takes one PLACE")
+    if args.source == "tree-sitter" and args.op in ("rename", "diagnostics"):
+        parser.error(f"{args.op} needs a language server; leave out --source")
+    root = resolve_root(args.root)
     try:
-        return asyncio.run(_run_until_signal(_run_operation(given, root)))
+        return asyncio.run(_run_until_signal(_run_operation(args, root)))
     except asyncio.CancelledError:
         return INTERRUPTED_EXIT_CODE
 
@@ -132,7 +135,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cockpit nav",
-        description="Code by symbol: definitions, uses, problems.",
+        description="Look up code by symbol: definitions, uses, problems.",
         epilog=f"PLACE: {PLACE_FORMS}; for symbols and outline a file, for workspace-symbols a name",
     )
     add = parser.add_argument
@@ -144,17 +147,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("place", nargs="?", default="", metavar="PLACE")
     add("new", nargs="?", default="", metavar="NEW", help="the new name (rename)")
-    add("--root", default=".", metavar="DIR", help="the project's folder")
+    add("--root", default=".", metavar="DIR", help="project folder (default: .)")
     add("--json", action="store_true")
-    add("--source", choices=("auto", "lsp", "tree-sitter"), default="auto", help="who may answer")
+    add("--source", choices=("auto", "lsp", "tree-sitter"), default="auto", help="what may answer")
     add("--trust", action="store_true", help="trust the folder for this run: its own programs may start")
-    add("--force", action="store_true", help="rename: apply it although it brings new problems")
-    add("--apply", action="store_true", help="rename: write it; without this only the diff is printed")
+    add("--force", action="store_true", help="rename: apply even if it causes new problems")
+    add("--apply", action="store_true", help="rename: write the files (default: only print the diff)")
     return parser
 
 
 async def _run_until_signal(work: Coroutine[object, object, int]) -> int:
-    """End servers in order, too, when the terminal or the caller ends us."""
+    """Run to the end, closing the servers in order also if a signal ends us."""
     task = asyncio.ensure_future(work)
     forget = watch_signals(lambda _: task.cancel())
     try:
@@ -163,60 +166,61 @@ async def _run_until_signal(work: Coroutine[object, object, int]) -> int:
         forget()
 
 
-async def _run_operation(given: argparse.Namespace, root: str) -> int:
-    source = cast("SourceChoice", given.source)
-    async with open_project(root, given.trust) as open_root:
-        if given.op == "batch":
+async def _run_operation(args: argparse.Namespace, root: str) -> int:
+    source = cast("SourceChoice", args.source)
+    async with open_project(root, args.trust) as open_root:
+        if args.op == "batch":
             await run_batch(open_root, source)
             return 0
-        if given.op == "rename":
-            return await _rename(open_root, given)
-        return await _look_up(open_root, NavRequest(given.op, given.place, source), given.json)
+        if args.op == "rename":
+            return await _rename(open_root, args)
+        return await _look_up(open_root, NavRequest(args.op, args.place, source), args.json)
 
 
-async def _look_up(open_root: NavProject, asked: NavRequest, as_json: bool) -> int:
+async def _look_up(open_root: NavProject, request: NavRequest, as_json: bool) -> int:
     try:
-        found = await answer_request(open_root, asked)
+        answer = await answer_request(open_root, request)
     except PlaceAmbiguous as error:
         return _print_candidates(error, as_json)
     except OSError as error:
         raise CockpitError(
-            f"{asked.place}: {error.strerror or error}", f"a place is {PLACE_FORMS}"
+            f"{request.place}: {error.strerror or error}", f"a place is {PLACE_FORMS}"
         ) from error
     if as_json:
-        said: dict[str, Json] = {
-            "results": encode_results(found),
-            "complete": found.complete,
-            "note": found.note,
+        encoded: dict[str, Json] = {
+            "results": encode_results(answer),
+            "complete": answer.complete,
+            "note": answer.note,
         }
-        print(json.dumps(said, ensure_ascii=False))
+        print_json(encoded)
     else:
-        _print_answer(found)
-    if not (found.rows or found.problems):
-        why = found.note or "nothing found"
-        if found.note and asked.op == "diagnostics":
-            why = f"{found.note}; nothing found"
-        print(f"cockpit: {asked.op} {asked.place}: {why}".replace(" :", ":"), file=sys.stderr)
+        _print_answer(answer)
+    if not (answer.rows or answer.problems):
+        why = answer.note or "nothing found"
+        if answer.note and request.op == "diagnostics":
+            why = f"{answer.note}; nothing found"
+        print(f"cockpit: {request.op} {request.place}: {why}".replace(" :", ":"), file=sys.stderr)
         return 1
     return 0
 
 
-def _print_answer(found: NavAnswer) -> None:
-    if found.text:
-        print(found.text)
+def _print_answer(answer: NavAnswer) -> None:
+    if answer.text:
+        print(answer.text)
         return
-    for row in found.rows:
+    for row in answer.rows:
         print(_format_symbol(row))
-    for one in found.problems:
-        print(_format_problem(one))
-    if not found.complete and found.note and (found.rows or found.problems):
-        print(f"cockpit: {found.note}", file=sys.stderr)
+    for problem in answer.problems:
+        print(_format_problem(problem))
+    if not answer.complete and answer.note and (answer.rows or answer.problems):
+        print(f"cockpit: {answer.note}", file=sys.stderr)
 
 
-def _format_problem(one: ProblemRow) -> str:
-    code = f" [{one.code}]" if one.code else ""
-    message = one.message.strip().partition("\n")[0]
-    return f"{one.path}:{one.line}:{one.column}  {one.severity} {one.server}{code}  {message}"
+def _format_problem(problem: ProblemRow) -> str:
+    code = f" [{problem.code}]" if problem.code else ""
+    message = problem.message.strip().partition("\n")[0]
+    place = f"{problem.path}:{problem.line}:{problem.column}"
+    return f"{place}  {problem.severity} {problem.server}{code}  {message}"
 
 
 def _format_symbol(row: SymbolRow) -> str:
@@ -227,47 +231,48 @@ def _format_symbol(row: SymbolRow) -> str:
 def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
     if as_json:
         rows = encode_results(NavAnswer(error.candidates))
-        said = {"results": [], "complete": True, "note": "", "error": str(error), "candidates": rows}
-        print(json.dumps(said, ensure_ascii=False))
+        encoded = {"results": [], "complete": True, "note": "", "error": str(error), "candidates": rows}
+        print_json(encoded)
     print(f"cockpit: {error}", file=sys.stderr)
     for row in error.candidates:
         print(f"  {_format_symbol(row)}", file=sys.stderr)
     return 1
 
 
-async def _rename(open_root: NavProject, given: argparse.Namespace) -> int:
-    """The diff, or with `--apply` what was written."""
+async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
+    """Print the diff, or with `--apply` what was written."""
     navigator, workspace = open_root.navigator, open_root.workspace
     try:
-        at = await navigator.locate(make_relative(workspace.root, given.place))
+        at = await navigator.locate(make_relative(workspace.root, args.place))
     except PlaceAmbiguous as error:
-        return _print_candidates(error, given.json)
-    edits = await navigator.rename(at, given.new)
+        return _print_candidates(error, args.json)
+    edits = await navigator.rename(at, args.new)
     changes = await workspace.plan(edits)
     if not changes.files:
         print("cockpit: nothing would change", file=sys.stderr)
         return 1
     for row in await navigator.left(at, edits):
         print(f"cockpit: not renamed: {_format_symbol(row)}", file=sys.stderr)
-    broken = (await navigator.checked(changes, CHECK_SECONDS)).new
-    for one in broken:
-        print(f"cockpit: new problem: {_format_problem(one)}", file=sys.stderr)
-    errors = sum(one.severity == "error" for one in broken)
-    if given.apply and errors and not given.force:
+    problems = (await navigator.checked(changes, CHECK_SECONDS)).new
+    for each_item in problems:
+        print(f"cockpit: new problem: {_format_problem(each_item)}", file=sys.stderr)
+    errors = sum(item.severity == "error" for item in problems)
+    if args.apply and errors and not args.force:
         count = f"{errors} new error{'s' if errors > 1 else ''}"
-        raise CockpitError(f"not renamed: it would bring {count}", "--force renames all the same")
-    if given.apply:
+        raise CockpitError(f"not renamed: it would cause {count}", "add --force to rename anyway")
+    if args.apply:
         await workspace.apply(changes)
     diffs = [make_diff(file) for file in changes.files]
-    if given.json:
+    if args.json:
         rows: list[Json] = [
-            {"path": one.path, "change": one.change, "moved_from": one.moved_from} for one in changes.files
+            {"path": entry.path, "change": entry.change, "moved_from": entry.moved_from}
+            for entry in changes.files
         ]
-        text = "".join(format_unified_diff(one) for one in diffs)
-        print(json.dumps({"results": rows, "applied": given.apply, "diff": text}, ensure_ascii=False))
-    elif given.apply:
+        text = "".join(format_unified_diff(element) for element in diffs)
+        print_json({"results": rows, "applied": args.apply, "diff": text})
+    elif args.apply:
         for file, diff in zip(changes.files, diffs, strict=True):
             print(f"{file.change}  {file.path}  +{diff.added} -{diff.removed}")
     else:
-        print("".join(format_unified_diff(one) for one in diffs), end="")
+        print("".join(format_unified_diff(each_diff) for each_diff in diffs), end="")
     return 0

@@ -1,12 +1,10 @@
-"""`cockpit plugins install` and `upgrade`: fetch, look at what it registers, ask, put it in force.
+"""`cockpit plugins install|upgrade|remove`: fetch, show what a plugin registers, ask, and put it in force.
 
-Everything happens in a generation that nobody uses; a no, a fault or Ctrl+C leaves all as it was.
-
-`cockpit plugins remove NAME ...`: a plugin, and what it brought that nothing else needs.
+Everything happens in a staged generation that nothing uses: a refusal, a fault or Ctrl+C leaves all as it
+was.
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,8 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from cockpit.cli.command import escape_text
-from cockpit.cli.plugins.inventory import unknown_name
+from cockpit.cli.command import confirm, escape_text, unknown_name
 from cockpit.cli.plugins.probe import PluginProbe, probe_plugins
 from cockpit.errors import CockpitError
 from cockpit.installing import bundles, environment, sources
@@ -39,67 +36,71 @@ UNCHANGED = "nothing was changed"
 
 @dataclass(frozen=True, slots=True)
 class InstallPreview:
-    """What an installation would bring: `asked` for by a person, `needed` by those, `gone` from before."""
+    """What an installation would bring: `requested` by the user, `needed` by those, `removed` from before."""
 
-    asked: tuple[InstalledPlugin, ...]
+    requested: tuple[InstalledPlugin, ...]
     needed: tuple[Distribution, ...]
-    gone: tuple[str, ...]
+    removed: tuple[str, ...]
     plugins: tuple[PluginProbe, ...]
 
 
 def install_plugins(name: str, argv: Sequence[str]) -> int:
-    """0 when it is installed, 1 when the person says no."""
-    given = _build_parser(name).parse_args(list(argv))
+    """Exit code 0 if installed, 1 if the user declines."""
+    args = _build_parser(name).parse_args(list(argv))
     if name == "upgrade":
-        return _upgrade_plugins(given)
-    named = [sources.parse_source(text, given.editable) for text in given.source]
-    return _install_sources(named, given, upgrade=given.upgrade)
+        return _upgrade_plugins(args)
+    named = [sources.parse_source(text, args.editable) for text in args.source]
+    return _install_sources(named, args, upgrade=args.upgrade)
 
 
 def _build_parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}")
     if name == "install":
         parser.add_argument("source", nargs="+", metavar="NAME|PATH|git+URL")
-        parser.add_argument("-e", "--editable", action="store_true", help="a folder, used where it stands")
-        parser.add_argument("--upgrade", action="store_true", help="newer versions of what it needs, too")
+        parser.add_argument("-e", "--editable", action="store_true", help="use a folder in place")
+        parser.add_argument("--upgrade", action="store_true", help="also upgrade what it needs")
     else:
-        parser.add_argument("name", nargs="*", help="all of them where none is named")
+        parser.add_argument("name", nargs="*", help="plugins to upgrade (default: all)")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    parser.add_argument("--no-index", action="store_true", help="fetch nothing")
+    parser.add_argument("--no-index", action="store_true", help="use no package index")
     parser.add_argument(
-        "--no-build-isolation", action="store_true", help="build with the tools that are here"
+        "--no-build-isolation", action="store_true", help="build with the installed build tools"
     )
-    parser.add_argument("--installer", choices=("pip", "uv"), default="", help="pip where it is, else uv")
+    parser.add_argument(
+        "--installer", choices=("pip", "uv"), default="", help="default: uv if present, else pip"
+    )
     return parser
 
 
-def _upgrade_plugins(given: argparse.Namespace) -> int:
+def _upgrade_plugins(args: argparse.Namespace) -> int:
     record = discovery.read_record()
-    known = {normalize_name(one.distribution): one for one in record.plugins}
-    known |= {name: one for one in record.plugins for name in one.names}
-    for name in given.name:
+    known = {normalize_name(plugin.distribution): plugin for plugin in record.plugins}
+    known |= {name: entry for entry in record.plugins for name in entry.names}
+    for name in args.name:
         if normalize_name(name) not in known and name not in known:
             raise unknown_name("installed plugin", name, known)
-    chosen = [known.get(name) or known[normalize_name(name)] for name in given.name] or list(record.plugins)
+    chosen = [known.get(name) or known[normalize_name(name)] for name in args.name] or list(record.plugins)
     if not chosen:
         print("No plugin is installed.")
         return 0
-    # What was made for another Python is made anew as a whole.
+    # An environment made for another Python version is installed again as a whole.
     whole = record.plugins if not record.fits else tuple(chosen)
-    named = [sources.parse_source(one.source, one.kind == "editable") for one in dict.fromkeys(whole)]
-    return _install_sources(named, given, upgrade=True)
+    named = [sources.parse_source(item.source, item.kind == "editable") for item in dict.fromkeys(whole)]
+    return _install_sources(named, args, upgrade=True)
 
 
-def _install_sources(named: list[PluginSource], given: argparse.Namespace, upgrade: bool) -> int:
-    wishes = InstallOptions(given.installer, not given.no_index, not given.no_build_isolation, upgrade)
+def _install_sources(named: list[PluginSource], args: argparse.Namespace, upgrade: bool) -> int:
+    wishes = InstallOptions(args.installer, not args.no_index, not args.no_build_isolation, upgrade)
     with tempfile.TemporaryDirectory(prefix="cockpit-fetch-") as folder:
-        fetched = [sources.fetch_source(one, Path(folder) / str(at)) for at, one in enumerate(named)]
-        folders = [one for one in fetched if _is_bundle(one)]
-        packages = [one for one in fetched if one not in folders]
-        for one in folders:
-            if not _add_bundle(one, given.yes):
+        fetched = [
+            sources.fetch_source(each_item, Path(folder) / str(at)) for at, each_item in enumerate(named)
+        ]
+        folders = [item for item in fetched if _is_bundle(item)]
+        packages = [entry for entry in fetched if entry not in folders]
+        for element in folders:
+            if not _add_bundle(element, args.yes):
                 return 1
-        return _add_packages(packages, wishes, given.yes) if packages else 0
+        return _add_packages(packages, wishes, args.yes) if packages else 0
 
 
 def _is_bundle(source: PluginSource) -> bool:
@@ -113,38 +114,39 @@ def _add_bundle(source: PluginSource, yes: bool) -> bool:
         print(f"The bundle {escape_text(staged.name)} from {escape_text(source.named)} brings:")
         for line in staged.lines:
             print(f"  {escape_text(line)}")
-        if not _confirm(yes):
+        if not _confirm_install(yes):
             print(f"Left out; {UNCHANGED}.")
             return False
         staged.commit()
     finally:
         bundles.discard_bundle(staged)
-    print(
-        f"Installed the bundle {escape_text(staged.name)}; `cockpit plugins remove {staged.name}` takes it away."
-    )
+    name = escape_text(staged.name)
+    print(f"Installed the bundle {name}; `cockpit plugins remove {name}` removes it.")
     return True
 
 
 def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: bool) -> int:
     record = discovery.read_record()
-    named = {one.named for one in packages}
-    if not record.fits and any(one.source not in named for one in record.plugins):
+    named = {package.named for package in packages}
+    if not record.fits and any(entry.source not in named for entry in record.plugins):
         raise CockpitError(
             f"the plugins here were installed for Python {record.python}", "cockpit plugins upgrade"
         )
     with stage_environment() as staged:
-        # Read now: a distribution that is replaced has no version any more.
-        before = {name: one.version for name, one in find_distributions([str(staged.site)]).items()}
+        # Read the versions now: a replaced distribution can no longer be read.
+        before = {name: value.version for name, value in find_distributions([str(staged.site)]).items()}
         installer = install_packages(staged, packages, wishes)
-        asked = _find_requested(staged, packages, installer)
-        brought = _preview_install(staged, asked, before)
+        requested = _find_requested(staged, packages, installer)
+        brought = _preview_install(staged, requested, before)
         _print_preview(brought)
-        if not _confirm(yes):
+        if not _confirm_install(yes):
             print(f"Left out; {UNCHANGED}.")
             return 1
-        names = {normalize_name(one.distribution) for one in brought.asked}
-        kept = [one for one in staged.before.plugins if normalize_name(one.distribution) not in names]
-        commit_environment(staged, (*brought.asked, *kept))
+        names = {normalize_name(item.distribution) for item in brought.requested}
+        others = [
+            plugin for plugin in staged.before.plugins if normalize_name(plugin.distribution) not in names
+        ]
+        commit_environment(staged, (*brought.requested, *others))
     _print_installed(brought)
     return 0
 
@@ -152,89 +154,97 @@ def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: boo
 def _find_requested(
     staged: StagedEnvironment, packages: list[PluginSource], installer: str
 ) -> list[InstalledPlugin]:
-    """The distributions that `packages` became. Raises `CockpitError` for one that is no plugin."""
-    found = find_distributions([str(staged.site)])
-    asked = []
+    """The distributions that `packages` became. Raises `CockpitError` for one that is not a plugin."""
+    installed = find_distributions([str(staged.site)])
+    requested = []
     for source in packages:
-        name = _find_distribution_name(source, found)
-        if name is None or name not in found:
+        name = _find_distribution_name(source, installed)
+        if name is None or name not in installed:
             if name in find_own_distributions():
                 raise CockpitError(
                     f"{name} is already in cockpit's own environment",
                     f"`cockpit plugins` lists it; {UNCHANGED}",
                 )
             raise CockpitError(f"{source.named} installed nothing under its name", UNCHANGED)
-        one = found[name]
-        points = tuple(point.name for point in one.entry_points if point.group == ENTRY_POINT_GROUP)
+        distribution = installed[name]
+        entry_points = distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+        points = tuple(point.name for point in entry_points)
         if not points:
             raise CockpitError(
-                f"{one.name} has no entry point in the group `{ENTRY_POINT_GROUP}`, so it is no plugin of cockpit's",
+                f"{distribution.name} has no entry point in `{ENTRY_POINT_GROUP}`, so it is not a plugin",
                 UNCHANGED,
             )
         now = time.time()
-        asked.append(
+        requested.append(
             InstalledPlugin(
-                one.name, one.version, source.named, source.kind, now, points, source.revision, installer
+                distribution.name,
+                distribution.version,
+                source.named,
+                source.kind,
+                now,
+                points,
+                source.revision,
+                installer,
             )
         )
-    return asked
+    return requested
 
 
-def _find_distribution_name(source: PluginSource, found: dict[str, Distribution]) -> str | None:
-    """The normal name of the distribution that a source became."""
+def _find_distribution_name(source: PluginSource, installed: dict[str, Distribution]) -> str | None:
+    """The normalized name of the distribution that a source became."""
     if source.kind == "index":
         from packaging.requirements import Requirement
 
         return normalize_name(Requirement(source.named).name)
-    return next((name for name, one in found.items() if sources.is_built_from(one, source)), None)
+    return next((name for name, value in installed.items() if sources.is_built_from(value, source)), None)
 
 
 def _preview_install(
-    staged: StagedEnvironment, asked: list[InstalledPlugin], before: dict[str, str]
+    staged: StagedEnvironment, requested: list[InstalledPlugin], before: dict[str, str]
 ) -> InstallPreview:
-    """What is in the staged environment now, without what nothing needs any more. Raises `CockpitError`
-    where it does not fit cockpit, or does not load."""
+    """Inspect the staged environment, and drop what is no longer needed. Raises `CockpitError` if something
+    does not fit cockpit or does not load."""
     own = find_own_distributions()
-    names = {normalize_name(one.distribution) for one in asked}
+    names = {normalize_name(item.distribution) for item in requested}
     if staged.before.fits:
-        kept = {normalize_name(one.distribution) for one in staged.before.plugins}
+        others = {normalize_name(entry.distribution) for entry in staged.before.plugins}
         remove_distributions(
-            staged, environment.find_orphans(find_distributions([str(staged.site)]), names | kept)
+            staged, environment.find_orphans(find_distributions([str(staged.site)]), names | others)
         )
     after = find_distributions([str(staged.site)])
     if faults := environment.find_conflicts(after, own):
         raise CockpitError("it does not fit:\n  " + "\n  ".join(faults), UNCHANGED)
     plugins = [
-        one for one in probe_plugins(staged.folder, staged.site) if normalize_name(one.distribution) in names
+        plugin
+        for plugin in probe_plugins(staged.folder, staged.site)
+        if normalize_name(plugin.distribution) in names
     ]
-    for one in plugins:
-        if one.state == "failed":
-            where = f" ({one.trace})" if one.trace else ""
-            raise CockpitError(f"the plugin {one.name} does not load: {one.reason}{where}", UNCHANGED)
+    for element in plugins:
+        if element.state == "failed":
+            where = f" ({element.trace})" if element.trace else ""
+            raise CockpitError(f"the plugin {element.name} does not load: {element.reason}{where}", UNCHANGED)
     fresh = {
-        name: one
-        for name, one in after.items()
-        if name not in names and (name not in before or before[name] != one.version)
+        name: value
+        for name, value in after.items()
+        if name not in names and (name not in before or before[name] != value.version)
     }
-    gone = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
-    return InstallPreview(tuple(asked), tuple(fresh.values()), gone, tuple(plugins))
+    removed = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
+    return InstallPreview(tuple(requested), tuple(fresh.values()), removed, tuple(plugins))
 
 
 def _print_preview(brought: InstallPreview) -> None:
-    for one in brought.asked:
-        revision = f" at {one.revision[:12]}" if one.revision else ""
-        print(
-            f"{escape_text(one.distribution)} {escape_text(one.version)}  from {escape_text(one.source)}{revision}"
-        )
+    for item in brought.requested:
+        revision = f" at {item.revision[:12]}" if item.revision else ""
+        print(escape_text(f"{item.distribution} {item.version}  from {item.source}{revision}"))
         for plugin in brought.plugins:
-            if plugin.distribution == one.distribution:
+            if plugin.distribution == item.distribution:
                 _print_plugin(plugin)
     if brought.needed:
         print("It needs, and brings:")
         for dist in brought.needed:
             print(f"  {escape_text(dist.name)} {escape_text(dist.version)}")
-    if brought.gone:
-        print(f"No longer needed: {escape_text(', '.join(brought.gone))}")
+    if brought.removed:
+        print(f"No longer needed: {escape_text(', '.join(brought.removed))}")
 
 
 def _print_plugin(plugin: PluginProbe) -> None:
@@ -247,77 +257,71 @@ def _print_plugin(plugin: PluginProbe) -> None:
         print("    nothing in an empty folder without settings")
 
 
-def _confirm(yes: bool) -> bool:
-    """A person's yes. Raises `CockpitError` where nobody can be asked."""
-    if yes:
-        return True
-    print("A plugin is code that runs with your rights.")
-    if not sys.stdin.isatty():
-        raise CockpitError("nobody is there to agree", f"look at the list above and add --yes; {UNCHANGED}")
-    try:
-        return input("Install and enable it? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+def _confirm_install(yes: bool) -> bool:
+    if not yes:
+        print("A plugin is code that runs with your rights.")
+    return confirm("Install and enable it?", yes)
 
 
 def _print_installed(brought: InstallPreview) -> None:
     off = set(files.load_settings(str(Path.cwd()), False).words("plugins.disabled"))
-    for one in brought.asked:
-        print(
-            f"Installed {escape_text(one.distribution)} {escape_text(one.version)}; a cockpit that starts now has it."
-        )
-        for name in one.names:
+    for item in brought.requested:
+        installed = escape_text(f"{item.distribution} {item.version}")
+        print(f"Installed {installed}; a cockpit that starts now has it.")
+        for name in item.names:
             if name in off:
-                print(
-                    f"{escape_text(name)} is switched off in your settings: cockpit plugins enable {escape_text(name)}"
-                )
+                plugin = escape_text(name)
+                print(f"{plugin} is disabled in your settings: cockpit plugins enable {plugin}")
 
 
 def remove_plugins(name: str, argv: Sequence[str]) -> int:
+    """Remove plugins and bundles, and what only they needed."""
     parser = argparse.ArgumentParser(prog="cockpit plugins remove")
     parser.add_argument("name", nargs="+", help="of a plugin, its distribution or a bundle")
-    given = parser.parse_args(list(argv))
+    args = parser.parse_args(list(argv))
     record = discovery.read_record()
-    leaving = [one for one in given.name if one not in bundles.list_bundle_names()]
-    chosen = [_find_installed(one, record) for one in leaving]
-    for one in given.name:
-        if one not in leaving:
-            bundles.remove_bundle(one)
-            print(f"Removed the bundle {one}.")
+    leaving = [item for item in args.name if item not in bundles.list_bundle_names()]
+    chosen = [_find_installed(entry, record) for entry in leaving]
+    for element in args.name:
+        if element not in leaving:
+            bundles.remove_bundle(element)
+            print(f"Removed the bundle {element}.")
     if chosen:
         _remove_packages(chosen)
     return 0
 
 
 def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
-    for one in record.plugins:
-        if name in one.names or normalize_name(name) == normalize_name(one.distribution):
-            return one
+    for entry in record.plugins:
+        if name in entry.names or normalize_name(name) == normalize_name(entry.distribution):
+            return entry
     own = find_own_distributions()
     if normalize_name(name) == OWN_DISTRIBUTION or any(
         name == point.name for point in own[OWN_DISTRIBUTION].entry_points
     ):
-        raise CockpitError(f"{name} is a part of cockpit", f"switch it off: cockpit plugins disable {name}")
+        raise CockpitError(f"{name} is part of cockpit", f"to disable it run cockpit plugins disable {name}")
     for dist in own.values():
         names = [point.name for point in dist.entry_points if point.group == ENTRY_POINT_GROUP]
         if names and (normalize_name(name) == normalize_name(dist.name) or name in names):
             raise CockpitError(f"{name} is in cockpit's own environment", f"pip uninstall {dist.name}")
-    known = {each for one in record.plugins for each in (one.distribution, *one.names)}
+    known = {each for plugin in record.plugins for each in (plugin.distribution, *plugin.names)}
     raise unknown_name("installed plugin", name, {*known, *bundles.list_bundle_names()})
 
 
 def _remove_packages(chosen: list[InstalledPlugin]) -> None:
     with stage_environment() as staged:
-        kept = tuple(one for one in staged.before.plugins if one not in chosen)
+        remaining = tuple(plugin for plugin in staged.before.plugins if plugin not in chosen)
         present = find_distributions([str(staged.site)])
-        gone = environment.find_orphans(present, {normalize_name(one.distribution) for one in kept})
-        # A distribution is read lazily: what is gone has no version any more.
-        labels = {name: f"{name} {present[name].version}" for name in gone}
-        remove_distributions(staged, gone)
-        commit_environment(staged, kept)
-    for one in chosen:
-        print(f"Removed {one.distribution} {one.version}.")
-    names = {normalize_name(one.distribution) for one in chosen}
+        orphans = environment.find_orphans(
+            present, {normalize_name(entry.distribution) for entry in remaining}
+        )
+        # Read the versions now: distributions are read lazily.
+        labels = {name: f"{name} {present[name].version}" for name in orphans}
+        remove_distributions(staged, orphans)
+        commit_environment(staged, remaining)
+    for element in chosen:
+        print(f"Removed {element.distribution} {element.version}.")
+    names = {normalize_name(item.distribution) for item in chosen}
     others = sorted(label for name, label in labels.items() if name not in names)
     if others:
-        print(f"Nothing else needed: {', '.join(others)}")
+        print(f"No longer needed: {', '.join(others)}")

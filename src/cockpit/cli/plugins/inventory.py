@@ -1,27 +1,14 @@
-"""Names that a person types, and the nearest there are.
-
-`cockpit plugins [list] [--json]`: every plugin, what it registers, its state, and what it cost.
-
-`cockpit plugins info NAME [--json]`: where a plugin comes from, what it registers, needs and costs.
-
-`cockpit plugins enable|disable NAME ...`: the list `[plugins] disabled` of your settings.
-
-`cockpit plugins new NAME [--hook tool] [--into DIR]`: a plugin to begin with, its tests and all.
-"""
+"""`cockpit plugins list|info|enable|disable|new`: the plugins, what each registers, needs and costs."""
 
 import argparse
-import difflib
-import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from cockpit.cli.command import escape_text
-from cockpit.cli.plugins.main import load_current_catalog
+from cockpit.cli.command import add_options, escape_text, load_catalog, print_json, unknown_name
 from cockpit.cli.plugins.probe import describe_entry
 from cockpit.core.plugins.catalog import PluginCatalog, PluginState
-from cockpit.errors import CockpitError
 from cockpit.installing import bundles, plugin_template
 from cockpit.installing.environment import find_distributions, find_own_folders, normalize_name
 from cockpit.plugin import discovery
@@ -29,50 +16,39 @@ from cockpit.plugin.discovery import InstalledPlugin
 from cockpit.settings import files
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> CockpitError:
-    """The error for a name that nothing has."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, 1)
-    hint = (
-        f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}" if names else "there is none"
-    )
-    return CockpitError(f"there is no {kind} called {name}", hint)
-
-
 def find_plugins(name: str, catalog: PluginCatalog) -> list[PluginState]:
-    """The plugins of that name, or of the distribution of that name. Raises `CockpitError` for none."""
-    states = [one for one in catalog.plugins if one.found.name == name]
-    states = states or [
-        one for one in catalog.plugins if normalize_name(one.found.distribution) == normalize_name(name)
+    """The plugins called `name`, or those of that distribution. Raises `CockpitError` if there are none."""
+    plugins = [plugin for plugin in catalog.plugins if plugin.found.name == name]
+    plugins = plugins or [
+        entry for entry in catalog.plugins if normalize_name(entry.found.distribution) == normalize_name(name)
     ]
-    if not states:
-        names = {one.found.name for one in catalog.plugins} | {
-            one.found.distribution for one in catalog.plugins if not one.found.is_ours
+    if not plugins:
+        names = {item.found.name for item in catalog.plugins} | {
+            element.found.distribution for element in catalog.plugins if not element.found.is_ours
         }
         raise unknown_name("plugin", name, names)
-    return states
+    return plugins
 
 
 SLOW_SECONDS = 0.05
-"""Seconds of loading and registering from which a plugin is named as slow."""
+"""A plugin that takes longer than this to load and register is marked as slow."""
 
 
 def list_plugins(name: str, argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}", description="What is plugged in.")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
-    catalog = load_current_catalog()
-    if given.json:
-        print(json.dumps([encode_plugin(one) for one in catalog.plugins], ensure_ascii=False))
+    parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}", description="List the plugins.")
+    add_options(parser, "json")
+    args = parser.parse_args(list(argv))
+    catalog = load_catalog(str(Path.cwd()))
+    if args.json:
+        print_json([encode_plugin(entry) for entry in catalog.plugins])
         return 0
-    width = max((len(one.found.name) for one in catalog.plugins), default=0)
-    for one in catalog.plugins:
-        found = one.found
-        what = found.reason or ", ".join(name.partition(": ")[2] for name in one.registers) or "-"
-        slow = f"  (slow: {find_slowest_part(one)})" if one.seconds >= SLOW_SECONDS else ""
-        print(
-            f"{found.name:{width}}  {found.state:8}  {one.seconds * 1000:6.1f} ms  {escape_text(what)}{slow}"
-        )
+    width = max((len(plugin.found.name) for plugin in catalog.plugins), default=0)
+    for item in catalog.plugins:
+        details = item.found
+        what = details.reason or ", ".join(name.partition(": ")[2] for name in item.registers) or "-"
+        slow = f"  (slow: {find_slowest_part(item)})" if item.seconds >= SLOW_SECONDS else ""
+        took = f"{item.seconds * 1000:6.1f} ms"
+        print(f"{details.name:{width}}  {details.state:8}  {took}  {escape_text(what)}{slow}")
     for name in bundles.list_bundle_names():
         print(f"{name:{width}}  bundle            from {escape_text(bundles.read_source(name))}")
     for warning in catalog.warnings:
@@ -80,56 +56,56 @@ def list_plugins(name: str, argv: Sequence[str]) -> int:
     return 0
 
 
-def encode_plugin(one: PluginState) -> dict[str, object]:
-    """A plugin as scripts read it; `hooks` are milliseconds by hook, `import` what loading took."""
+def encode_plugin(plugin: PluginState) -> dict[str, object]:
+    """A plugin for programs; `hooks` are milliseconds by hook, `import` is the time to load it."""
     return {
-        "name": one.found.name,
-        "distribution": one.found.distribution,
-        "version": one.found.version,
-        "registers": list(one.registers),
-        "state": one.found.state,
-        "reason": one.found.reason,
-        "milliseconds": round(one.seconds * 1000, 1),
-        "hooks": measure_hooks(one),
+        "name": plugin.found.name,
+        "distribution": plugin.found.distribution,
+        "version": plugin.found.version,
+        "registers": list(plugin.registers),
+        "state": plugin.found.state,
+        "reason": plugin.found.reason,
+        "milliseconds": round(plugin.seconds * 1000, 1),
+        "hooks": measure_hooks(plugin),
     }
 
 
-def measure_hooks(one: PluginState) -> dict[str, float]:
-    """What each part of loading and registering took, in milliseconds."""
-    parts = {"import": one.found.seconds, **one.hooks}
+def measure_hooks(plugin: PluginState) -> dict[str, float]:
+    """The time of loading and of each hook, in milliseconds."""
+    parts = {"import": plugin.found.seconds, **plugin.hooks}
     return {hook: round(seconds * 1000, 2) for hook, seconds in parts.items()}
 
 
-def find_slowest_part(one: PluginState) -> str:
+def find_slowest_part(plugin: PluginState) -> str:
     """The part that took longest."""
-    hook, took = max(measure_hooks(one).items(), key=lambda pair: pair[1])
+    hook, took = max(measure_hooks(plugin).items(), key=lambda pair: pair[1])
     return f"{hook} {took:.0f} ms"
 
 
 def show_plugin(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit plugins info")
-    parser.add_argument("name", help="of a plugin, or of its distribution")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(list(argv))
-    if given.name in bundles.list_bundle_names():
-        return _show_bundle(given.name, given.json)
-    catalog = load_current_catalog()
-    rows = [encode_details(one, catalog) for one in find_plugins(given.name, catalog)]
-    if given.json:
-        print(json.dumps(rows, ensure_ascii=False))
+    parser.add_argument("name", help="name of a plugin or of its distribution")
+    add_options(parser, "json")
+    args = parser.parse_args(list(argv))
+    if args.name in bundles.list_bundle_names():
+        return _show_bundle(args.name, args.json)
+    catalog = load_catalog(str(Path.cwd()))
+    rows = [encode_details(plugin, catalog) for plugin in find_plugins(args.name, catalog)]
+    if args.json:
+        print_json(rows)
         return 0
-    for one in find_plugins(given.name, catalog):
-        _print_details(one, catalog)
+    for entry in find_plugins(args.name, catalog):
+        _print_details(entry, catalog)
     return 0
 
 
 def _show_bundle(name: str, as_json: bool) -> int:
-    """A plugin of Claude Code's, which is files and no Python."""
+    """Show a Claude Code plugin, which has files and no Python."""
     folder = discovery.bundles_folder() / name
     source, lines = bundles.read_source(name), bundles.describe_contents(folder)
     if as_json:
-        found = {"name": name, "state": "bundle", "source": source, "where": str(folder), "brings": lines}
-        print(json.dumps([found], ensure_ascii=False))
+        encoded = {"name": name, "state": "bundle", "source": source, "where": str(folder), "brings": lines}
+        print_json([encoded])
         return 0
     print(escape_text(f"{name}: a bundle from {source}, in {folder}"))
     for line in lines:
@@ -137,15 +113,15 @@ def _show_bundle(name: str, as_json: bool) -> int:
     return 0
 
 
-def encode_details(one: PluginState, catalog: PluginCatalog) -> dict[str, object]:
-    """A row of the listing, and what is known beside it."""
-    dist, record = find_distribution(one), _find_record(one)
-    values = [describe_entry(entry) for entry in catalog.entries if entry.plugin == one.found.name]
+def encode_details(plugin: PluginState, catalog: PluginCatalog) -> dict[str, object]:
+    """The row of the listing, with details."""
+    dist, record = find_distribution(plugin), _find_record(plugin)
+    values = [describe_entry(entry) for entry in catalog.entries if entry.plugin == plugin.found.name]
     return {
-        **encode_plugin(one),
-        "module": one.found.module,
-        "trace": one.found.trace,
-        "where": describe_location(one),
+        **encode_plugin(plugin),
+        "module": plugin.found.module,
+        "trace": plugin.found.trace,
+        "where": describe_location(plugin),
         "source": record.source if record else "",
         "revision": record.revision if record else "",
         "installed": record.time if record else None,
@@ -157,53 +133,51 @@ def encode_details(one: PluginState, catalog: PluginCatalog) -> dict[str, object
     }
 
 
-def describe_location(one: PluginState) -> str:
-    """In which environment it lies."""
-    if one.found.is_ours:
+def describe_location(plugin: PluginState) -> str:
+    """Which environment the plugin is in."""
+    if plugin.found.is_ours:
         return "part of cockpit"
-    return "beside cockpit" if one.found.beside else "cockpit's own environment"
+    return "beside cockpit" if plugin.found.beside else "cockpit's own environment"
 
 
-def find_distribution(one: PluginState) -> Distribution | None:
-    """The distribution that a plugin is in."""
+def find_distribution(plugin: PluginState) -> Distribution | None:
+    """The distribution that contains the plugin."""
     beside = discovery.read_record().folder()
-    folders = [str(beside)] if one.found.beside and beside is not None else find_own_folders()
-    return find_distributions(folders).get(normalize_name(one.found.distribution))
+    folders = [str(beside)] if plugin.found.beside and beside is not None else find_own_folders()
+    return find_distributions(folders).get(normalize_name(plugin.found.distribution))
 
 
-def _find_record(one: PluginState) -> InstalledPlugin | None:
-    if not one.found.beside:
+def _find_record(plugin: PluginState) -> InstalledPlugin | None:
+    if not plugin.found.beside:
         return None
-    name = normalize_name(one.found.distribution)
+    name = normalize_name(plugin.found.distribution)
     return next(
         (each for each in discovery.read_record().plugins if normalize_name(each.distribution) == name), None
     )
 
 
-def _print_details(one: PluginState, catalog: PluginCatalog) -> None:
-    found, dist, record = one.found, find_distribution(one), _find_record(one)
+def _print_details(plugin: PluginState, catalog: PluginCatalog) -> None:
+    details, dist, record = plugin.found, find_distribution(plugin), _find_record(plugin)
     summary = str(dist.metadata["Summary"] or "") if dist is not None else ""
     print(
-        f"{escape_text(found.name)}  {found.state}"
-        + (f"  {escape_text(found.reason)}" if found.reason else "")
+        f"{escape_text(details.name)}  {details.state}"
+        + (f"  {escape_text(details.reason)}" if details.reason else "")
     )
-    if found.trace:
-        print(f"  failed at   {escape_text(found.trace)}")
-    print(
-        f"  comes with  {escape_text(found.distribution)} {escape_text(found.version)}  {escape_text(summary)}".rstrip()
-    )
-    print(f"  lies        {describe_location(one)}")
+    if details.trace:
+        print(f"  failed at   {escape_text(details.trace)}")
+    print(escape_text(f"  comes with  {details.distribution} {details.version}  {summary}").rstrip())
+    print(f"  lies        {describe_location(plugin)}")
     if record is not None:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.time))
         revision = f" at {record.revision[:12]}" if record.revision else ""
         print(f"  installed   {day} by {record.installer} from {escape_text(record.source)}{revision}")
-    if dist is not None and dist.requires and not found.is_ours:
+    if dist is not None and dist.requires and not details.is_ours:
         print(f"  needs       {escape_text(', '.join(dist.requires))}")
-    print(f"  settings    [plugins.{escape_text(found.name)}]")
-    took = "  ".join(f"{hook} {spent:.1f}" for hook, spent in measure_hooks(one).items())
-    print(f"  took (ms)   {one.seconds * 1000:.1f}: {took}")
+    print(f"  settings    [plugins.{escape_text(details.name)}]")
+    took = "  ".join(f"{hook} {spent:.1f}" for hook, spent in measure_hooks(plugin).items())
+    print(f"  took (ms)   {plugin.seconds * 1000:.1f}: {took}")
     for entry in catalog.entries:
-        if entry.plugin == found.name:
+        if entry.plugin == details.name:
             value = describe_entry(entry)
             hides = f"; hides {value.shadows}" if value.shadows else ""
             print(f"  {value.kind:11} {escape_text(value.name)}  {escape_text(value.what)}{hides}")
@@ -211,31 +185,31 @@ def _print_details(one: PluginState, catalog: PluginCatalog) -> None:
 
 def switch_plugins(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}")
-    parser.add_argument("name", nargs="+", help="of a plugin, or of its distribution")
-    given = parser.parse_args(list(argv))
-    catalog = load_current_catalog()
-    # All names are looked up before one is written.
-    chosen = [one.found.name for word in given.name for one in find_plugins(word, catalog)]
+    parser.add_argument("name", nargs="+", help="name of a plugin or of its distribution")
+    args = parser.parse_args(list(argv))
+    catalog = load_catalog(str(Path.cwd()))
+    # Look up all names before writing any.
+    chosen = [entry.found.name for word in args.name for entry in find_plugins(word, catalog)]
     for plugin in dict.fromkeys(chosen):
         if name == "disable":
             files.add_user_word(("plugins", "disabled"), plugin)
-            print(f"{plugin} is switched off: `[plugins] disabled` in {files.user_file()}")
+            print(f"{plugin} is disabled: `[plugins] disabled` in {files.user_file()}")
         elif files.remove_user_word(("plugins", "disabled"), plugin):
-            print(f"{plugin} is switched on.")
+            print(f"{plugin} is enabled.")
         else:
-            print(f"{plugin} was not switched off in {files.user_file()}.")
+            print(f"{plugin} was not disabled in {files.user_file()}.")
     return 0
 
 
 def create_plugin(name: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit plugins new")
-    parser.add_argument("name", help="words, or cockpit-words")
+    parser.add_argument("name", help="name of the plugin: words, or cockpit-words")
     parser.add_argument(
         "--hook", choices=plugin_template.list_hooks(), default="tool", help="what it registers"
     )
-    parser.add_argument("--into", default=".", metavar="DIR", help="where its folder is made")
-    given = parser.parse_args(list(argv))
-    folder, *files = plugin_template.write_plugin(given.name, given.hook, Path(given.into))
+    parser.add_argument("--into", default=".", metavar="DIR", help="where to create its folder")
+    args = parser.parse_args(list(argv))
+    folder, *files = plugin_template.write_plugin(args.name, args.hook, Path(args.into))
     print(f"Made {folder}")
     for path in files:
         print(f"  {path.relative_to(folder).as_posix()}")

@@ -1,11 +1,9 @@
-"""`cockpit plugins`: what is plugged in, and what it costs; putting plugins in and taking them out."""
+"""`cockpit plugins`: looks the subcommand up in a table and imports its module."""
 
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
-from cockpit.cli.command import load_catalog
-from cockpit.core.plugins.catalog import PluginCatalog
+from cockpit.cli.command import unknown_name
 
 COMMANDS = {
     "list": "cockpit.cli.plugins.inventory:list_plugins",
@@ -20,30 +18,23 @@ COMMANDS = {
 }
 USAGE = """usage: cockpit plugins [list] [--json]
        cockpit plugins info NAME [--json]             what it registers, needs and costs
-       cockpit plugins install NAME|PATH|git+URL ...  beside the app, after you have seen what it brings
-       cockpit plugins upgrade [NAME ...]             install again from where they came
-       cockpit plugins remove NAME ...                and what nothing else needs
+       cockpit plugins install NAME|PATH|git+URL ...  after showing you what it brings
+       cockpit plugins upgrade [NAME ...]             install again from the original source
+       cockpit plugins remove NAME ...                and what only they needed
        cockpit plugins enable|disable NAME ...
-       cockpit plugins new NAME [--hook tool]         a plugin to begin with, its tests and all
-       cockpit plugins doctor [NAME] [--json]         what is wrong, and what mends it"""
+       cockpit plugins new NAME [--hook tool]         create a plugin with its tests
+       cockpit plugins doctor [NAME] [--json]         find faults and how to fix them"""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the part of `cockpit plugins` that is named first; its exit code."""
-    given = list(argv)
-    if given[:1] in (["--help"], ["-h"], ["help"]):
+    """Run the subcommand that is named first and return its exit code."""
+    arguments = list(argv)
+    if arguments[:1] in (["--help"], ["-h"], ["help"]):
         print(USAGE)
         raise SystemExit(0)
-    name = given.pop(0) if given and not given[0].startswith("-") else "list"
+    name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "list"
     if name not in COMMANDS:
-        from cockpit.cli.plugins.inventory import unknown_name
-
-        raise unknown_name("part of cockpit plugins", name, COMMANDS)
+        raise unknown_name("subcommand of cockpit plugins", name, COMMANDS)
     module, _, function = COMMANDS[name].partition(":")
-    code: int = getattr(import_module(module), function)(name, given)
+    code: int = getattr(import_module(module), function)(name, arguments)
     return code
-
-
-def load_current_catalog() -> PluginCatalog:
-    """What is registered for the folder that the command is run in."""
-    return load_catalog(str(Path.cwd()))

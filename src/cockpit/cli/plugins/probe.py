@@ -1,7 +1,5 @@
-"""A registered value in one line: what it is, and what it may do or see.
-
-What a staged plugin registers, learnt in another process: its code runs there, with an empty folder as
-root, a home of its own and no keys. Nothing it does at import can disturb the cockpit that asks.
+"""Finds out what a staged plugin registers, in a separate process: with an empty folder as root, a home of
+its own and no API keys, so that its code cannot disturb this cockpit.
 
 `python -m cockpit.cli.plugins.probe GENERATION SITE FILE` writes the answer to FILE as JSON.
 """
@@ -42,7 +40,7 @@ from cockpit.settings.files import EffectiveSettings
 
 
 def describe_value(value: object) -> str:
-    """What a person should know of a value before they let it in. Of foreign text one line."""
+    """A registered value in one line: what it is, and what it may do or see."""
     match value:
         case Tool():
             text = f"a model may call it; {value.kind}: {', '.join(sorted(value.capabilities))}"
@@ -55,14 +53,14 @@ def describe_value(value: object) -> str:
         case McpServer():
             text = f"starts {' '.join(value.command)}" if value.command else f"talks to {value.url}"
         case Language():
-            servers = ", ".join(one.name for one in value.servers)
+            servers = ", ".join(server.name for server in value.servers)
             text = f"{' '.join(value.globs)}" + (
                 f"; starts {servers} where it is installed" if servers else ""
             )
         case Guard():
             text = f"sees and may stop every {value.point.replace('_', ' ')}"
         case Decider():
-            text = "judges every tool call; the strictest verdict wins"
+            text = "decides about every tool call; the strictest verdict wins"
         case ContextSource():
             text = f"tells the model something each {value.each}"
         case Observer():
@@ -90,7 +88,7 @@ SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 @dataclass(frozen=True, slots=True)
 class RegisteredValue:
-    """One value: `what` it is in a line, `shadows` which layer and plugin it hides."""
+    """A registered value: `what` describes it in a line, `shadows` names the layer and plugin it hides."""
 
     kind: str
     name: str
@@ -100,7 +98,7 @@ class RegisteredValue:
 
 @dataclass(frozen=True, slots=True)
 class PluginProbe:
-    """One plugin of a staged generation. `importing` and `hooks` are milliseconds."""
+    """A plugin of a staged generation. `importing` and `hooks` are milliseconds."""
 
     name: str
     distribution: str
@@ -114,7 +112,7 @@ class PluginProbe:
 
 
 def probe_plugins(generation: Path, site: Path) -> list[PluginProbe]:
-    """What the plugins in `site` register. Raises `CockpitError` when their process does not answer."""
+    """What the plugins in `site` register. Raises `CockpitError` if their process does not answer."""
     with tempfile.TemporaryDirectory(prefix="cockpit-probe-") as folder:
         answer = Path(folder) / "answer.json"
         command = [
@@ -125,27 +123,29 @@ def probe_plugins(generation: Path, site: Path) -> list[PluginProbe]:
             str(site),
             str(answer),
         ]
-        said = _run_probe(command, folder)
+        last_line = _run_probe(command, folder)
         try:
             rows = json.loads(answer.read_bytes())
         except (OSError, ValueError) as error:
-            raise CockpitError(f"it ended the process that loaded it: {said}", "tell its author") from error
+            raise CockpitError(
+                f"it ended the process that loaded it: {last_line}", "report it to its author"
+            ) from error
     return [
-        PluginProbe(**{**row, "registers": tuple(RegisteredValue(**one) for one in row["registers"])})
+        PluginProbe(**{**row, "registers": tuple(RegisteredValue(**item) for item in row["registers"])})
         for row in rows
     ]
 
 
 def _run_probe(command: list[str], folder: str) -> str:
-    """Run the other process; the last line of what it said to its stderr."""
+    """Run the process and return the last line of its stderr."""
     environment = {
-        key: one
-        for key, one in os.environ.items()
+        key: value
+        for key, value in os.environ.items()
         if not key.startswith("COCKPIT_") and not key.endswith(SECRET_SUFFIXES)
     }
     environment["COCKPIT_HOME"] = str(Path(folder) / "home")
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=folder,
             env=environment,
@@ -158,43 +158,43 @@ def _run_probe(command: list[str], folder: str) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise CockpitError(
-            f"it did not register within {PROBE_SECONDS} s", "a plugin may wait for nothing when it is loaded"
+            f"it did not register within {PROBE_SECONDS} s", "a plugin must not wait while it is loaded"
         ) from error
-    lines = ended.stderr.strip().splitlines()
-    return lines[-1] if lines else f"exit code {ended.returncode}"
+    lines = process.stderr.strip().splitlines()
+    return lines[-1] if lines else f"exit code {process.returncode}"
 
 
 def _write_answer(generation: str, site: str, file: str) -> None:
-    """Load and register in this process, and write what came of it."""
-    # An absolute path: the record's home is another here.
+    """Load and register the plugins in this process and write the result."""
+    # An absolute path: this process has another home.
     record = InstalledRecord(generation, os.path.relpath(site, generation), discovery.python_version())
-    manager, found = load_plugins(record=record)
+    manager, discovered = load_plugins(record=record)
     root = Path("root")
     root.mkdir()
     catalog = build_catalog(
-        manager, found, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
+        manager, discovered, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
     )
-    rows = [asdict(_build_probe(one, catalog)) for one in catalog.plugins if one.found.beside]
+    rows = [asdict(_build_probe(plugin, catalog)) for plugin in catalog.plugins if plugin.found.beside]
     Path(file).write_text(json.dumps(rows), encoding="utf-8")
 
 
 def _build_probe(state: PluginState, catalog: PluginCatalog) -> PluginProbe:
-    found = state.found
+    details = state.found
     return PluginProbe(
-        found.name,
-        found.distribution,
-        found.version,
-        found.state,
-        found.reason,
-        found.trace,
-        round(found.seconds * 1000, 1),
+        details.name,
+        details.distribution,
+        details.version,
+        details.state,
+        details.reason,
+        details.trace,
+        round(details.seconds * 1000, 1),
         {hook: round(took * 1000, 2) for hook, took in state.hooks.items()},
-        tuple(describe_entry(entry) for entry in catalog.entries if entry.plugin == found.name),
+        tuple(describe_entry(entry) for entry in catalog.entries if entry.plugin == details.name),
     )
 
 
 def describe_entry(entry: CatalogEntry) -> RegisteredValue:
-    """An entry of the catalog as a person reads it."""
+    """A catalog entry for the user."""
     kind = entry.hook.removeprefix("register_")
     return RegisteredValue(kind, entry.name, describe_value(entry.value), entry.shadows)
 

@@ -1,1 +1,5 @@
-"""The settings of other agents, read to what cockpit could take over. Writes nothing and copies no secret."""
+"""Reads the settings of other agents to find what cockpit could take over.
+
+Start reading in `plan`. There is one reader module per agent; each adds what it finds to a `collector`. No
+secret is copied.
+"""

@@ -1,13 +1,13 @@
-"""Claude Code: `settings.json` of the user and the project, and `~/.claude.json` with its MCP servers.
+"""Claude Code: the `settings.json` of user and project, and `~/.claude.json` with its MCP servers.
 
-Its MCP servers, agents, commands and rules that tighten are read by cockpit where they are.
+Its MCP servers, agents, commands and restricting rules are read by cockpit in place.
 """
 
 from pathlib import Path
 from typing import cast, get_args
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 
 AGENT = "claude"
 MODES = {
@@ -20,8 +20,8 @@ MODES = {
     "bypassPermissions": "full",
 }
 OWN_PROTOCOL = "it speaks Anthropic's own protocol; choose a model of another provider with `cockpit connect`"
-# Read where they are, said once by name.
-READ_IN_PLACE = {"hooks": "cockpit reads Claude's hooks where they are (`cockpit hooks list`)"}
+# Read in place by cockpit.
+READ_IN_PLACE = {"hooks": "cockpit reads Claude's hooks in place (`cockpit hooks list`)"}
 KNOWN_KEYS = frozenset({"permissions", "model", "env", "hooks", "mcpServers", "$schema"})
 
 
@@ -45,41 +45,39 @@ def _collect_settings(gathering: SettingsCollector, path: Path, root: str) -> No
             gathering.rule(doc, where, cast("RuleLevel", level), str(text), root=root, in_place=True)
     if mode := MODES.get(doc.text("permissions", "defaultMode")):
         if root:
-            why = "no project sets a mode; choose yours with --mode or `cockpit config set mode`"
+            why = "a project may not set the mode; use --mode or `cockpit config set mode`"
             gathering.left(doc, ("permissions", "defaultMode"), "mode", mode, why)
         else:
             gathering.mode(doc, ("permissions", "defaultMode"), mode)
     for folder in doc.rows("permissions", "additionalDirectories"):
-        why = "folders outside of the project are asked about when they are needed"
+        why = "cockpit asks about folders outside the project when they are needed"
         gathering.left(doc, ("permissions", "additionalDirectories"), "other", str(folder), why)
     if model := doc.text("model"):
         gathering.model(doc, ("model",), "anthropic", model, "models.default")
     if doc.text("env", "ANTHROPIC_BASE_URL"):
         gathering.left(doc, ("env", "ANTHROPIC_BASE_URL"), "provider", "ANTHROPIC_BASE_URL", OWN_PROTOCOL)
-    if doc.section("env"):
-        why = "variables for commands are not taken over: export them in your shell"
+    if doc.table("env"):
+        why = "variables for commands are not imported: export them in your shell"
         gathering.left(doc, ("env",), "other", "env", why)
     for key, why in READ_IN_PLACE.items():
         if doc.at(key):
             gathering.left(doc, (key,), "other", key, why)
-    for key in doc.table:
+    for key in doc.table():
         if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, "cockpit has no setting for it")
 
 
-def _collect_state(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for name in doc.section("mcpServers"):
+def _collect_state(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for name in doc.table("mcpServers"):
         _collect_server(gathering, doc, ("mcpServers", name), name)
-    for name in doc.section("projects", root, "mcpServers"):
+    for name in doc.table("projects", root, "mcpServers"):
         _collect_server(gathering, doc, ("projects", root, "mcpServers", name), name)
     for at, text in enumerate(doc.rows("projects", root, "allowedTools")):
         gathering.rule(doc, ("projects", root, "allowedTools", at), "allow", str(text), root=root)
 
 
-def _collect_server(
-    gathering: SettingsCollector, doc: SettingsDocument, path: tuple[str, ...], name: str
-) -> None:
-    entry = doc.section(*path)
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, path: tuple[str, ...], name: str) -> None:
+    entry = doc.table(*path)
     args = entry.get("args")
     command = (doc.text(*path, "command"), *(map(str, args) if isinstance(args, list) else ()))
     timeout = entry.get("timeout")
@@ -89,10 +87,10 @@ def _collect_server(
         name,
         type=doc.text(*path, "type"),
         command=command if command[0] else (),
-        env=doc.section(*path, "env"),
+        env=doc.table(*path, "env"),
         url=doc.text(*path, "url"),
-        headers=doc.section(*path, "headers"),
-        oauth=doc.section(*path, "oauth"),
+        headers=doc.table(*path, "headers"),
+        oauth=doc.table(*path, "oauth"),
         milliseconds=timeout if isinstance(timeout, int) else 0,
         disabled=entry.get("disabled") is True,
         in_place=True,

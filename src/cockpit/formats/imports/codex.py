@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 
 AGENT = "codex"
@@ -22,29 +22,29 @@ KNOWN_KEYS = frozenset(
     }
 )
 REASONS = {
-    "projects": "trust is yours to give: cockpit asks for each folder",
+    "projects": "cockpit asks you about the trust of each folder itself",
     "profiles": "cockpit has no profiles: name models by tiers, `cockpit config set models.tiers.fast ...`",
-    "notify": "a program that is told of a turn's end is a hook: .cockpit/hooks.json, `Stop`",
-    "hooks": "cockpit reads .codex/hooks.json where it is (`cockpit hooks list`)",
-    "sandbox_workspace_write": "the sandbox writes in the workspace and one scratch folder; docs/sandbox.md",
-    "shell_environment_policy": "commands get the environment without what looks like a secret",
+    "notify": "use a `Stop` hook in .cockpit/hooks.json to run a program at the end of a turn",
+    "hooks": "cockpit reads .codex/hooks.json in place (`cockpit hooks list`)",
+    "sandbox_workspace_write": "the sandbox may write to the workspace and a scratch folder; docs/sandbox.md",
+    "shell_environment_policy": "commands get the environment without variables that look like secrets",
 }
 RESPONSES_PROTOCOL = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"
 
 
 def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
-    """Add what Codex' files say."""
+    """Add what Codex's files say."""
     if (doc := gathering.open(home / ".codex/config.toml")) is not None:
         _collect_config(gathering, doc)
     if trusted and (doc := gathering.open(root / ".codex/config.toml", True)) is not None:
         _collect_config(gathering, doc)
     if (rules := home / ".codex/rules").is_dir():
-        why = "its rules are a program (Starlark): write them as `Bash(git status *)`"
-        gathering.left(SettingsDocument(str(rules), {}), (), "rule", "rules", why)
+        why = "its rules are a Starlark program: rewrite them like `Bash(git status *)`"
+        gathering.left(ConfigFile(str(rules), {}), (), "rule", "rules", why)
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument) -> None:
-    for name in doc.section("model_providers"):
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile) -> None:
+    for name in doc.table("model_providers"):
         _collect_provider(gathering, doc, name)
     provider = doc.text("model_provider") or "openai"
     if model := doc.text("model"):
@@ -52,23 +52,21 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument) -> None
     window, most = doc.at("model_context_window"), doc.at("model_max_output_tokens")
     facts = {"window": window, "max_output": most}
     gathering.prices(doc, ("model_context_window",), provider, doc.text("model"), facts)
-    for name in doc.section("mcp_servers"):
+    for name in doc.table("mcp_servers"):
         _collect_server(gathering, doc, name)
     _collect_mode(gathering, doc)
-    for key in doc.table:
+    for key in doc.table():
         if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("model_providers", name)
-    headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
-    headers |= {key: f"${value}" for key, value in doc.section(*path, "env_http_headers").items()}
+    headers: dict[str, Json] = dict(doc.table(*path, "http_headers"))
+    headers |= {key: f"${value}" for key, value in doc.table(*path, "env_http_headers").items()}
     foreign = RESPONSES_PROTOCOL if doc.text(*path, "wire_api") == "responses" else ""
-    if doc.section(*path, "query_params"):
-        foreign = (
-            foreign or "it wants parameters in its address (`query_params`), which cockpit does not send"
-        )
+    if doc.table(*path, "query_params"):
+        foreign = foreign or "it needs URL parameters (`query_params`), which cockpit does not send"
     gathering.provider(
         doc,
         path,
@@ -82,15 +80,15 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
     )
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("mcp_servers", name)
-    env: dict[str, Json] = dict(doc.section(*path, "env"))
-    for one in doc.rows(*path, "env_vars"):
-        variable = one.get("name") if isinstance(one, dict) else one
+    env: dict[str, Json] = dict(doc.table(*path, "env"))
+    for row in doc.rows(*path, "env_vars"):
+        variable = row.get("name") if isinstance(row, dict) else row
         if isinstance(variable, str):
             env[variable] = f"${{{variable}}}"
-    headers: dict[str, Json] = dict(doc.section(*path, "http_headers"))
-    headers |= {key: f"${{{value}}}" for key, value in doc.section(*path, "env_http_headers").items()}
+    headers: dict[str, Json] = dict(doc.table(*path, "http_headers"))
+    headers |= {key: f"${{{value}}}" for key, value in doc.table(*path, "env_http_headers").items()}
     if token := doc.text(*path, "bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{token}}}"
     elif secret := doc.text(*path, "bearer_token"):
@@ -114,34 +112,38 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
 
 def deny_disabled_tools(
     gathering: SettingsCollector,
-    doc: SettingsDocument,
+    doc: ConfigFile,
     path: tuple[str | int, ...],
     server: str,
     off: str,
     only: str,
 ) -> None:
-    """Tools of a server that are switched off, as rules that deny them."""
+    """Tools of a server that are switched off, as deny rules."""
     for at, tool in enumerate(doc.rows(*path, off)):
         gathering.rule(doc, (*path, off, at), "deny", f"mcp__{server}__{tool}")
     if doc.rows(*path, only):
-        why = f"only some tools of {server} are switched on: deny the others, as mcp__{server}__NAME"
+        why = f"only some tools of {server} are enabled: deny the others, like mcp__{server}__NAME"
         gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
 
 
-def _collect_mode(gathering: SettingsCollector, doc: SettingsDocument) -> None:
-    """Codex' two settings as the mode that asks as often."""
+def _collect_mode(gathering: SettingsCollector, doc: ConfigFile) -> None:
+    """Codex's two settings as the mode that asks equally often."""
     approval: Json = doc.at("approval_policy")
     sandbox = doc.text("sandbox_mode")
     if isinstance(approval, Mapping):
         gathering.left(
-            doc, ("approval_policy",), "mode", "approval_policy", "cockpit has rules for single tools"
+            doc,
+            ("approval_policy",),
+            "mode",
+            "approval_policy",
+            "cockpit has rules for individual tools instead",
         )
         return
     if not approval and not sandbox:
         return
     path = ("approval_policy",) if approval else ("sandbox_mode",)
     if doc.is_project:
-        gathering.left(doc, path, "mode", "approval_policy", "a project's mode is not the person's")
+        gathering.left(doc, path, "mode", "approval_policy", "a project may not set the user's mode")
         return
     if approval == "never":
         mode = {"danger-full-access": "full", "workspace-write": "auto-edit"}.get(sandbox, "deny")

@@ -1,6 +1,5 @@
-"""What is found in the settings of another agent, and what it would become here.
-
-Gathering what the files of one agent say: one method for each kind of thing, the same for all agents.
+"""Collects what the settings files of one agent say, with a method for each kind of setting, and what it
+would become here.
 """
 
 import json
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from cockpit.formats.imports.documents import SettingsDocument, open_document
+from cockpit.formats.config_files import ConfigFile, read_config
 from cockpit.formats.imports.secrets import (
     SafeTexts,
     find_variable,
@@ -19,7 +18,6 @@ from cockpit.formats.imports.secrets import (
     replace_in_url,
     replace_secret,
 )
-from cockpit.plugin.origin import FileProblem
 from cockpit.protocol.messages import Json
 from cockpit.settings.schema import MODES
 
@@ -31,7 +29,7 @@ RuleLevel: TypeAlias = Literal["allow", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class SetValue:
-    """A value of the person's settings file."""
+    """Set a value in the user's settings file."""
 
     path: tuple[str, ...]
     value: Json
@@ -39,7 +37,7 @@ class SetValue:
 
 @dataclass(frozen=True, slots=True)
 class AddRule:
-    """A permission rule; of one folder where `root` names it."""
+    """Add a permission rule; only for the folder `root` if given."""
 
     level: RuleLevel
     text: str
@@ -48,7 +46,7 @@ class AddRule:
 
 @dataclass(frozen=True, slots=True)
 class AddFacts:
-    """What a model costs and can, for `models.toml`."""
+    """Add the prices and abilities of a model to `models.toml`."""
 
     provider: str
     model: str
@@ -57,7 +55,7 @@ class AddFacts:
 
 @dataclass(frozen=True, slots=True)
 class AddServer:
-    """An entry of `mcp.json`."""
+    """Add an entry to `mcp.json`."""
 
     name: str
     entry: Mapping[str, Json]
@@ -65,7 +63,7 @@ class AddServer:
 
 @dataclass(frozen=True, slots=True)
 class AddAgent:
-    """A file in the folder `agents` of the person's own."""
+    """Add a file to the user's `agents` folder."""
 
     name: str
     text: str
@@ -76,10 +74,10 @@ ImportAction: TypeAlias = SetValue | AddRule | AddFacts | AddServer | AddAgent
 
 @dataclass(frozen=True, slots=True)
 class FoundSetting:
-    """One thing that a file says. `take` None: it is not taken over, and `why` says so.
+    """A setting of another agent. Without `take` it is not imported, and `why` says so.
 
-    `loosens`: only after a person's yes. `in_place`: cockpit reads it where it is, so that it is taken over
-    only when it is asked for. `notes` are what the person has to do besides.
+    With `loosens` it needs the user's consent. With `in_place` cockpit reads it where it is, so it is only
+    imported on request. `notes` say what else the user has to do.
     """
 
     agent: str
@@ -95,7 +93,7 @@ class FoundSetting:
 
 
 RULE_PATTERN = re.compile(r"[\w*-]+(?:\(.*\))?", re.DOTALL)
-# Other agents' names of the providers that cockpit knows.
+# Other agents' names of cockpit's providers.
 PROVIDER_ALIASES = {
     "moonshotai": "moonshot",
     "kimi": "moonshot",
@@ -108,40 +106,43 @@ PROVIDER_ALIASES = {
     "llamacpp": "llama.cpp",
     "openai-chat-completions": "openai",
 }
-# A folder may not say where a person's words and keys go (docs/adr/0008).
-PROJECT_REFUSAL = "it is the project's: a project names no model and no endpoint for you"
+# A folder must not decide where the user's words and keys are sent (docs/adr/0008).
+PROJECT_REFUSAL = "a project may not choose a model or an endpoint for you"
 PROVIDERS_KEY = ("plugins", "openai_chat", "providers")
 
 
 @dataclass
 class SettingsCollector:
-    """What one agent's files say. `known` are the providers that cockpit has, by name."""
+    """The settings of one agent's files. `known` are the names of cockpit's providers."""
 
     agent: str
     known: Collection[str]
-    found: list[FoundSetting] = field(default_factory=list)
+    settings: list[FoundSetting] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
 
-    def open(self, path: Path, is_project: bool = False) -> SettingsDocument | None:
-        """The file at `path`, None where there is none. What cannot be read is found as such."""
-        doc = open_document(path)
-        if isinstance(doc, FileProblem):
-            self._left("other", path.name, doc.file, doc.line, f"{doc.reason}; {doc.remedy}")
+    def open(self, path: Path, is_project: bool = False) -> ConfigFile | None:
+        """The file at `path`, or None. A file that cannot be read is recorded."""
+        doc = read_config(path)
+        if doc is None:
             return None
-        return replace(doc, is_project=is_project) if doc is not None else None
+        if doc.faults:
+            fault = doc.faults[0]
+            self._left("other", path.name, doc.file, fault.line, f"{fault.reason}; {fault.remedy}")
+            return None
+        return replace(doc, is_project=is_project)
 
     def left(
-        self, doc: SettingsDocument, path: tuple[str | int, ...], what: SettingKind, name: str, why: str
+        self, doc: ConfigFile, path: tuple[str | int, ...], what: SettingKind, name: str, why: str
     ) -> None:
-        """Something that is not taken over."""
+        """Record something that is not imported."""
         self._left(what, name, doc.file, doc.line(*path), why)
 
     def _left(self, what: SettingKind, name: str, file: str, line: int, why: str) -> None:
-        self.found.append(FoundSetting(self.agent, what, name, file, line, why=why))
+        self.settings.append(FoundSetting(self.agent, what, name, file, line, why=why))
 
     def take(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         what: SettingKind,
         name: str,
@@ -152,7 +153,7 @@ class SettingsCollector:
         notes: tuple[str, ...] = (),
     ) -> None:
         line = doc.line(*path)
-        self.found.append(
+        self.settings.append(
             FoundSetting(
                 self.agent,
                 what,
@@ -167,10 +168,8 @@ class SettingsCollector:
             )
         )
 
-    def model(
-        self, doc: SettingsDocument, path: tuple[str | int, ...], provider: str, id: str, key: str
-    ) -> None:
-        """A chosen model: `key` is `models.default` or a tier."""
+    def model(self, doc: ConfigFile, path: tuple[str | int, ...], provider: str, id: str, key: str) -> None:
+        """A chosen model; `key` is `models.default` or a tier."""
         name = PROVIDER_ALIASES.get(provider, provider)
         if not name or not id:
             return
@@ -187,7 +186,7 @@ class SettingsCollector:
 
     def provider(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         name: str,
         *,
@@ -199,7 +198,7 @@ class SettingsCollector:
         headers: Mapping[str, Json] | None = None,
         foreign: str = "",
     ) -> None:
-        """A provider. `key` is what stands there as its key, `foreign` why its protocol is another one."""
+        """A provider. `key` is the key in the file; `foreign` says why its protocol is not supported."""
         known = PROVIDER_ALIASES.get(name, name)
         if foreign or doc.is_project:
             self.left(doc, path, "provider", name, foreign or PROJECT_REFUSAL)
@@ -213,55 +212,55 @@ class SettingsCollector:
                 for note in notes:
                     self.left(doc, path, "provider", name, note)
                 return
-            self.left(doc, path, "provider", name, "it has no address")
+            self.left(doc, path, "provider", name, "it has no address (URL)")
             return
         self.defined.add(known)
         table: dict[str, Json] = {"base_url": url}
         table |= {
-            one: value
-            for one, value in (("key_env", key_env), ("label", label), ("default", default))
+            item: value
+            for item, value in (("key_env", key_env), ("label", label), ("default", default))
             if value
         }
         if headers:
-            kept, more = self._headers(known, headers)
-            table |= {"headers": kept} if kept else {}
+            plain_headers, more = self._headers(known, headers)
+            table |= {"headers": plain_headers} if plain_headers else {}
             notes += more
         self.take(doc, path, "provider", known, SetValue((*PROVIDERS_KEY, known), table), notes=tuple(notes))
 
     def _headers(self, name: str, headers: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
-        """Headers of a provider are sent as they stand: one that would need a variable is left out."""
-        kept: dict[str, Json] = {}
+        """The headers of a provider. They are sent literally, so those that need a variable are left out."""
+        plain_headers: dict[str, Json] = {}
         notes: list[str] = []
         for header, value in headers.items():
             made = replace_secret(header, str(value), make_variable_name(name, header))
             if made.variables or made.why or "${" in made.text:
                 notes.append(f"its header {header} was not copied: it holds a secret, or a variable")
             else:
-                kept[header] = made.text
-        return kept, notes
+                plain_headers[header] = made.text
+        return plain_headers, notes
 
     def prices(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         provider: str,
         id: str,
         facts: Mapping[str, Json],
     ) -> None:
-        """What a model costs and can."""
-        kept = {one: value for one, value in facts.items() if value not in (None, 0, 0.0, False)}
+        """The prices and abilities of a model."""
+        known_facts = {entry: value for entry, value in facts.items() if value not in (None, 0, 0.0, False)}
         name = PROVIDER_ALIASES.get(provider, provider)
-        if kept and id and not doc.is_project and (name in self.known or name in self.defined):
-            self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, kept))
+        if known_facts and id and not doc.is_project and (name in self.known or name in self.defined):
+            self.take(doc, path, "prices", f"{name}:{id}", AddFacts(name, id, known_facts))
 
-    def mode(self, doc: SettingsDocument, path: tuple[str | int, ...], mode: str) -> None:
-        """The mode of new sessions; one looser than `ask` wants a yes."""
+    def mode(self, doc: ConfigFile, path: tuple[str | int, ...], mode: str) -> None:
+        """The mode of new sessions; a looser mode than `ask` needs consent."""
         loosens = mode in MODES and MODES.index(mode) < MODES.index("ask")
         self.take(doc, path, "mode", mode, SetValue(("mode",), mode), loosens=loosens)
 
     def rule(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         level: RuleLevel,
         text: str,
@@ -269,9 +268,9 @@ class SettingsCollector:
         root: str = "",
         in_place: bool = False,
     ) -> None:
-        """A permission rule; one that allows wants a yes."""
+        """A permission rule; one that allows needs consent."""
         if not RULE_PATTERN.fullmatch(text):
-            self.left(doc, path, "rule", text, "it is no rule; write Tool or Tool(pattern)")
+            self.left(doc, path, "rule", text, "not a rule; write Tool or Tool(pattern)")
             return
         take = AddRule(level, text, root)
         self.take(
@@ -286,13 +285,13 @@ class SettingsCollector:
 
     def agent_file(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         name: str,
         head: Mapping[str, Json],
         body: str,
     ) -> None:
-        """A subagent's role as a file of our own."""
+        """A subagent's role, as a role file of cockpit."""
         if not body.strip():
             self.left(doc, path, "agent", name, "it has no instructions of its own")
             return
@@ -302,7 +301,7 @@ class SettingsCollector:
 
     def server(
         self,
-        doc: SettingsDocument,
+        doc: ConfigFile,
         path: tuple[str | int, ...],
         name: str,
         *,
@@ -318,12 +317,15 @@ class SettingsCollector:
         in_place: bool = False,
         notes: tuple[str, ...] = (),
     ) -> None:
-        """An MCP server, as an entry of `.mcp.json`. No secret is copied: the variable to set is named."""
+        """An MCP server, as an entry of `.mcp.json`. No secret is copied: the variable to set is named
+        instead."""
         if not command and not url:
-            self.left(doc, path, "mcp", name, "it names neither a program nor an address")
+            self.left(doc, path, "mcp", name, "it has neither a command nor an address")
             return
         if doc.is_project and not in_place:
-            why = "it is the project's: write it into .mcp.json there, where it starts after your yes"
+            why = (
+                "it belongs to the project: put it into .mcp.json there, where it starts once you approve it"
+            )
             self.left(doc, path, "mcp", name, why)
             return
         made = SafeTexts()
@@ -342,5 +344,7 @@ class SettingsCollector:
         if made.why:
             self.left(doc, path, "mcp", name, made.why)
             return
-        secrets = tuple(f"set {one} in your environment: its value was not copied" for one in made.variables)
+        secrets = tuple(
+            f"set {variable} in your environment: its value was not copied" for variable in made.variables
+        )
         self.take(doc, path, "mcp", name, AddServer(name, entry), in_place=in_place, notes=(*secrets, *notes))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.codex import deny_disabled_tools
 from cockpit.formats.imports.collector import SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 
 AGENT = "crush"
 USER_FILES = (".config/crush/crush.json", ".local/share/crush/crush.json")
@@ -40,9 +40,9 @@ TOOLS = {
 }
 KNOWN_KEYS = frozenset({"$schema", "models", "providers", "mcp", "permissions", "options"})
 REASONS = {
-    "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
-    "hooks": "crush's hooks are Claude's: put them into .cockpit/hooks.json",
-    "env": "variables are not taken over: export them in your shell",
+    "lsp": "`cockpit doctor` lists the language servers; add others in .lsp.json",
+    "hooks": "crush's hooks have Claude's format: put them into .cockpit/hooks.json",
+    "env": "variables are not imported: export them in your shell",
 }
 
 
@@ -56,14 +56,14 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
             _collect_config(gathering, doc, str(root))
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for name in doc.section("providers"):
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for name in doc.table("providers"):
         _collect_provider(gathering, doc, name)
-    for size in doc.section("models"):
+    for size in doc.table("models"):
         if (key := TIERS.get(size)) is not None:
             provider, id = doc.text("models", size, "provider"), doc.text("models", size, "model")
             gathering.model(doc, ("models", size), provider, id, key)
-    for name in doc.section("mcp"):
+    for name in doc.table("mcp"):
         _collect_server(gathering, doc, name)
     for at, tool in enumerate(doc.rows("permissions", "allowed_tools")):
         allowed = ("permissions", "allowed_tools", at)
@@ -71,24 +71,24 @@ def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: s
     for at, tool in enumerate(doc.rows("options", "disabled_tools")):
         off = ("options", "disabled_tools", at)
         gathering.rule(doc, off, "deny", convert_tool_name(str(tool), doc), root=root)
-    for key in doc.section("options"):
+    for key in doc.table("options"):
         if key != "disabled_tools":
             gathering.left(doc, ("options", key), "other", f"options.{key}", "cockpit has no setting for it")
-    for key in doc.table:
+    for key in doc.table():
         if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def convert_tool_name(name: str, doc: SettingsDocument) -> str:
-    """crush's name of a tool as rules name it: `mcp_context7_get-docs` is `mcp__context7__get-docs`."""
-    for server in sorted(doc.section("mcp"), key=len, reverse=True):
+def convert_tool_name(name: str, doc: ConfigFile) -> str:
+    """crush's tool name as rules write it: `mcp_context7_get-docs` is `mcp__context7__get-docs`."""
+    for server in sorted(doc.table("mcp"), key=len, reverse=True):
         if name.startswith(f"mcp_{server}_"):
             return f"mcp__{server}__{name.removeprefix(f'mcp_{server}_')}"
     tool, _, action = name.partition(":")
     return TOOLS.get(tool, tool) if not action else f"{TOOLS.get(tool, tool)}({action})"
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("providers", name)
     kind = doc.text(*path, "type")
     models = doc.rows(*path, "models")
@@ -104,7 +104,7 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
         key=doc.text(*path, "api_key"),
         label=doc.text(*path, "name"),
         default=str(first.get("id", "")) if isinstance(first, dict) else "",
-        headers=doc.section(*path, "extra_headers"),
+        headers=doc.table(*path, "extra_headers"),
         foreign="" if kind in OPENAI_TYPES else f"it speaks the protocol of {kind}",
     )
     for at in range(len(models)):
@@ -121,7 +121,7 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
         gathering.prices(doc, here, name, doc.text(*here, "id"), facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("mcp", name)
     command = doc.text(*path, "command")
     seconds = doc.at(*path, "timeout")
@@ -135,9 +135,9 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
         name,
         type=doc.text(*path, "type"),
         command=(command, *map(str, doc.rows(*path, "args"))) if command else (),
-        env=doc.section(*path, "env"),
+        env=doc.table(*path, "env"),
         url=doc.text(*path, "url"),
-        headers=doc.section(*path, "headers"),
+        headers=doc.table(*path, "headers"),
         milliseconds=1000 * seconds if isinstance(seconds, int | float) else 0,
         disabled=doc.at(*path, "disabled") is True,
         oauth={key: value for key, value in client.items() if value},

@@ -1,6 +1,6 @@
 """opencode: `opencode.json` and `opencode.jsonc`, the user's and a trusted project's.
 
-Its files of agents and commands, and the commands in its settings, are read by cockpit where they are.
+Its agent and command files, and the commands in its settings, are read by cockpit in place.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
@@ -51,12 +51,12 @@ KNOWN_KEYS = frozenset(
     }
 )
 REASONS = {
-    "instructions": "name these files in AGENTS.md, each as @path",
-    "plugin": "opencode's plugins are programs for opencode; `cockpit plugins` lists ours",
-    "lsp": "`cockpit doctor` names the language servers there are; others stand in .lsp.json",
-    "formatter": "a program that formats after an edit is a hook: .cockpit/hooks.json, `PostToolUse`",
-    "theme": "themes are TOML files in the folder `themes` beside your settings",
-    "keybinds": "keys stand in keys.toml beside your settings",
+    "instructions": "import these files in AGENTS.md, each as @path",
+    "plugin": "opencode's plugins only run in opencode; `cockpit plugins` lists cockpit's",
+    "lsp": "`cockpit doctor` lists the language servers; add others in .lsp.json",
+    "formatter": "use a `PostToolUse` hook in .cockpit/hooks.json to format after an edit",
+    "theme": "themes are TOML files in the folder `themes` next to your settings",
+    "keybinds": "keys are set in keys.toml next to your settings",
 }
 
 
@@ -70,40 +70,40 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
             _collect_config(gathering, doc, str(root))
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for name in doc.section("provider"):
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for name in doc.table("provider"):
         _collect_provider(gathering, doc, name)
     for key, ours in (("model", "models.default"), ("small_model", "models.tiers.fast")):
         provider, _, id = doc.text(key).partition("/")
         gathering.model(doc, (key,), provider, id, ours)
-    for name in doc.section("mcp"):
+    for name in doc.table("mcp"):
         _collect_server(gathering, doc, name)
     _collect_permissions(gathering, doc, root)
-    for name in {**doc.section("agent"), **doc.section("agents")}:
-        _collect_agent(gathering, doc, "agent" if name in doc.section("agent") else "agents", name, root)
-    for key in doc.table:
+    for name in {**doc.table("agent"), **doc.table("agents")}:
+        _collect_agent(gathering, doc, "agent" if name in doc.table("agent") else "agents", name, root)
+    for key in doc.table():
         if key in ("command", "commands"):
             gathering.left(
-                doc, (key,), "command", key, "cockpit reads them where they are (`cockpit commands list`)"
+                doc, (key,), "command", key, "cockpit reads them in place (`cockpit commands list`)"
             )
         elif key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("provider", name)
     npm = doc.text(*path, "npm")
-    models = doc.section(*path, "models")
+    models = doc.table(*path, "models")
     gathering.provider(
         doc,
         path,
         name,
         url=doc.text(*path, "options", "baseURL"),
         key=doc.text(*path, "options", "apiKey"),
-        key_env=next((str(one) for one in doc.rows(*path, "env")), ""),
+        key_env=next((str(row) for row in doc.rows(*path, "env")), ""),
         label=doc.text(*path, "name"),
         default=next(iter(models), ""),
-        headers=doc.section(*path, "options", "headers"),
+        headers=doc.table(*path, "options", "headers"),
         foreign="" if npm in OPENAI_PACKAGES else f"{npm} does not speak the OpenAI protocol",
     )
     for id in models:
@@ -120,17 +120,17 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, name:
         gathering.prices(doc, here, name, id, facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: str) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
     path = ("mcp", name)
     command = doc.at(*path, "command")
     words = (
-        tuple(str(one) for one in command)
+        tuple(str(entry) for entry in command)
         if isinstance(command, list)
         else tuple(doc.text(*path, "command").split())
     )
-    oauth = doc.section(*path, "oauth")
-    if not words and not doc.text(*path, "url") and set(doc.section(*path)) <= {"enabled"}:
-        gathering.left(doc, path, "mcp", name, "it only switches a server on or off that stands elsewhere")
+    oauth = doc.table(*path, "oauth")
+    if not words and not doc.text(*path, "url") and set(doc.table(*path)) <= {"enabled"}:
+        gathering.left(doc, path, "mcp", name, "it only enables or disables a server defined in another file")
         return
     notes = ("opencode's timeout is for the list of tools, cockpit's for a call: it was not copied",)
     gathering.server(
@@ -138,9 +138,9 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
         path,
         name,
         command=words,
-        env=doc.section(*path, "environment"),
+        env=doc.table(*path, "environment"),
         url=doc.text(*path, "url"),
-        headers=doc.section(*path, "headers"),
+        headers=doc.table(*path, "headers"),
         cwd=doc.text(*path, "cwd"),
         disabled=doc.at(*path, "enabled") is False,
         oauth=oauth,
@@ -148,59 +148,59 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, name: s
     )
 
 
-def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
+def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
     whole = doc.text("permission")
     if whole in MODE_OF_LEVEL:
         if root:
             gathering.left(
-                doc, ("permission",), "mode", MODE_OF_LEVEL[whole], "a project's mode is not the person's"
+                doc, ("permission",), "mode", MODE_OF_LEVEL[whole], "a project may not set the user's mode"
             )
         else:
             gathering.mode(doc, ("permission",), MODE_OF_LEVEL[whole])
-    for name, said in doc.section("permission").items():
-        _collect_tool(gathering, doc, ("permission", name), name, said, root)
-    for name, said in doc.section("tools").items():
-        if said is False:
+    for name, levels in doc.table("permission").items():
+        _collect_tool(gathering, doc, ("permission", name), name, levels, root)
+    for name, levels in doc.table("tools").items():
+        if levels is False:
             gathering.rule(doc, ("tools", name), "deny", convert_tool_name(name, doc), root=root)
 
 
 def _collect_tool(
     gathering: SettingsCollector,
-    doc: SettingsDocument,
+    doc: ConfigFile,
     path: tuple[str, ...],
     name: str,
-    said: Json,
+    levels: Json,
     root: str,
 ) -> None:
-    """One tool's permissions. There the last rule that fits wins, here the strictest."""
+    """The permissions of a tool. In opencode the last matching rule wins, here the strictest."""
     if name == "*":
-        mode = MODE_OF_LEVEL.get(str(said), "")
-        gathering.left(doc, path, "mode", mode or name, "say it as the mode: `cockpit config set mode ...`")
+        mode = MODE_OF_LEVEL.get(str(levels), "")
+        gathering.left(doc, path, "mode", mode or name, "set the mode instead: `cockpit config set mode ...`")
         return
     if name in ("external_directory", "doom_loop"):
-        gathering.left(doc, path, "rule", name, "cockpit asks about it by itself")
+        gathering.left(doc, path, "rule", name, "cockpit asks about this anyway")
         return
-    rules = list(said.items()) if isinstance(said, dict) else [("*", said)]
+    rules = list(levels.items()) if isinstance(levels, dict) else [("*", levels)]
     for at, (pattern, level) in enumerate(rules):
-        where = (*path, pattern) if isinstance(said, dict) else path
+        where = (*path, pattern) if isinstance(levels, dict) else path
         if level not in LEVELS:
             gathering.left(
                 doc, where, "rule", f"{name} {pattern}", f"{level!r} is none of {', '.join(LEVELS)}"
             )
-        elif pattern == "*" and level != "allow" and any(one == "allow" for _, one in rules[at + 1 :]):
+        elif pattern == "*" and level != "allow" and any(rule == "allow" for _, rule in rules[at + 1 :]):
             if level == "deny":
-                why = "a deny holds over every allow here; write one for each that is to be denied"
+                why = "here a deny overrides every allow; write a deny for each pattern"
                 gathering.left(doc, where, "rule", f"deny {convert_tool_name(name, doc)}", why)
         else:
             text = format_rule(convert_tool_name(name, doc), pattern)
             gathering.rule(doc, where, cast("RuleLevel", level), text, root=root)
 
 
-def convert_tool_name(name: str, doc: SettingsDocument) -> str:
-    """opencode's name of a tool as rules name it; `server_*` is all of an MCP server's."""
+def convert_tool_name(name: str, doc: ConfigFile) -> str:
+    """opencode's tool name as rules write it; `server_*` means every tool of an MCP server."""
     if name in TOOLS:
         return TOOLS[name]
-    for server in doc.section("mcp"):
+    for server in doc.table("mcp"):
         if name.startswith(f"{server}_"):
             return f"mcp__{server}__{name.removeprefix(f'{server}_')}"
         if name.rstrip("*") == server:
@@ -209,7 +209,7 @@ def convert_tool_name(name: str, doc: SettingsDocument) -> str:
 
 
 def format_rule(tool: str, pattern: str) -> str:
-    """A pattern as ours: `*` alone means every call, in a path it crosses folders."""
+    """A pattern as a rule of cockpit: `*` alone means every call; in a path it crosses folders."""
     if pattern == "*":
         return tool
     pattern = re.sub(r"^\$HOME(?=/|$)", "~", pattern)
@@ -218,16 +218,14 @@ def format_rule(tool: str, pattern: str) -> str:
     return f"{tool}({pattern})"
 
 
-def _collect_agent(
-    gathering: SettingsCollector, doc: SettingsDocument, key: str, name: str, root: str
-) -> None:
+def _collect_agent(gathering: SettingsCollector, doc: ConfigFile, key: str, name: str, root: str) -> None:
     path = (key, name)
-    table = doc.section(*path)
+    table = doc.table(*path)
     if doc.at(*path, "disable") is True:
         gathering.left(doc, path, "agent", name, "it is switched off")
         return
     if root:
-        why = f"it is the project's: move it to .opencode/agents/{name}.md, which cockpit reads too"
+        why = f"it belongs to the project: move it to .opencode/agents/{name}.md, which cockpit reads too"
         gathering.left(doc, path, "agent", name, why)
         return
     prompt = doc.text(*path, "prompt")
@@ -240,20 +238,20 @@ def _collect_agent(
             gathering.left(doc, path, "agent", name, why)
             return
     if not prompt:
-        gathering.left(doc, path, "agent", name, "it changes an agent of opencode's own and has no prompt")
+        gathering.left(doc, path, "agent", name, "it changes a built-in agent of opencode and has no prompt")
         return
     gathering.agent_file(doc, path, name, dict(_build_head(doc, path, table)), prompt)
 
 
 def _build_head(
-    doc: SettingsDocument, path: tuple[str, ...], table: Mapping[str, Json]
+    doc: ConfigFile, path: tuple[str, ...], table: Mapping[str, Json]
 ) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text(*path, "description") or f"from opencode: {path[-1]}"
     provider, _, id = doc.text(*path, "model").partition("/")
     yield "model", f"{provider}:{id}" if id else ""
     steps = table.get("maxSteps") or table.get("steps")
     yield "maxTurns", steps if isinstance(steps, int) else None
-    off = [convert_tool_name(name, doc) for name, on in doc.section(*path, "tools").items() if on is False]
-    denied = doc.section(*path, "permission")
+    off = [convert_tool_name(name, doc) for name, on in doc.table(*path, "tools").items() if on is False]
+    denied = doc.table(*path, "permission")
     off += [convert_tool_name(name, doc) for name, level in denied.items() if level == "deny"]
     yield "disallowedTools", cast("Json", list(dict.fromkeys(off)))

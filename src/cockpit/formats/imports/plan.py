@@ -1,6 +1,6 @@
-"""Taking over what was found: what is new, what is there, what is left; and writing what is new.
+"""Plans and performs the import of another agent's settings: what is new, what exists, what is left out.
 
-Nothing that stands in the person's own files is ever written over, so that a second time changes nothing.
+Never overwrites anything in the user's own files, so a second import changes nothing.
 """
 
 import json
@@ -31,15 +31,15 @@ from cockpit.settings.layers import get_value
 from cockpit.settings.schema import format_key
 
 PlanState: TypeAlias = Literal["new", "there", "other", "in place", "left"]
-AGENTS = {one.AGENT: one.read for one in (claude, codex, opencode, crush, vibe)}
+AGENTS = {item.AGENT: item.read for item in (claude, codex, opencode, crush, vibe)}
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """One find with what would become of it. `state`: it is `new`, it is `there` already, something `other`
-    stands there, it is read `in place`, or it is `left`; `why` says more."""
+    """A setting and what would happen to it: it is `new`, exists already (`there`), conflicts with something
+    `other`, is read `in place`, or is `left` out; `why` says more."""
 
-    found: FoundSetting
+    setting: FoundSetting
     state: PlanState
     becomes: str = ""
     why: str = ""
@@ -47,7 +47,7 @@ class ImportRow:
 
 @dataclass
 class CurrentSettings:
-    """What stands in the person's own files now; what is planned is added, so that it is planned once."""
+    """The user's own files as they are now, plus what is planned, so that nothing is planned twice."""
 
     settings: Mapping[str, object]
     servers: dict[str, Json]
@@ -59,29 +59,29 @@ class CurrentSettings:
 def collect_settings(
     agents: Collection[str], root: Path, trusted: bool, home: Path, known: Collection[str]
 ) -> list[FoundSetting]:
-    """What the named agents' settings say. `known` are the providers that cockpit has."""
-    found: list[FoundSetting] = []
+    """What the settings of the named agents say. `known` are the names of cockpit's providers."""
+    settings: list[FoundSetting] = []
     for name in AGENTS:
         if name in agents:
             gathering = SettingsCollector(name, known)
             AGENTS[name](root, trusted, home, gathering)
-            found += gathering.found
-    return found
+            settings += gathering.settings
+    return settings
 
 
-def plan_import(found: Iterable[FoundSetting], copy: bool = False) -> list[ImportRow]:
-    """What would become of each find. With `copy` also what is read in place is taken over. Raises
-    `SettingsInvalid` where the person's own files cannot be read."""
+def plan_import(settings: Iterable[FoundSetting], copy: bool = False) -> list[ImportRow]:
+    """What would happen to each setting. With `copy`, settings that are read in place are imported too.
+    Raises `SettingsInvalid` if the user's own files cannot be read."""
     standing = _read_current()
-    return [_plan_row(one, standing, copy) for one in found]
+    return [_plan_row(item, standing, copy) for item in settings]
 
 
 def apply_import(rows: Iterable[ImportRow], loosening: bool) -> list[ImportRow]:
-    """Write what is new; what loosens only if it may. The rows that were written."""
-    written = [row for row in rows if row.state == "new" and (loosening or not row.found.loosens)]
+    """Write what is new, and what loosens only if `loosening`. Returns the rows that were written."""
+    written = [row for row in rows if row.state == "new" and (loosening or not row.setting.loosens)]
     servers: dict[str, Json] = {}
     for row in written:
-        match row.found.take:
+        match row.setting.take:
             case SetValue(path, value):
                 files.set_user_value(path, value)
             case AddRule(level, text, root):
@@ -109,44 +109,51 @@ def _read_current() -> CurrentSettings:
         pass
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SettingsInvalid(
-            f"{_find_prices_file()} cannot be read: {error}", "mend it or move it away"
+            f"{_find_prices_file()} cannot be read: {error}", "fix it or move it away"
         ) from error
     servers = dict(located.table("mcpServers")) if located is not None else {}
     return CurrentSettings(layer.table if layer is not None else {}, servers, prices, _find_agents_folder())
 
 
 def _read_servers() -> config_files.ConfigFile | None:
-    """The person's own `mcp.json`. Raises `SettingsInvalid`."""
+    """The user's own `mcp.json`. Raises `SettingsInvalid`."""
     file = paths.config() / "mcp.json"
     try:
         located = config_files.parse_config(file_io.read_text(file, encoding="utf-8-sig"), str(file))
     except FileNotFoundError:
         return None
     if located.faults:
-        raise SettingsInvalid(f"{file}:{located.faults[0].line}: {located.faults[0].reason}", "mend it first")
+        raise SettingsInvalid(f"{file}:{located.faults[0].line}: {located.faults[0].reason}", "fix it first")
     return located
 
 
-def _plan_row(found: FoundSetting, standing: CurrentSettings, copy: bool) -> ImportRow:
-    if found.take is None:
-        return ImportRow(found, "left", "", found.why)
-    key, value, now, becomes = _locate_action(found.take, standing)
-    if found.in_place and not copy:
-        return ImportRow(found, "in place", "", "cockpit reads it where it is; --copy takes it over")
+def _plan_row(setting: FoundSetting, standing: CurrentSettings, copy: bool) -> ImportRow:
+    if setting.take is None:
+        return ImportRow(setting, "left", "", setting.why)
+    key, value, now, becomes = _locate_action(setting.take, standing)
+    if setting.in_place and not copy:
+        return ImportRow(setting, "in place", "", "cockpit reads it in place; --copy imports it")
     if now is None and key in standing.planned:
         same = standing.planned[key] == value
-        why = "the same as above" if same else f"another is taken above: {_shorten(standing.planned[key])}"
-        return ImportRow(found, "there" if same else "other", becomes, why)
+        why = (
+            "the same as above"
+            if same
+            else f"a different value is imported above: {_shorten(standing.planned[key])}"
+        )
+        return ImportRow(setting, "there" if same else "other", becomes, why)
     if now is not None:
         same = now == value
-        why = "" if same else f"something else stands there and is not written over: {_shorten(now)}"
-        return ImportRow(found, "there" if same else "other", becomes, why)
+        why = "" if same else f"another value exists and is not overwritten: {_shorten(now)}"
+        return ImportRow(setting, "there" if same else "other", becomes, why)
     standing.planned[key] = value
-    return ImportRow(found, "new", becomes, "it loosens: only after your yes" if found.loosens else "")
+    return ImportRow(
+        setting, "new", becomes, "it allows more than now: needs your consent" if setting.loosens else ""
+    )
 
 
 def _locate_action(take: ImportAction, standing: CurrentSettings) -> tuple[object, object, object, str]:
-    """Where it goes: a name for the place, what would stand there, what does, and the place in words."""
+    """Where an action would be written: a key for the place, the new value, the current value, and a
+    description."""
     match take:
         case SetValue(path, value):
             now = get_value(standing.settings, path)
@@ -176,10 +183,10 @@ def _locate_action(take: ImportAction, standing: CurrentSettings) -> tuple[objec
 
 
 def _format_server(entry: Mapping[str, Json]) -> str:
-    """What a server would run, or where it is."""
+    """The command a server runs, or its address."""
     args = entry.get("args")
     words = [entry.get("command", ""), *(args if isinstance(args, list) else ())]
-    return str(entry["url"]) if entry.get("url") else " ".join(str(one) for one in words)
+    return str(entry["url"]) if entry.get("url") else " ".join(str(word) for word in words)
 
 
 def _read_or_none(path: Path) -> str | None:
@@ -203,7 +210,7 @@ def _find_prices_file() -> Path:
 
 
 def _write_facts(provider: str, model: str, facts: Mapping[str, Json]) -> None:
-    """Add a model's facts to `models.toml`, keeping its comments and order."""
+    """Add the facts of a model to `models.toml`, preserving comments and order."""
     import tomlkit
 
     text = _read_or_none(_find_prices_file()) or ""
@@ -219,19 +226,19 @@ def _write_facts(provider: str, model: str, facts: Mapping[str, Json]) -> None:
 
 
 def _write_servers(servers: Mapping[str, Json]) -> None:
-    """Add servers to `mcp.json`. Comments in it would be lost: then nothing is written and that is said."""
+    """Add servers to `mcp.json`. Refuses if the file has comments, which would be lost."""
     file = paths.config() / "mcp.json"
     text = _read_or_none(file) or "{}"
     try:
         table = json.loads(text)
     except ValueError as error:
         names = ", ".join(servers)
-        hint = f"take them out, or add {names} yourself"
+        hint = f"remove them, or add {names} yourself"
         raise SettingsInvalid(f"{file} has comments, which would be lost", hint) from error
     table.setdefault("mcpServers", {}).update(servers)
     write_atomically(file, json.dumps(table, indent=2, ensure_ascii=False).encode() + b"\n", private=True)
 
 
 def select_loosening(rows: Iterable[ImportRow]) -> list[ImportRow]:
-    """The rows that want a person's yes."""
-    return [row for row in rows if row.state == "new" and row.found.loosens]
+    """The rows that need the user's consent."""
+    return [row for row in rows if row.state == "new" and row.setting.loosens]

@@ -1,4 +1,4 @@
-"""Secrets in other programs' settings: told from other texts, and replaced by the variable to put them in."""
+"""Detects secrets in other programs' settings and replaces them by variables."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SECRET_WORDS = r"(?:key|token|secret|passw(?:or)?d|passphrase|pwd|auth|credentia
 # An option, or a variable as in `docker run -e GITHUB_TOKEN=...`.
 SECRET_FLAG = re.compile(rf"^-{{0,2}}[\w-]*(?:{SECRET_WORDS}|pass$)[\w-]*$", re.IGNORECASE)
 SECRET_QUERY = re.compile(rf"([?&][\w-]*{SECRET_WORDS}[\w-]*=)([^&#$]+)", re.IGNORECASE)
-# `Authorization: Bearer x` behind `--header`, and `"apiKey": "x"` in JSON that is an argument.
+# `Authorization: Bearer x` after `--header`, and `"apiKey": "x"` in a JSON argument.
 SECRET_HEADER = re.compile(rf"^([\w-]*{SECRET_WORDS}[\w-]*):\s*(.+)$", re.IGNORECASE | re.DOTALL)
 SECRET_JSON = re.compile(rf'"([\w-]*{SECRET_WORDS}[\w-]*)"(\s*:\s*)"([^"$]+)"', re.IGNORECASE)
 # The password of an address with a name and a password before its host.
@@ -34,8 +34,8 @@ MIN_LENGTH = 6
 
 @dataclass(frozen=True, slots=True)
 class SafeText:
-    """A text without secrets: `variables` are to be set (their values were not copied), `why` says what
-    cannot be taken over."""
+    """A text without secrets: `variables` must be set (their values were not copied); `why` says why it
+    cannot be imported."""
 
     text: str
     variables: tuple[str, ...] = ()
@@ -43,33 +43,34 @@ class SafeText:
 
 
 def normalize_references(text: str) -> str:
-    """`text` with every way to name a variable written as `${VAR}`."""
+    """`text` with every kind of variable reference written as `${VAR}`."""
     text = OPENCODE_REFERENCE.sub(r"${\1}", ECHO_REFERENCE.sub(r"${\1}", text))
     return BARE_REFERENCE.sub(r"${\1}", text) if not BRACED_REFERENCE.search(text) else text
 
 
 def find_variable(text: str) -> str:
-    """The variable that `text` is nothing but a reference to, or empty."""
-    found = BRACED_REFERENCE.fullmatch(normalize_references(text.strip()))
-    return found[1] if found else ""
+    """The variable that `text` refers to if it is nothing but a reference, or an empty string."""
+    match = BRACED_REFERENCE.fullmatch(normalize_references(text.strip()))
+    return match[1] if match else ""
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether `value`, which stands under `name`, is a secret in clear."""
+    """Whether `value`, found under `name`, is a secret in plain text."""
     if SECRET_SHAPES.search(value):
         return True
     return bool(SECRET_NAME.search(name)) and len(value) >= MIN_LENGTH and not PLAIN_VALUE.match(value)
 
 
 def mask_secret(name: str, value: str) -> str:
-    """`value`, which stands under `name`, as it may be shown. The name of a variable is no secret."""
+    """`value`, found under `name`, as it may be displayed. The name of a variable is not a secret."""
     if is_secret(name, value) and not name.endswith("_env"):
         return "***"
     return URL_PASSWORD.sub(r"\1***\3", value)
 
 
 def replace_secret(name: str, value: str, instead: str) -> SafeText:
-    """`value`, or a reference to the variable `instead` where it is a secret. A scheme (`Bearer `) stays."""
+    """`value`, or a reference to the variable `instead` if it is a secret. A scheme (`Bearer `) is
+    preserved."""
     text = normalize_references(value)
     if COMPUTED_VALUE.search(text):
         return SafeText(
@@ -82,7 +83,7 @@ def replace_secret(name: str, value: str, instead: str) -> SafeText:
 
 
 def _replace_embedded(text: str, instead: str) -> SafeText:
-    """`text` without the passwords that are parts of it: of an address, of JSON."""
+    """`text` without the passwords inside it: in an address, in JSON."""
     names: list[str] = []
 
     def named(name: str) -> str:
@@ -90,42 +91,44 @@ def _replace_embedded(text: str, instead: str) -> SafeText:
         return f"${{{name}}}"
 
     text = URL_PASSWORD.sub(
-        lambda one: f"{one[1]}{named(make_variable_name(instead, 'password'))}{one[3]}", text
+        lambda item: f"{item[1]}{named(make_variable_name(instead, 'password'))}{item[3]}", text
     )
     text = SECRET_QUERY.sub(
-        lambda one: one[1] + named(make_variable_name(instead, one[1].strip("?&="))), text
+        lambda item: item[1] + named(make_variable_name(instead, item[1].strip("?&="))), text
     )
     text = SECRET_JSON.sub(
-        lambda one: f'"{one[1]}"{one[2]}"{named(make_variable_name(instead, one[1]))}"', text
+        lambda item: f'"{item[1]}"{item[2]}"{named(make_variable_name(instead, item[1]))}"', text
     )
     return SafeText(text, tuple(dict.fromkeys(names)))
 
 
 def replace_in_arguments(words: tuple[str, ...], prefix: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Arguments of a program without the secrets in them, and the variables to set."""
-    out: list[str] = []
+    """Command line arguments without the secrets in them, and the variables to set."""
+    safe_arguments: list[str] = []
     names: list[str] = []
     for at, word in enumerate(words):
         flag, equals, value = word.partition("=")
         before = words[at - 1] if at else ""
         if equals and SECRET_FLAG.match(flag):
             made = replace_secret(flag, value, make_variable_name(prefix, flag))
-            out.append(f"{flag}={made.text}")
+            safe_arguments.append(f"{flag}={made.text}")
         elif (header := SECRET_HEADER.match(word)) is not None:
             made = replace_secret(header[1], header[2], make_variable_name(prefix, header[1]))
-            out.append(f"{header[1]}: {made.text}")
+            safe_arguments.append(f"{header[1]}: {made.text}")
         else:
-            said = SECRET_FLAG.match(before) is not None and before.startswith("-")
+            is_flag_value = SECRET_FLAG.match(before) is not None and before.startswith("-")
             made = replace_secret(
-                before if said else "", word, make_variable_name(prefix, before if said else "key")
+                before if is_flag_value else "",
+                word,
+                make_variable_name(prefix, before if is_flag_value else "key"),
             )
-            out.append(made.text if not made.why else word)
+            safe_arguments.append(made.text if not made.why else word)
         names += made.variables
-    return tuple(out), tuple(names)
+    return tuple(safe_arguments), tuple(names)
 
 
 def replace_in_url(url: str, prefix: str) -> SafeText:
-    """An address without the secrets in its user, its path and its query."""
+    """An address without secrets in its user, path and query."""
     made = _replace_embedded(normalize_references(url), prefix)
     name = make_variable_name(prefix, "key")
     before, mark, query = made.text.partition("?")
@@ -135,13 +138,13 @@ def replace_in_url(url: str, prefix: str) -> SafeText:
 
 
 def make_variable_name(*parts: str) -> str:
-    """A name for a variable: `github`, `Authorization` as GITHUB_AUTHORIZATION."""
+    """A variable name: `github`, `Authorization` become GITHUB_AUTHORIZATION."""
     return re.sub(r"[^A-Z0-9]+", "_", "_".join(parts).upper()).strip("_")
 
 
 @dataclass
 class SafeTexts:
-    """The texts of one entry, and the variables that stand in them in place of secrets."""
+    """The texts of one entry, and the variables used in them in place of secrets."""
 
     variables: tuple[str, ...] = ()
     why: str = ""
@@ -152,11 +155,11 @@ class SafeTexts:
         return made.text
 
     def table(self, table: Mapping[str, Json], prefix: str) -> dict[str, Json]:
-        """Texts by name; `prefix` goes before the names of variables."""
-        out: dict[str, Json] = {}
+        """Texts by name; `prefix` is prepended to variable names."""
+        texts: dict[str, Json] = {}
         for key, value in table.items():
             if isinstance(value, str):
-                out[key] = self.keep(replace_secret(key, value, make_variable_name(prefix, key)))
+                texts[key] = self.keep(replace_secret(key, value, make_variable_name(prefix, key)))
             elif isinstance(value, bool | int | float):
-                out[key] = str(value).lower() if isinstance(value, bool) else str(value)
-        return out
+                texts[key] = str(value).lower() if isinstance(value, bool) else str(value)
+        return texts

@@ -1,13 +1,13 @@
-"""mistral-vibe: `~/.vibe/config.toml`, a trusted project's `.vibe/config.toml`, and its agents."""
+"""mistral-vibe: `~/.vibe/config.toml`, a trusted project's `.vibe/config.toml`, and their agents."""
 
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.codex import deny_disabled_tools
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
-from cockpit.formats.imports.documents import SettingsDocument
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
@@ -43,7 +43,7 @@ KNOWN_KEYS = frozenset(
 REASONS = {
     "skill_paths": "put or link these skills into ~/.agents/skills",
     "disabled_skills": "`cockpit skills disable NAME`",
-    "system_prompt_id": "your own instructions stand in AGENTS.md beside your settings",
+    "system_prompt_id": "put your own instructions into AGENTS.md next to your settings",
 }
 
 
@@ -57,34 +57,34 @@ def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) ->
                 _collect_agent(gathering, doc, path, whose)
 
 
-def _collect_config(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for at, one in enumerate(doc.rows("providers")):
-        if isinstance(one, dict):
+def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for at, row in enumerate(doc.rows("providers")):
+        if isinstance(row, dict):
             _collect_provider(gathering, doc, at)
     active = doc.text("active_model")
-    for at, one in enumerate(doc.rows("models")):
-        if isinstance(one, dict):
+    for at, entry in enumerate(doc.rows("models")):
+        if isinstance(entry, dict):
             _collect_model(gathering, doc, at, active)
     if active and not any(
         active in (doc.text("models", at, "alias"), doc.text("models", at, "name"))
         for at in range(len(doc.rows("models")))
     ):
         gathering.model(doc, ("active_model",), "mistral", active, "models.default")
-    for at, one in enumerate(doc.rows("mcp_servers")):
-        if isinstance(one, dict):
+    for at, item in enumerate(doc.rows("mcp_servers")):
+        if isinstance(item, dict):
             _collect_server(gathering, doc, at)
     _collect_permissions(gathering, doc, root)
     if mode := MODES.get(doc.text("default_agent")):
         if root:
-            gathering.left(doc, ("default_agent",), "mode", mode, "a project's mode is not the person's")
+            gathering.left(doc, ("default_agent",), "mode", mode, "a project may not set the user's mode")
         else:
             gathering.mode(doc, ("default_agent",), mode)
-    for key in doc.table:
+    for key in doc.table():
         if key not in KNOWN_KEYS:
             gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
 
 
-def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
+def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, at: int) -> None:
     path = ("providers", at)
     style, backend = doc.text(*path, "api_style") or "openai", doc.text(*path, "backend")
     foreign = "" if style in ("openai", "reasoning") else f"it speaks the protocol `{style}`"
@@ -96,12 +96,12 @@ def _collect_provider(gathering: SettingsCollector, doc: SettingsDocument, at: i
         doc.text(*path, "name"),
         url=doc.text(*path, "api_base"),
         key_env=doc.text(*path, "api_key_env_var"),
-        headers=doc.section(*path, "extra_headers"),
+        headers=doc.table(*path, "extra_headers"),
         foreign=foreign,
     )
 
 
-def _collect_model(gathering: SettingsCollector, doc: SettingsDocument, at: int, active: str) -> None:
+def _collect_model(gathering: SettingsCollector, doc: ConfigFile, at: int, active: str) -> None:
     path = ("models", at)
     name, provider = doc.text(*path, "name"), doc.text(*path, "provider")
     if active and active in (doc.text(*path, "alias"), name):
@@ -116,11 +116,11 @@ def _collect_model(gathering: SettingsCollector, doc: SettingsDocument, at: int,
     gathering.prices(doc, path, provider, name, facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int) -> None:
+def _collect_server(gathering: SettingsCollector, doc: ConfigFile, at: int) -> None:
     path: tuple[str | int, ...] = ("mcp_servers", at)
-    # Older files have these fields beside the address, newer ones under `auth`.
-    auth = (*path, "auth") if doc.section(*path, "auth") else path
-    headers: dict[str, Json] = dict(doc.section(*auth, "headers"))
+    # Older files have these fields next to the address, newer ones under `auth`.
+    auth = (*path, "auth") if doc.table(*path, "auth") else path
+    headers: dict[str, Json] = dict(doc.table(*auth, "headers"))
     if token := doc.text(*auth, "api_key_env"):
         form = doc.text(*auth, "api_key_format") or "Bearer {token}"
         headers[doc.text(*auth, "api_key_header") or "Authorization"] = form.replace(
@@ -128,11 +128,13 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
         )
     oauth: dict[str, Json] = {}
     if doc.text(*auth, "type") == "oauth":
-        scopes = " ".join(str(one) for one in doc.rows(*auth, "scopes"))
-        said = {"clientId": doc.text(*auth, "client_id"), "scope": scopes}
-        oauth = {key: value for key, value in said.items() if value}
+        scopes = " ".join(str(row) for row in doc.rows(*auth, "scopes"))
+        client = {"clientId": doc.text(*auth, "client_id"), "scope": scopes}
+        oauth = {key: value for key, value in client.items() if value}
     command = doc.at(*path, "command")
-    words = [str(one) for one in command] if isinstance(command, list) else shlex.split(str(command or ""))
+    words = (
+        [str(entry) for entry in command] if isinstance(command, list) else shlex.split(str(command or ""))
+    )
     seconds = doc.at(*path, "tool_timeout_sec")
     name = doc.text(*path, "name")
     gathering.server(
@@ -140,7 +142,7 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
         path,
         name,
         command=(*words, *map(str, doc.rows(*path, "args"))) if words else (),
-        env=doc.section(*path, "env"),
+        env=doc.table(*path, "env"),
         url=doc.text(*path, "url"),
         headers=headers,
         cwd=doc.text(*path, "cwd"),
@@ -151,19 +153,19 @@ def _collect_server(gathering: SettingsCollector, doc: SettingsDocument, at: int
     deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
 
 
-def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, root: str) -> None:
-    for name, table in doc.section("tools").items():
+def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
+    for name, table in doc.table("tools").items():
         path = ("tools", name)
         level = PERMISSION_LEVELS.get(doc.text(*path, "permission"))
         if isinstance(table, dict) and level is not None and not (level == "ask" and table.get("allowlist")):
             gathering.rule(doc, (*path, "permission"), level, convert_tool_name(name, doc), root=root)
-        for key, said in (("allowlist", "allow"), ("denylist", "deny")):
+        for key, level_name in (("allowlist", "allow"), ("denylist", "deny")):
             for at, pattern in enumerate(doc.rows(*path, key)):
                 text = f"{convert_tool_name(name, doc)}({_convert_pattern(name, str(pattern))})"
-                gathering.rule(doc, (*path, key, at), cast("RuleLevel", said), text, root=root)
+                gathering.rule(doc, (*path, key, at), cast("RuleLevel", level_name), text, root=root)
     for at, off in enumerate(map(str, doc.rows("disabled_tools"))):
         if off.startswith("re:"):
-            why = "rules have `*`, no regular expressions"
+            why = "rules support `*` but no regular expressions"
             gathering.left(doc, ("disabled_tools", at), "rule", off, why)
         else:
             gathering.rule(doc, ("disabled_tools", at), "deny", convert_tool_name(off, doc), root=root)
@@ -172,8 +174,8 @@ def _collect_permissions(gathering: SettingsCollector, doc: SettingsDocument, ro
         gathering.left(doc, ("enabled_tools",), "rule", "enabled_tools", why)
 
 
-def convert_tool_name(name: str, doc: SettingsDocument) -> str:
-    """vibe's name of a tool as rules name it: `fetch_get` is `mcp__fetch__get` where `fetch` is a server."""
+def convert_tool_name(name: str, doc: ConfigFile) -> str:
+    """vibe's tool name as rules write it: `fetch_get` is `mcp__fetch__get` if `fetch` is a server."""
     servers = [doc.text("mcp_servers", at, "name") for at in range(len(doc.rows("mcp_servers")))]
     for server in sorted(filter(None, servers), key=len, reverse=True):
         if name.startswith(f"{server}_"):
@@ -182,14 +184,14 @@ def convert_tool_name(name: str, doc: SettingsDocument) -> str:
 
 
 def _convert_pattern(tool: str, pattern: str) -> str:
-    """An entry of `bash`'s lists is how a command begins."""
+    """An entry of `bash`'s lists is the beginning of a command."""
     return f"{pattern} *" if tool == "bash" and not pattern.endswith("*") else pattern
 
 
-def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Path, root: str) -> None:
+def _collect_agent(gathering: SettingsCollector, doc: ConfigFile, path: Path, root: str) -> None:
     name = path.stem
     if root:
-        why = "it is the project's: write it as .cockpit/agents/NAME.md"
+        why = "it belongs to the project: write it as .cockpit/agents/NAME.md"
         gathering.left(doc, (), "agent", name, why)
         return
     body = doc.text("instructions")
@@ -202,21 +204,21 @@ def _collect_agent(gathering: SettingsCollector, doc: SettingsDocument, path: Pa
     gathering.agent_file(doc, (), name, dict(_build_head(doc, name)), body)
 
 
-def _build_head(doc: SettingsDocument, name: str) -> Iterator[tuple[str, Json]]:
+def _build_head(doc: ConfigFile, name: str) -> Iterator[tuple[str, Json]]:
     yield "description", doc.text("description") or doc.text("display_name") or f"from vibe: {name}"
     on = [
-        convert_tool_name(str(one), doc)
-        for one in doc.rows("enabled_tools")
-        if not str(one).startswith("re:")
+        convert_tool_name(str(row), doc)
+        for row in doc.rows("enabled_tools")
+        if not str(row).startswith("re:")
     ]
     off = [
-        convert_tool_name(str(one), doc)
-        for one in doc.rows("disabled_tools")
-        if not str(one).startswith("re:")
+        convert_tool_name(str(entry), doc)
+        for entry in doc.rows("disabled_tools")
+        if not str(entry).startswith("re:")
     ]
     off += [
         convert_tool_name(tool, doc)
-        for tool in doc.section("tools")
+        for tool in doc.table("tools")
         if doc.text("tools", tool, "permission") == "never"
     ]
     yield "tools", cast("Json", on)
