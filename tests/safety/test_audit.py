@@ -155,8 +155,8 @@ def test_a_line_torn_by_a_crash_is_cut_and_that_is_in_the_chain(tmp_path: Path) 
 
 def test_many_processes_write_one_chain(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from cockpit.safety.audit_log import Audit\n"
-        "audit = Audit(sys.argv[2], Path(sys.argv[1]))\n"
+        "import sys; from pathlib import Path; from cockpit.safety.audit_log import AuditLog\n"
+        "audit = AuditLog(sys.argv[2], Path(sys.argv[1]))\n"
         "for number in range(60): audit.noted('mode_changed', mode=str(number))\n"
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]

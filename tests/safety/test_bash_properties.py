@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cockpit.safety.bash.line_verdict import judge_bash
 from cockpit.safety.engine import judge_line
-from cockpit.safety.policy import RuleSet, load_rules
-from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.policy import load_rules
+from cockpit.safety.rules.rule import CommandRule, RuleSet
 from cockpit.safety.values import ExecutionContext
 
 HERE = Path(__file__).parent

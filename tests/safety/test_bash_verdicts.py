@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cockpit.plugin.safety import Level
-from cockpit.safety.engine import judge_argv, judge_line
+from cockpit.safety.bash.line_verdict import judge_argv
+from cockpit.safety.engine import judge_line
 from cockpit.safety.policy import load_rules
 from cockpit.safety.values import ExecutionContext, JudgedLine
 

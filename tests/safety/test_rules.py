@@ -8,8 +8,9 @@ import pytest
 
 from cockpit.errors import SettingsInvalid
 from cockpit.safety.engine import judge_line
-from cockpit.safety.policy import RuleSet, load_rules, verify_examples
+from cockpit.safety.policy import load_rules, verify_examples
 from cockpit.safety.rules import compiled_rules
+from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.rules.yaml_reader import parse_rules
 from cockpit.safety.values import ExecutionContext
 
@@ -62,7 +63,7 @@ def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None
     import subprocess
 
     script = (
-        "import sys; from pathlib import Path; from cockpit.safety.policy import load; load(Path('/none'));"
+        "import sys; from pathlib import Path; from cockpit.safety.policy import load_rules; load_rules(Path('/none'));"
         "assert not {'yaml', 'tree_sitter', 'tree_sitter_bash'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -14,7 +14,7 @@ from cockpit.errors import SettingsInvalid
 from cockpit.safety.values import ExecutionContext, Platform, Shell
 
 if TYPE_CHECKING:
-    from cockpit.safety.policy import RuleSet
+    from cockpit.safety.rules.rule import RuleSet
     from cockpit.safety.values import JudgedLine
 
 VERDICT_WORDS = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}

@@ -3,37 +3,22 @@ tighten. Each rule's examples are verified when it is loaded.
 
 The examples of rules, tried against the rules: a rule that does not do what it says is no rule.
 
-The ground a line is judged on, as this machine is: folders, the repository, the rules in force. Looks,
+The context a line is judged on, as this machine is: folders, the repository, the rules in force. Looks,
 runs nothing.
 """
 
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
-from cockpit.safety.rules.rule import LEVEL_ORDER, CommandRule
+from cockpit.safety.findings import LEVEL_RANK
+from cockpit.safety.rules.rule import CommandRule, RuleSet, index_rules
 from cockpit.safety.values import ExecutionContext
 from cockpit.settings import file_io
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSet:
-    """The rules in force. `sources` are the files they came from; `left_out` says which rules of a
-    project were not taken, and why. `by_program` finds the rules of a program."""
-
-    sources: tuple[str, ...] = ()
-    rules: tuple[CommandRule, ...] = ()
-    left_out: tuple[str, ...] = ()
-    by_program: dict[str, tuple[CommandRule, ...]] = field(default_factory=dict, compare=False, repr=False)
-
-    def of(self, program: str) -> tuple[CommandRule, ...]:
-        """The rules for `program`, the general ones behind."""
-        general = self.by_program.get("*", ())
-        return (*self.by_program.get(program, ()), *general)
 
 
 def load_rules(user: Path | None = None, project: Path | None = None) -> RuleSet:
@@ -64,7 +49,7 @@ def _load_merged(own: str | None, user: Path | None, theirs: str | None, project
         present = {rule.id: rule for rule in rules}
         for rule in found:
             lower = present.get(rule.id)
-            if rule.level == "allow" or (lower and LEVEL_ORDER[rule.level] < LEVEL_ORDER[lower.level]):
+            if rule.level == "allow" or (lower and LEVEL_RANK[rule.level] < LEVEL_RANK[lower.level]):
                 left_out.append(
                     f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten"
                 )
@@ -94,17 +79,6 @@ def load_builtin_rules() -> RuleSet:
     return index_rules(tuple(f"built-in:{path.name}" for path in files), rules, ())
 
 
-def index_rules(
-    sources: tuple[str, ...], rules: tuple[CommandRule, ...], left_out: tuple[str, ...]
-) -> RuleSet:
-    """A set with its index."""
-    index: dict[str, list[CommandRule]] = {}
-    for rule in rules:
-        for program in rule.programs:
-            index.setdefault(program, []).append(rule)
-    return RuleSet(sources, rules, left_out, {name: tuple(found) for name, found in index.items()})
-
-
 def _read_text(path: Path | None) -> str | None:
     if path is None:
         return None
@@ -131,10 +105,10 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
     from cockpit.safety.engine import judge_line
 
     for rule in chosen:
-        ground = SANDBOXED_CONTEXT if rule.needs == "sandbox" else EXAMPLE_CONTEXT
+        context = SANDBOXED_CONTEXT if rule.needs == "sandbox" else EXAMPLE_CONTEXT
         for wanted, lines in ((True, rule.match), (False, rule.not_match)):
             for line in lines:
-                verdict = judge_line(line, "bash", ground, rules).verdict
+                verdict = judge_line(line, "bash", context, rules).verdict
                 hit = any(rule.id in part.rules for part in verdict.parts) and (
                     rule.level != "allow" or verdict.level == "allow"
                 )
@@ -149,7 +123,7 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 def build_context(
     root: str, cwd: str = "", held: bool = False, home: str = "", reads_git: bool = True
 ) -> ExecutionContext:
-    """The ground for `root`, a real folder. `held`: a full sandbox is there; `home` "" is the user's.
+    """The context for `root`, a real folder. `held`: a full sandbox is there; `home` "" is the user's.
     `reads_git` False opens none of the repository's configuration: then a reader of git asks."""
     from cockpit.safety.bash.git import is_repository_plain
 

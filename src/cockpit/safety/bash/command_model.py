@@ -1,13 +1,11 @@
-"""A word of a command line as far as it is known before it runs. Pure; knows no tree and no disk.
+"""Words, redirections and commands of a bash line, as far as they are known before the line runs.
 
-What is not plain text is one private sign each (`UNKNOWN`, `STAR`, ...), so that a half-known word can
-still be compared: whoever needs certainty asks `literal`.
-
-What the walk over a line's tree brings out: simple commands, with what flows into them. Values only.
+In a word, everything that is not plain text is one private-use character (`UNKNOWN`, `STAR`, ...), so that a
+partly known word can still be compared. Code that needs certainty uses `ShellWord.literal`. Touches no disk.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cockpit.workspace.word_set import word_set
@@ -238,6 +236,10 @@ def join_known(given: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
     return None if UNKNOWN in text or UNKNOWN_HARMLESS in text else text
 
 
+MAX_COMMANDS = 300  # simple commands of a line that are judged one by one
+GIT_VALUE_OPTIONS = word_set(
+    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix"
+)
 NO_TAINTS: frozenset[str] = frozenset()
 
 
@@ -283,57 +285,103 @@ class Redirection:
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One simple command. `cwd` is where it runs, None where that is not known; `near` is the best guess
-    and only ever used against it. `nested` says that its words lie inside a string and not in the line.
-    `under` are the wrappers around it. `program` is the name of the program without its folder, ""
-    where there is none; `arguments` the words behind it, as far as they can be guessed."""
+    """One simple command.
+
+    `cwd` is the folder it runs in, None where that is not known; `likely_cwd` is the best guess and only
+    ever counts against the command. `nested`: its words come from a string, not from the line itself.
+    `wrappers` are the programs around it. `program` is the name without its folder, "" where there is
+    none; `arguments` are the further words as far as they can be guessed.
+    """
 
     text: str
     words: tuple[ShellWord, ...]
     assignments: tuple[tuple[str, ShellWord], ...] = ()
     redirects: tuple[Redirection, ...] = ()
     cwd: str | None = None
-    near: str = ""
+    likely_cwd: str = ""
     stdin: DataFlow = field(default_factory=DataFlow)
     nested: bool = False
-    under: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
     program: str = field(init=False, default="")
     arguments: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         name = self.words[0].guess if self.words else ""
-        # Asked for dozens of times by those who judge.
+        # Computed once: each check of a command reads them many times.
         object.__setattr__(self, "program", name.rstrip("/").rpartition("/")[2])
         object.__setattr__(self, "arguments", tuple(word.guess for word in self.words[1:]))
+
+    def subcommand(self) -> tuple[str, int]:
+        """The first word that is not an option, and its index in `words`; ("", -1) where there is none."""
+        at = 1
+        while at < len(self.words):
+            text = self.words[at].guess
+            if self.program == "git" and text in GIT_VALUE_OPTIONS:
+                at += 2
+                continue
+            if not text.startswith("-"):
+                return text, at
+            at += 1
+        return "", -1
 
 
 @dataclass(slots=True)
 class ShellScope:
-    """What is known at one point of the line. Copied where bash forks."""
+    """What is known at one point of the line. Copied where bash forks.
+
+    `call_stack` are the functions being walked, `wrappers` the programs around the current command.
+    `cwd_uncertain`: a `cd` may not have run, so that the folder is unknown after the current list.
+    """
 
     cwd: str | None
-    near: str
-    names: dict[str, ShellWord]
+    likely_cwd: str
+    home: str
+    variables: dict[str, ShellWord]
     functions: "dict[str, Node]"
     arguments: tuple[ShellWord, ...] | None = ()
-    calling: tuple[str, ...] = ()
-    under: tuple[str, ...] = ()
-    doubtful: bool = False
+    call_stack: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
+    cwd_uncertain: bool = False
 
     def copy(self) -> "ShellScope":
-        return ShellScope(
-            self.cwd,
-            self.near,
-            dict(self.names),
-            dict(self.functions),
-            self.arguments,
-            self.calling,
-            self.under,
-            self.doubtful,
-        )
+        return replace(self, variables=dict(self.variables), functions=dict(self.functions))
 
     def move(self, folder: str | None) -> None:
-        """After `cd`: None is a folder nobody knows."""
+        """Change the folder; None is a folder that is not known."""
         self.cwd = folder
         if folder is not None:
-            self.near = folder
+            self.likely_cwd = folder
+
+
+@dataclass(slots=True)
+class LineReading:
+    """What was read of a line so far.
+
+    `notes` are (rule, piece) for text that cannot be read, `unread` the pieces that were not walked, and
+    `files` the content that earlier commands wrote.
+    """
+
+    commands: list[SimpleCommand] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    files: dict[str, DataFlow] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    depth: int = 0
+    script_depth: int = 0
+    commands_left: int = MAX_COMMANDS
+
+    def emit(self, command: SimpleCommand) -> None:
+        self.commands_left -= 1
+        self.commands.append(command)
+
+    def note(self, rule: str, piece: str) -> None:
+        self.notes.append((rule, piece[:200]))
+
+    def skip(self, rule: str, piece: str) -> None:
+        """Note a piece that is not walked and leave it to the fallback scan."""
+        self.note(rule, piece)
+        self.unread.append(piece)
+
+
+def node_text(node: "Node | None") -> str:
+    """The source text of a node of the syntax tree."""
+    return ((node.text if node else b"") or b"").decode("utf-8", "replace")

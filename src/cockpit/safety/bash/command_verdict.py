@@ -21,8 +21,7 @@ from cockpit.safety.bash.command_model import UNKNOWN, DataFlow, ShellWord, Simp
 from cockpit.safety.bash.operands import FileOperand
 from cockpit.safety.bash.wrappers import RUNNERS, SHELLS, TRANSPARENT
 from cockpit.safety.findings import SafetyFinding, ask
-from cockpit.safety.policy import RuleSet
-from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.rules.rule import CommandRule, RuleSet
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.processes.shells import command_pattern
 from cockpit.workspace.word_set import word_set
@@ -52,7 +51,7 @@ TRANSPARENT_WRAPPERS = TRANSPARENT | {name for name, _ in RUNNERS}
 
 def make_remembered_rule(command: SimpleCommand, found: list[SafetyFinding], level: Level) -> str:
     """`pytest *`, `git commit *`, the whole command; "" for what is asked about each time."""
-    if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.under):
+    if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.wrappers):
         return ""
     if any(one.capabilities & NEVER_REMEMBERED or one.rule in NEVER_REMEMBERED_RULES for one in found):
         return ""
@@ -114,26 +113,26 @@ class JudgedCommand:
 class LineContext:
     """What is the same for all commands of a line."""
 
-    ground: ExecutionContext
+    context: ExecutionContext
     rules: RuleSet
     written: dict[str, DataFlow] = field(default_factory=dict)
 
 
 def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand:
     """One command."""
-    ground = setting.ground
-    if ground.sandbox and command.under[-1:] == ("xargs",) and command.program in XARGS_READERS:
+    context = setting.context
+    if context.sandbox and command.wrappers[-1:] == ("xargs",) and command.program in XARGS_READERS:
         # Held in, a reader may read whatever names it is given; what is known of them still counts.
         command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
-    named = operands.list_file_operands(command, ground)
-    inline, texts = inline_code.check_inline_code(command, ground)
+    named = operands.list_file_operands(command, context)
+    inline, texts = inline_code.check_inline_code(command, context)
     if command.stdin.text and command.program not in SHELLS and network_checks.runs_standard_input(command):
         texts.append(command.stdin.text)
     found = [
-        *file_checks.check_files(command, named, ground),
-        *git.check_origin_tree(command, ground),
+        *file_checks.check_files(command, named, context),
+        *git.check_origin_tree(command, context),
         *network_checks.check_network(command, named, setting.written),
-        *host_checks.check_host(command, ground),
+        *host_checks.check_host(command, context),
         *inline,
         *_check_assignments(command),
     ]
@@ -143,7 +142,7 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
         if proof is not None:
             proven, reads_git = proof.id, proof.needs == "git"
     return JudgedCommand(
-        command, _make_part(command, named, found, proven, ground), tuple(texts), reads_git=reads_git
+        command, _make_part(command, named, found, proven, context), tuple(texts), reads_git=reads_git
     )
 
 
@@ -163,7 +162,7 @@ def _apply_rules(
             or one.rule.startswith(("write.", "assign"))
             or one.rule in ("privilege", "code.unknown", "mode")
         ]
-        found += _check_redirected_reads(named, command, setting.ground.sandbox)
+        found += _check_redirected_reads(named, command, setting.context.sandbox)
     found += [
         SafetyFinding(
             rule.level,
@@ -200,7 +199,7 @@ def _find_proof(
     command: SimpleCommand, named: list[FileOperand], setting: LineContext
 ) -> read_only_proof.ReadOnlyProof:
     name = command.program
-    proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.ground)
+    proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.context)
     if proof.rule is not None:
         return proof
     if name in TRANSPARENT and len(command.words) > 1 and _plain_wrapper(command):
@@ -212,12 +211,12 @@ def _find_proof(
         and command.words[2].literal
     ):
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name == "xargs" and setting.ground.sandbox and _plain_xargs(command):
+    if name == "xargs" and setting.context.sandbox and _plain_xargs(command):
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
     if name in DECLARING_COMMANDS and len(command.words) == 1 and command.assignments:
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name == "find" and setting.ground.sandbox and (bare := _without_readers(command)) is not None:
-        return read_only_proof.prove_read_only(bare, setting.rules.of(name), setting.ground)
+    if name == "find" and setting.context.sandbox and (bare := _without_readers(command)) is not None:
+        return read_only_proof.prove_read_only(bare, setting.rules.of(name), setting.context)
     return proof
 
 
@@ -286,7 +285,7 @@ def _make_part(
     named: list[FileOperand],
     found: list[SafetyFinding],
     proven: str,
-    ground: ExecutionContext,
+    context: ExecutionContext,
 ) -> CommandPart:
     order = {"allow": 0, "ask": 1, "deny": 2}
     worst = max(found, key=lambda one: (order[one.level], one.risk), default=None)

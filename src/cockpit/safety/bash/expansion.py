@@ -14,6 +14,7 @@ from cockpit.safety.bash.command_model import (
     DataFlow,
     ShellScope,
     ShellWord,
+    node_text,
 )
 from cockpit.workspace.word_set import word_set
 
@@ -54,16 +55,16 @@ class WordExpander:
 
     home: str
     user: str
-    run: "Callable[[Node, ShellScope], DataFlow]"
-    file: "Callable[[Node, ShellScope], WordPart]"
-    ask: NoteUnreadable
+    substitution: "Callable[[Node, ShellScope], DataFlow]"
+    process_substitution: "Callable[[Node, ShellScope], WordPart]"
+    note: NoteUnreadable
     script: "Callable[[str, ShellScope], DataFlow]"
 
-    def fold(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
+    def expand(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
         """Every word that `node` becomes."""
-        if node.type == "word" and node.child_count == 0 and (text := _text(node)).isalnum():
+        if node.type == "word" and node.child_count == 0 and (text := node_text(node)).isalnum():
             return [ShellWord(text, span=(node.start_byte, node.end_byte))]
-        piece = self.piece(node, scope, quoted=False)
+        piece = self._part(node, scope, quoted=False)
         span = (node.start_byte, node.end_byte)
         out = []
         for one in letters.expand_braces(piece.text):
@@ -71,18 +72,18 @@ class WordExpander:
             out += [ShellWord(part, piece.sure, piece.taints, span) for part in letters.split_fields(whole)]
         return out
 
-    def one(self, node: "Node", scope: ShellScope) -> ShellWord:
+    def expand_single(self, node: "Node", scope: ShellScope) -> ShellWord:
         """The word where bash splits none (assignments, redirections)."""
-        piece = self.piece(node, scope, quoted=False)
+        piece = self._part(node, scope, quoted=False)
         text = letters.expand_tilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
         brace = {ord(letters.BRACE): "{", ord(letters.COMMA): ",", ord(letters.BRACE_END): "}"}
         return ShellWord(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
 
-    def piece(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
+    def _part(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
         """One node of a word."""
         match node.type:
             case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
-                text = _text(node)
+                text = node_text(node)
                 plain = letters.unquote_double(text) if quoted else letters.unquote(text)
                 if node.type == "number" and node.child_count:
                     return self._joined(node, scope, quoted)
@@ -90,23 +91,23 @@ class WordExpander:
             case "string" | "translated_string":
                 return self._string(node, scope)
             case "raw_string":
-                return WordPart(_text(node)[1:-1])
+                return WordPart(node_text(node)[1:-1])
             case "ansi_c_string":
-                return WordPart(letters.unquote_ansi(_text(node)[2:-1]))
+                return WordPart(letters.unquote_ansi(node_text(node)[2:-1]))
             case "simple_expansion":
-                return self._variable(_text(node)[1:], scope, quoted)
+                return self._variable(node_text(node)[1:], scope, quoted)
             case "expansion":
                 return self._expansion(node, scope, quoted)
             case "command_substitution":
-                return self._output(self.run(node, scope), quoted)
+                return self._output(self.substitution(node, scope), quoted)
             case "process_substitution":
-                return self.file(node, scope)
+                return self.process_substitution(node, scope)
             case "arithmetic_expansion":
                 return self._arithmetic(node, scope)
             case _ if node.named_child_count:
                 return self._joined(node, scope, quoted)
             case _:
-                return WordPart(_text(node) if quoted else letters.unquote(_text(node)))
+                return WordPart(node_text(node) if quoted else letters.unquote(node_text(node)))
 
     def _joined(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
         """All children, and the text between them that the grammar gave to none."""
@@ -116,7 +117,7 @@ class WordExpander:
         for child in node.children:
             if child.start_byte > last:
                 out.append(self._bare(source[last - start : child.start_byte - start], quoted))
-            piece = self.piece(child, scope, quoted)
+            piece = self._part(child, scope, quoted)
             out.append(piece.text)
             sure, taints = sure and piece.sure, taints | piece.taints
             last = max(last, child.end_byte)
@@ -138,13 +139,13 @@ class WordExpander:
                     return self._string(child, scope)
                 continue
             out.append(self._bare(source[last - start : child.start_byte - start], True))
-            piece = self.piece(child, scope, quoted=True)
+            piece = self._part(child, scope, quoted=True)
             out.append(piece.text)
             sure, taints, last = sure and piece.sure, taints | piece.taints, child.end_byte
         out.append(self._bare(source[last - start : -1], True))
         return _limit_length(WordPart("".join(out), sure, taints))
 
-    def heredoc(self, node: "Node", scope: ShellScope) -> WordPart:
+    def expand_heredoc(self, node: "Node", scope: ShellScope) -> WordPart:
         """The body of a here-document whose end is not quoted."""
         piece = self._joined(node, scope, quoted=True)
         ticked = self._ticks(node, scope)
@@ -153,7 +154,7 @@ class WordExpander:
     def _ticks(self, node: "Node", scope: ShellScope) -> bool:
         """Runs what stands between backticks where the grammar takes them for text: in here-documents and
         inside `${ }`. Whether there were any."""
-        text = _text(node)
+        text = node_text(node)
         if "`" not in text:
             return False
         bare = re.sub(r"\\[^`]", "  ", text)
@@ -165,7 +166,7 @@ class WordExpander:
         ):
             self.script(one, scope.copy())
         if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
-            self.ask("expansion", text)
+            self.note("expansion", text)
         return bool(pairs)
 
     def _output(self, flow: DataFlow, quoted: bool) -> WordPart:
@@ -184,7 +185,7 @@ class WordExpander:
             return self._positional(name, scope, quoted)
         if name == "PWD":
             return WordPart(scope.cwd or UNKNOWN, scope.cwd is not None)
-        if known := scope.names.get(name):
+        if known := scope.variables.get(name):
             return WordPart(known.text if quoted else _split_blanks(known.text), known.sure, known.taints)
         if name == "OLDPWD":
             return WordPart(UNKNOWN, False)
@@ -207,23 +208,23 @@ class WordExpander:
 
     def _expansion(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
         inner = [child for child in node.named_children if child.type not in ("variable_name", "subscript")]
-        parts = [self.piece(child, scope, True) for child in inner]
+        parts = [self._part(child, scope, True) for child in inner]
         for child in node.named_children:
             if child.type == "subscript":
                 self._joined(child, scope, True)
         taints = frozenset().union(*(piece.taints for piece in parts))
         if self._ticks(node, scope):
             return WordPart(UNKNOWN, False, taints)
-        found = EXPANSION.fullmatch(_text(node))
+        found = EXPANSION.fullmatch(node_text(node))
         if found and found["index"] and not found["mark"] and not found["rest"]:
-            held = scope.names.get(found["name"])
+            held = scope.variables.get(found["name"])
             if held and re.fullmatch(r"[@*]|\d+", found["index"]):
                 # Which of the items it is does not matter to those who look for the worst.
                 return WordPart(_split_blanks(held.text), False, held.taints | taints)
         if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
-            self.ask("expansion", _text(node))
-            second = scope.names.get(found["name"]) if found and found["mark"] == "!" else None
-            if second and (held := scope.names.get(second.text)):
+            self.note("expansion", node_text(node))
+            second = scope.variables.get(found["name"]) if found and found["mark"] == "!" else None
+            if second and (held := scope.variables.get(second.text)):
                 return WordPart(
                     held.text if quoted else _split_blanks(held.text), False, held.taints | taints
                 )
@@ -236,17 +237,23 @@ class WordExpander:
         return WordPart(text if quoted else _split_blanks(text), sure, value.taints | taints)
 
     def _arithmetic(self, node: "Node", scope: ShellScope) -> WordPart:
-        before = len(scope.names)
+        before = len(scope.variables)
         piece = self._joined(node, scope, True)
-        inside = _text(node)
+        inside = node_text(node)
         inside = inside[3:-2] if inside.startswith("$((") else inside[2:-1]
         if not ARITHMETIC.fullmatch(inside):
             names = re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside)
             plain = all(
-                (known := scope.names.get(name)) and known.sure and known.text.isdigit() for name in names
+                (known := scope.variables.get(name)) and known.sure and known.text.isdigit() for name in names
             )
-            if not plain or "[" in inside or "`" in inside or "$(" in inside or before != len(scope.names):
-                self.ask("arithmetic", _text(node))
+            if (
+                not plain
+                or "[" in inside
+                or "`" in inside
+                or "$(" in inside
+                or before != len(scope.variables)
+            ):
+                self.note("arithmetic", node_text(node))
         return WordPart("0", not piece.taints, piece.taints)
 
 
@@ -300,7 +307,3 @@ def _split_blanks(text: str) -> str:
 def _secret_taint(name: str) -> frozenset[str]:
     secret = re.search(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIAL", name, re.I)
     return frozenset({"secret"}) if secret else frozenset()
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")

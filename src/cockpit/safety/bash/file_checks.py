@@ -60,15 +60,15 @@ RAW_DEVICES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapp
 
 
 def check_files(
-    command: SimpleCommand, named: list[FileOperand], ground: ExecutionContext
+    command: SimpleCommand, named: list[FileOperand], context: ExecutionContext
 ) -> list[SafetyFinding]:
     """Everything about files."""
     found = [finding for operand in named for finding in _check_operand(operand, command)]
     return [
         *found,
-        *_check_trees(command, ground),
+        *_check_trees(command, context),
         *_check_disks(command, named),
-        *_check_modes(command, named, ground),
+        *_check_modes(command, named, context),
     ]
 
 
@@ -181,11 +181,11 @@ def _is_narrow(word: ShellWord) -> bool:
     )
 
 
-def _check_trees(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
+def _check_trees(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
     name = command.program
     found = []
     for word in _tree_targets(command):
-        if reason := explain_tree_loss(word, command.cwd, command.near, ground):
+        if reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context):
             found.append(
                 deny(
                     "destroy.tree",
@@ -246,7 +246,7 @@ def _check_disks(command: SimpleCommand, named: list[FileOperand]) -> list[Safet
 
 
 def _check_modes(
-    command: SimpleCommand, named: list[FileOperand], ground: ExecutionContext
+    command: SimpleCommand, named: list[FileOperand], context: ExecutionContext
 ) -> list[SafetyFinding]:
     if command.program not in ("chmod", "chown", "setfacl", "setcap", "chattr") or len(command.words) < 2:
         return []

@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from cockpit.safety.bash import locations, read_only_proof
-from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
-from cockpit.safety.bash.read_only_proof import find_subcommand
+from cockpit.safety.bash import locations
+from cockpit.safety.bash.command_model import GIT_VALUE_OPTIONS, ShellWord, SimpleCommand
 from cockpit.safety.findings import SafetyFinding, deny
 from cockpit.safety.values import ExecutionContext
 from cockpit.settings import file_io
@@ -53,16 +52,16 @@ def is_repository_plain(root: str) -> bool:
     return _is_config_plain(root, _config_stamp(root))
 
 
-def is_folder_plain(cwd: str | None, ground: ExecutionContext) -> bool:
+def is_folder_plain(cwd: str | None, context: ExecutionContext) -> bool:
     """The same for the folder a command runs in: a repository inside the workspace is another one."""
     if cwd is None:
         return False
-    if cwd in (ground.root, ground.cwd):
+    if cwd in (context.root, context.cwd):
         return True
     folder = Path(cwd)
     if _is_bare(folder):
         return False
-    while str(folder) != ground.root and folder != folder.parent:
+    while str(folder) != context.root and folder != folder.parent:
         if (folder / ".git").exists() or _is_bare(folder):
             return is_repository_plain(str(folder))
         folder = folder.parent
@@ -191,7 +190,7 @@ def harden_git(source: str, commands: list[SimpleCommand]) -> str:
     for command in commands:
         if command.program != "git" or command.nested:
             continue
-        name, at = find_subcommand(command)
+        name, at = command.subcommand()
         span = command.words[at].span if at > 0 else None
         if span and name in HARDENED_OPTIONS:
             cuts[span[1]] = HARDENED_OPTIONS[name]
@@ -223,13 +222,13 @@ READING_SUBCOMMANDS = word_set(
 )
 
 
-def check_origin_tree(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
+def check_origin_tree(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
     """A refusal where git would change the tree that this worktree was made from."""
-    tree = origin_tree(ground.root) if command.program == "git" else ""
-    if not tree or read_only_proof.find_subcommand(command)[0] in READING_SUBCOMMANDS:
+    tree = origin_tree(context.root) if command.program == "git" else ""
+    if not tree or command.subcommand()[0] in READING_SUBCOMMANDS:
         return []
-    own = _worktree_top(ground.root, tree)
-    for folder in _working_folders(command, ground):
+    own = _worktree_top(context.root, tree)
+    for folder in _working_folders(command, context):
         if locations.is_within(folder, tree) and not locations.is_within(folder, own):
             reason = f"git would work in {folder}, in the tree that this worktree was made from"
             return [deny("write.origin", f"{reason}; run it in the worktree", "vcs.local", "fs.outside")]
@@ -242,21 +241,21 @@ def _worktree_top(root: str, tree: str) -> str:
     return posixpath.join(tree, *root[len(tree) :].strip("/").split("/")[:depth])
 
 
-def _working_folders(command: SimpleCommand, ground: ExecutionContext) -> Iterator[str]:
+def _working_folders(command: SimpleCommand, context: ExecutionContext) -> Iterator[str]:
     """Where it works, as far as the line says it: `-C` after `-C` from the folder it runs in, and the
     places that options and variables name."""
-    folder = command.cwd or command.near
+    folder = command.cwd or command.likely_cwd
     named = [word for name, word in command.assignments if name in ("GIT_DIR", "GIT_WORK_TREE")]
     given = list(command.words[1:])
     while given and given[0].guess.startswith("-"):
         option, _, value = given.pop(0).text.partition("=")
         if option == "-C" and given:
-            folder = locations.locate(given.pop(0), folder, folder, ground).path
+            folder = locations.locate(given.pop(0), folder, folder, context).path
         elif option in LOCATION_OPTIONS and value:
             named.append(ShellWord(value))
-        elif option in read_only_proof.GIT_VALUE_OPTIONS and given:
+        elif option in GIT_VALUE_OPTIONS and given:
             word = given.pop(0)
             named += [word] if option in LOCATION_OPTIONS else []
     yield folder
     for word in named:
-        yield locations.locate(word, folder, folder, ground).path
+        yield locations.locate(word, folder, folder, context).path

@@ -141,7 +141,7 @@ VIEW_CHANGERS = word_set("chroot nsenter unshare mount umount swapoff swapon piv
 COCKPIT_PROCESS = re.compile(r"cockpit")
 
 
-def check_host(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
+def check_host(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
     """Everything about the machine."""
     name, given = command.program, command.arguments
     found: list[SafetyFinding] = []
@@ -167,7 +167,7 @@ def check_host(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyF
         *check_containers(name, given),
         *check_cockpit(command),
     ]
-    if ELEVATORS & {name, *command.under}:
+    if ELEVATORS & {name, *command.wrappers}:
         found.append(ask("privilege", "it runs with the rights of another user", "priv", risk=70))
     return [*found, *_check_views(name, given)]
 

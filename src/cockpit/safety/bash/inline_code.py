@@ -52,7 +52,7 @@ KILL_CALLS = re.compile(r"reboot|poweroff|shutdown|os\.kill\(-?1\b|kill\s*\(?-?9
 
 
 def check_inline_code(
-    command: SimpleCommand, ground: ExecutionContext
+    command: SimpleCommand, context: ExecutionContext
 ) -> tuple[list[SafetyFinding], list[str]]:
     """What inline code would plainly do, and the texts in it that a shell may be given."""
     if not LANGUAGES.fullmatch(command.program):
@@ -67,7 +67,7 @@ def check_inline_code(
     strings = _strings(text)
     found = _check_patterns(text, command.program)
     for one in strings:
-        found += _check_named_path(one, text, command, ground)
+        found += _check_named_path(one, text, command, context)
     shelled = [one for one in strings if " " in one or "/" in one] if SHELL_CALLS.search(text) else []
     if command.program in ("sed", "gsed"):
         shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
@@ -121,16 +121,18 @@ def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
 
 
 def _check_named_path(
-    one: str, text: str, command: SimpleCommand, ground: ExecutionContext
+    one: str, text: str, command: SimpleCommand, context: ExecutionContext
 ) -> list[SafetyFinding]:
     """What the code does with a path that it names."""
     if not re.match(r"[~/.$]|\w:|id_", one) or "\n" in one or len(one) > 300:
         return []
-    path = one.replace("$HOME", ground.home).replace("$ENV{HOME}", ground.home)
-    path = ground.home + path[1:] if path.startswith("~") else path
+    path = one.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)
+    path = context.home + path[1:] if path.startswith("~") else path
     word = ShellWord(path)
-    spot = locate(word, command.cwd, command.near, ground)
-    if REMOVE_CALLS.search(text) and (reason := explain_tree_loss(word, command.cwd, command.near, ground)):
+    spot = locate(word, command.cwd, command.likely_cwd, context)
+    if REMOVE_CALLS.search(text) and (
+        reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context)
+    ):
         return [
             deny(
                 "destroy.tree", f"its code deletes or changes what must stay: {reason}", "fs.delete", risk=100

@@ -125,8 +125,8 @@ def cache_lookups() -> Iterator[None]:
         _LOOKUPS.reset(token)
 
 
-def locate(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext) -> BashLocation:
-    """The worst place that `word` can name, seen from `cwd` (None: not known, then `near` is a guess)."""
+def locate(word: ShellWord, cwd: str | None, likely_cwd: str, context: ExecutionContext) -> BashLocation:
+    """The worst place that `word` can name, seen from `cwd` (None if not known)."""
     text = word.text
     if len(text) > MAX_PATH:
         text = re.sub(r"/(\./|/)+", "/", text)
@@ -135,11 +135,11 @@ def locate(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext
     if "\ue000" <= max(text, default="") <= "\ue00a" and any(
         sign in text for sign in (UNKNOWN, UNKNOWN_HARMLESS)
     ):
-        return _locate_partly_known(text, near, ground)
+        return _locate_partly_known(text, likely_cwd, context)
     # Of a pattern the first candidate is looked up; the others are names that it may hide.
     spots = [
-        _cached_lookup(path, cwd, near, ground, not at)
-        for at, path in enumerate(glob_candidates(text, near, ground))
+        _cached_lookup(path, cwd, likely_cwd, context, not at)
+        for at, path in enumerate(glob_candidates(text, likely_cwd, context))
     ]
     worst = max(spots, key=lambda spot: spot.rank)
     if worst.kind in ("plain", "outside") and cwd is None and not text.startswith("/"):
@@ -149,10 +149,10 @@ def locate(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext
     return worst
 
 
-def _locate_partly_known(text: str, near: str, ground: ExecutionContext) -> BashLocation:
+def _locate_partly_known(text: str, likely_cwd: str, context: ExecutionContext) -> BashLocation:
     """A path of which a part is not known: what its known names say still counts."""
     tail = text.replace(UNKNOWN_HARMLESS, UNKNOWN)
-    guess = _cached_lookup(show_signs(tail).replace(UNKNOWN, "x"), near, near, ground)
+    guess = _cached_lookup(show_signs(tail).replace(UNKNOWN, "x"), likely_cwd, likely_cwd, context)
     if guess.rank > KIND_ORDER.index("project secret") and guess.kind != "system":
         return guess
     if "/" in tail and (found := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
@@ -163,33 +163,35 @@ def _locate_partly_known(text: str, near: str, ground: ExecutionContext) -> Bash
 
 
 def _cached_lookup(
-    text: str, cwd: str | None, near: str, ground: ExecutionContext, looked: bool = True
+    text: str, cwd: str | None, likely_cwd: str, context: ExecutionContext, looked: bool = True
 ) -> BashLocation:
     known = _LOOKUPS.get()
     if known is None:
-        return _look_up(text, cwd, near, ground, looked)
-    key = (text, cwd, near, looked)
+        return _look_up(text, cwd, likely_cwd, context, looked)
+    key = (text, cwd, likely_cwd, looked)
     if (spot := known.get(key)) is None:
-        spot = known[key] = _look_up(text, cwd, near, ground, looked)
+        spot = known[key] = _look_up(text, cwd, likely_cwd, context, looked)
     return spot
 
 
-def _look_up(text: str, cwd: str | None, near: str, ground: ExecutionContext, looked: bool) -> BashLocation:
+def _look_up(
+    text: str, cwd: str | None, likely_cwd: str, context: ExecutionContext, looked: bool
+) -> BashLocation:
     if NETWORK_DEVICES.match(text):
         return BashLocation(text, "socket", "it is a network connection")
     if text == "" or path_names.find_path_problem(text):
         return BashLocation(text, "unknown", "it is no path that can be checked by eye")
-    joined = posixpath.join(cwd if cwd is not None else near, text)
+    joined = posixpath.join(cwd if cwd is not None else likely_cwd, text)
     plain = posixpath.normpath(joined)
     plain = plain[1:] if plain.startswith("//") else plain
     if QUIET_DEVICES.fullmatch(plain):
         return BashLocation(plain, "quiet")
-    first = _classify_letters(plain, ground)
+    first = _classify_letters(plain, context)
     # Folders of Windows are written as a Unix program of Windows has them: no disk knows them so.
-    real = resolve_real_path(joined) if looked and ground.platform == "posix" else plain
+    real = resolve_real_path(joined) if looked and context.platform == "posix" else plain
     if real == plain:
         return first
-    second = _classify_letters(real, ground)
+    second = _classify_letters(real, context)
     if first.kind == "plain" and second.kind == "outside":
         return BashLocation(real, "outside", f"it is a link to {real}, outside of the workspace")
     return max(first, second, key=lambda spot: spot.rank)
@@ -203,17 +205,17 @@ def resolve_real_path(path: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _classify_letters(path: str, ground: ExecutionContext) -> BashLocation:
+def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
     """What a normal absolute path names."""
     if PROCESS_FILES.match(path):
         return BashLocation(path, "process", f"{path} shows the inside of a process or of the kernel")
-    inside = is_within(path, ground.root)
-    parts = _path_parts(path[len(ground.root) :]) if inside else _path_parts(path)
+    inside = is_within(path, context.root)
+    parts = _path_parts(path[len(context.root) :]) if inside else _path_parts(path)
     home = HOME_FOLDERS.match(path)
-    in_home = is_within(path, ground.home) or home is not None
+    in_home = is_within(path, context.home) or home is not None
     if SYSTEM_SECRETS.match(path):
         return BashLocation(path, "secret", f"{path} holds secrets of the system")
-    below = _path_parts(path[len(home[0]) :]) if home else _path_parts(path[len(ground.home) :])
+    below = _path_parts(path[len(home[0]) :]) if home else _path_parts(path[len(context.home) :])
     secret = path_names.secret_reason(parts) or (
         "" if inside or not in_home else path_names.secret_reason(below, in_home=True)
     )
@@ -223,15 +225,15 @@ def _classify_letters(path: str, ground: ExecutionContext) -> BashLocation:
         )
         return BashLocation(path, "project secret" if soft else "secret", secret)
     # What is called so above a worktree is where it lies: it is the root that is worked in.
-    tree = origin_tree(ground.root)
-    named = path[len(ground.root) :] if tree and inside else path
-    if any(is_within(path, folder) for folder in ground.own) or COCKPIT_PATHS.search(named):
+    tree = origin_tree(context.root)
+    named = path[len(context.root) :] if tree and inside else path
+    if any(is_within(path, folder) for folder in context.own) or COCKPIT_PATHS.search(named):
         return BashLocation(path, "own", f"{path} belongs to cockpit itself")
     if path.startswith("/dev/") and not path.startswith("/dev/shm"):
         return BashLocation(path, "device", f"{path} is a device")
     if protected := path_names.protected_reason(parts):
         return BashLocation(path, "protected", protected)
-    if in_home and not inside and _is_run_later(path, home[0] if home else ground.home):
+    if in_home and not inside and _is_run_later(path, home[0] if home else context.home):
         return BashLocation(path, "persist", f"{path} is read by programs that start later")
     if HARD_SYSTEM.match(path) and not SOFT_SYSTEM.match(path):
         return BashLocation(path, "system", f"{path} belongs to the system")
@@ -257,12 +259,12 @@ def _path_parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split("/") if part)
 
 
-def glob_candidates(text: str, near: str, ground: ExecutionContext) -> list[str]:
+def glob_candidates(text: str, likely_cwd: str, context: ExecutionContext) -> list[str]:
     """Literal paths that stand for all a pattern can match: one plain one, and each sentinel that fits."""
     if not any(sign in text for sign in GLOB_SIGNS):
         return [text]
     choices: list[list[str]] = []
-    known = "" if text.startswith("/") else near
+    known = "" if text.startswith("/") else likely_cwd
     for part in text.split("/"):
         if not any(sign in part for sign in GLOB_SIGNS):
             choices.append([part])
@@ -270,7 +272,7 @@ def glob_candidates(text: str, near: str, ground: ExecutionContext) -> list[str]
             continue
         pattern = _fnmatch_pattern(part)
         plain = re.sub(r"\[.*?\]", "x", show_signs(part)).replace("*", "x").replace("?", "x")
-        bare = part.strip(STAR) == "" and is_within(posixpath.normpath(known or "/"), ground.root)
+        bare = part.strip(STAR) == "" and is_within(posixpath.normpath(known or "/"), context.root)
         fits = [] if bare else [name for name in SENTINELS if _matches_sentinel(name, pattern, part)]
         choices.append([plain, *fits])
         known = posixpath.join(known, plain)
@@ -324,7 +326,7 @@ PERSONAL_FOLDERS = word_set(
 )
 
 
-def explain_tree_loss(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext) -> str:
+def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context: ExecutionContext) -> str:
     """Why doing something to everything below `word` would be a catastrophe, or ""."""
     text = word.text
     if len(text) > MAX_PATH:
@@ -332,35 +334,37 @@ def explain_tree_loss(word: ShellWord, cwd: str | None, near: str, ground: Execu
     if UNKNOWN in text or UNKNOWN_HARMLESS in text:
         # Only what stands before it is known: `/etc/$x` is the system's whatever x is.
         guess = posixpath.normpath(
-            posixpath.join(near, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x"))
+            posixpath.join(
+                likely_cwd, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x")
+            )
         )
-        return _explain_path_loss(guess, ground, False) if HARD_SYSTEM.match(guess) else ""
-    for path in glob_candidates(text, near, ground):
+        return _explain_path_loss(guess, context, False) if HARD_SYSTEM.match(guess) else ""
+    for path in glob_candidates(text, likely_cwd, context):
         everything = text.endswith((STAR, STAR + "/"))
-        joined = posixpath.join(near, path)
+        joined = posixpath.join(likely_cwd, path)
         whole = {posixpath.normpath(joined), resolve_real_path(joined)}
         if everything:
             whole |= {posixpath.dirname(posixpath.normpath(joined).rstrip("/"))}
             whole -= {posixpath.normpath(joined)} if posixpath.dirname(joined.rstrip("/")) in whole else set()
         for one in whole:
-            if reason := _explain_path_loss(one[1:] if one.startswith("//") else one, ground, everything):
+            if reason := _explain_path_loss(one[1:] if one.startswith("//") else one, context, everything):
                 return reason
     return ""
 
 
-def _explain_path_loss(path: str, ground: ExecutionContext, everything: bool) -> str:
-    if path == ground.root or (is_within(path, ground.root) and path != ground.root):
+def _explain_path_loss(path: str, context: ExecutionContext, everything: bool) -> str:
+    if path == context.root or (is_within(path, context.root) and path != context.root):
         return ""
-    if is_within(ground.root, path):
+    if is_within(context.root, path):
         return f"{path} holds the workspace and more"
-    if is_within(ground.home, path):
+    if is_within(context.home, path):
         return f"{path} is the home folder or holds it"
     if path == "/tmp" and everything:
         return ""
     if TOP_FOLDERS.fullmatch(path) and not LOCAL_FOLDERS.fullmatch(path):
         return f"{path} belongs to the system or to a person"
     home = HOME_FOLDERS.match(path)
-    base = home[0] if home else ground.home
+    base = home[0] if home else context.home
     if posixpath.dirname(path) == base and posixpath.basename(path) in PERSONAL_FOLDERS:
         return f"{path} is a person's own data"
     return ""

@@ -91,18 +91,18 @@ class FileOperand:
     shown: bool = True
 
 
-def list_file_operands(command: SimpleCommand, ground: ExecutionContext) -> list[FileOperand]:
+def list_file_operands(command: SimpleCommand, context: ExecutionContext) -> list[FileOperand]:
     """All files that `command` names, its redirections included."""
     found = []
     for item in command.redirects:
         if item.copies:
             continue
-        spot = locate(item.target, command.cwd, command.near, ground)
+        spot = locate(item.target, command.cwd, command.likely_cwd, context)
         found.append(FileOperand(item.target, spot, item.writes))
     if command.program in TEXT_COMMANDS or not command.words:
         return found
     for word, written in _named_words(command):
-        spot = locate(word, command.cwd, command.near, ground)
+        spot = locate(word, command.cwd, command.likely_cwd, context)
         shown = command.program not in METADATA_COMMANDS and command.program not in KEY_USERS
         found.append(FileOperand(word, spot, written, shown))
     return found

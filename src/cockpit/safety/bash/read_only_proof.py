@@ -9,22 +9,23 @@ from dataclasses import dataclass
 from cockpit.safety.bash import filter_scripts, locations
 from cockpit.safety.bash.command_model import UNKNOWN, UNKNOWN_HARMLESS, ShellWord, SimpleCommand, unquote
 from cockpit.safety.bash.filter_scripts import awk_only_prints
+from cockpit.safety.bash.git import is_folder_plain
 from cockpit.safety.rules.rule import CommandRule
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
 
-def fits_type(word: ShellWord, kind: str, command: SimpleCommand, ground: ExecutionContext) -> bool:
+def fits_type(word: ShellWord, kind: str, command: SimpleCommand, context: ExecutionContext) -> bool:
     """Whether a word is what a type allows."""
     if kind == "TEXT":
-        return (ground.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
+        return (context.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
     if kind in ("READ_PATH", "NAME_PATH", "REV"):
-        return _is_readable_word(word, kind, command, ground)
+        return _is_readable_word(word, kind, command, context)
     text = word.literal
-    if kind == "GLOB" and not ground.sandbox and not _is_open_pattern(word, command, ground):
+    if kind == "GLOB" and not context.sandbox and not _is_open_pattern(word, command, context):
         return False
     if kind in ("PATTERN", "GLOB"):
-        if ground.sandbox:
+        if context.sandbox:
             return not word.taints & {"secret"}
         return word.sure and UNKNOWN_HARMLESS not in word.text and UNKNOWN not in word.text
     if text is None:
@@ -47,27 +48,28 @@ def fits_type(word: ShellWord, kind: str, command: SimpleCommand, ground: Execut
             return kind == "ANY"
 
 
-def _is_open_pattern(word: ShellWord, command: SimpleCommand, ground: ExecutionContext) -> bool:
+def _is_open_pattern(word: ShellWord, command: SimpleCommand, context: ExecutionContext) -> bool:
     """Whether the names that a search is narrowed to are none of secrets."""
     text = unquote(word.guess)
     return text.startswith("!") or is_readable_location(
-        locations.locate(ShellWord(text), ground.root, ground.root, ground), ground
+        locations.locate(ShellWord(text), context.root, context.root, context), context
     )
 
 
-def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, ground: ExecutionContext) -> bool:
+def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, context: ExecutionContext) -> bool:
     if word.text == "-" and kind == "READ_PATH":
         return True
     if not word.sure or UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text:
         # Held in, a reader may read whatever it is given: only what is known of it counts.
-        spot = locations.locate(word, command.cwd, command.near, ground)
-        return ground.sandbox and (spot.kind == "unknown" or is_readable_location(spot, ground))
+        spot = locations.locate(word, command.cwd, command.likely_cwd, context)
+        return context.sandbox and (spot.kind == "unknown" or is_readable_location(spot, context))
     if kind == "REV" and (
         ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
     ):
         tail = ShellWord(word.text.rpartition(":")[2])
         return (
-            word.literal is not None and locations.locate(tail, command.cwd, command.near, ground).rank <= 1
+            word.literal is not None
+            and locations.locate(tail, command.cwd, command.likely_cwd, context).rank <= 1
         ) or (
             word.literal is not None
             and ":" not in word.text
@@ -76,29 +78,24 @@ def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, ground
         )
     if word.text.startswith("/dev/fd/"):
         return True
-    spot = locations.locate(word, command.cwd, command.near, ground)
-    if not is_readable_location(spot, ground):
+    spot = locations.locate(word, command.cwd, command.likely_cwd, context)
+    if not is_readable_location(spot, context):
         return False
     found = locations.match_glob(word, command.cwd)
     if found is None:
         return False
     for one in found:
-        inner = locations.locate(ShellWord(one), command.cwd, command.near, ground)
-        if one.startswith("-") or not is_readable_location(inner, ground):
+        inner = locations.locate(ShellWord(one), command.cwd, command.likely_cwd, context)
+        if one.startswith("-") or not is_readable_location(inner, context):
             return False
     return True
 
 
-def is_readable_location(spot: locations.BashLocation, ground: ExecutionContext) -> bool:
+def is_readable_location(spot: locations.BashLocation, context: ExecutionContext) -> bool:
     """Whether reading it needs nobody: inside the workspace and no secret."""
-    return spot.rank <= 1 or (spot.kind == "protected" and locations.is_within(spot.path, ground.root))
+    return spot.rank <= 1 or (spot.kind == "protected" and locations.is_within(spot.path, context.root))
 
 
-GIT_VALUE_OPTIONS = word_set(
-    """
-    -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix
-    """
-)
 TRUSTED_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
 SHELL_BUILTINS = word_set(
     """
@@ -115,23 +112,9 @@ class ReadOnlyProof:
     why: str = ""
 
 
-def find_subcommand(command: SimpleCommand) -> tuple[str, int]:
-    """The first word that is no option, and its index in `words`; ("", -1) where there is none."""
-    at = 1
-    while at < len(command.words):
-        text = command.words[at].guess
-        if command.program == "git" and text in GIT_VALUE_OPTIONS:
-            at += 2
-            continue
-        if not text.startswith("-"):
-            return text, at
-        at += 1
-    return "", -1
-
-
 def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) -> list[CommandRule]:
     """The ask and deny rules that hold."""
-    name, _ = find_subcommand(command)
+    name, _ = command.subcommand()
     given = command.arguments
     return [
         rule
@@ -156,7 +139,7 @@ def _has_option(text: str, option: str) -> bool:
 
 
 def prove_read_only(
-    command: SimpleCommand, rules: tuple[CommandRule, ...], ground: ExecutionContext
+    command: SimpleCommand, rules: tuple[CommandRule, ...], context: ExecutionContext
 ) -> ReadOnlyProof:
     """Whether an allow rule covers all of `command`."""
     first = command.words[0].literal
@@ -171,15 +154,15 @@ def prove_read_only(
     for rule in rules:
         if rule.level != "allow":
             continue
-        if rule.needs == "sandbox" and not ground.sandbox:
+        if rule.needs == "sandbox" and not context.sandbox:
             why = why or "it is only safe inside a sandbox"
             continue
-        found, at = find_subcommand(command) if rule.subcommands else ("", 0)
+        found, at = command.subcommand() if rule.subcommands else ("", 0)
         if rule.subcommands and found not in rule.subcommands:
             continue
-        if rule.needs == "git" and (fault := _explain_git(command, at, ground)):
+        if rule.needs == "git" and (fault := _explain_git(command, at, context)):
             return ReadOnlyProof(why=fault)
-        fault = _explain_options(command, rule, at, ground)
+        fault = _explain_options(command, rule, at, context)
         if name in ("jq", "yq") and not all(
             filter_scripts.jq_only_reads(word.guess) for word in command.words[1:]
         ):
@@ -194,21 +177,19 @@ def prove_read_only(
     return ReadOnlyProof(why=why or "no rule knows it")
 
 
-def _explain_git(command: SimpleCommand, at: int, ground: ExecutionContext) -> str:
-    from cockpit.safety.bash.git import is_folder_plain
-
+def _explain_git(command: SimpleCommand, at: int, context: ExecutionContext) -> str:
     before = list(command.words[1:at])
     folder = command.cwd
     while before:
         one = before.pop(0).guess
         if one == "-C" and before:
-            spot = locations.locate(before.pop(0), folder, command.near, ground)
-            if not is_readable_location(spot, ground):
+            spot = locations.locate(before.pop(0), folder, command.likely_cwd, context)
+            if not is_readable_location(spot, context):
                 return "it looks at another folder"
             folder = spot.path
         elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
             return f"git's option {one} is not among those that only read"
-    if not ground.git_is_plain or not is_folder_plain(folder, ground):
+    if not context.git_is_plain or not is_folder_plain(folder, context):
         return "the repository names programs that git would run"
     if any("%G" in word.guess or "%(signature" in word.guess for word in command.words):
         return "%G runs gpg"
@@ -217,7 +198,7 @@ def _explain_git(command: SimpleCommand, at: int, ground: ExecutionContext) -> s
     return ""
 
 
-def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, ground: ExecutionContext) -> str:
+def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context: ExecutionContext) -> str:
     """Why an option or an operand does not fit, or ""."""
     words = list(command.words[at + 1 :])
     plain: list[ShellWord] = []
@@ -250,18 +231,18 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, ground:
             literal = True
         elif word.literal is None and not (word.sure and _globs_in_value(text)):
             return f"{word.guess} is only known when it runs"
-        elif fault := _explain_option(word, words, rule, given, command, ground):
+        elif fault := _explain_option(word, words, rule, given, command, context):
             return fault
         elif plain and not rule.whole and command.program != "git":
             # awk, and all of them on a Mac, take what stands behind an operand for operands.
             behind = command.words[len(command.words) - len(words) - 1]
             if behind is not word and not is_readable_location(
-                locations.locate(behind, command.cwd, command.near, ground), ground
+                locations.locate(behind, command.cwd, command.likely_cwd, context), context
             ):
                 return f"{behind.guess} may be read as a file"
     if rule.options_any and not given & set(rule.options_any):
         return "without an option that only reads it changes something"
-    return _explain_operands(plain, rule, given, command, ground)
+    return _explain_operands(plain, rule, given, command, context)
 
 
 def _globs_in_value(text: str) -> bool:
@@ -293,7 +274,7 @@ def _explain_option(
     rule: CommandRule,
     given: set[str],
     command: SimpleCommand,
-    ground: ExecutionContext,
+    context: ExecutionContext,
 ) -> str:
     text = word.text
     no = f"{word.guess} is not among the options that only read"
@@ -306,9 +287,9 @@ def _explain_option(
             return no
         given.add(name)
         if sign:
-            return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, ground) else no
+            return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, context) else no
         if kind and not kind.startswith("?"):
-            return _explain_value(rest, kind, command, ground) or ""
+            return _explain_value(rest, kind, command, context) or ""
         return ""
     if "-#" in rule.options and re.fullmatch(r"-\d+", text):
         return ""
@@ -318,20 +299,22 @@ def _explain_option(
             return no
         given.add(f"-{letter}")
         if kind.startswith("?"):
-            return "" if fits_type(ShellWord(text[at + 1 :]), "PATTERN", command, ground) else no
+            return "" if fits_type(ShellWord(text[at + 1 :]), "PATTERN", command, context) else no
         if kind:
             if text[at + 1 :]:
-                return "" if fits_type(ShellWord(text[at + 1 :]), kind, command, ground) else no
-            return _explain_value(rest, kind, command, ground)
+                return "" if fits_type(ShellWord(text[at + 1 :]), kind, command, context) else no
+            return _explain_value(rest, kind, command, context)
     return ""
 
 
-def _explain_value(rest: list[ShellWord], kind: str, command: SimpleCommand, ground: ExecutionContext) -> str:
+def _explain_value(
+    rest: list[ShellWord], kind: str, command: SimpleCommand, context: ExecutionContext
+) -> str:
     if not rest:
         return "an option has no value"
     word = rest.pop(0)
     return (
-        "" if fits_type(word, kind, command, ground) else f"{word.guess} is not what the option may be given"
+        "" if fits_type(word, kind, command, context) else f"{word.guess} is not what the option may be given"
     )
 
 
@@ -340,7 +323,7 @@ def _explain_operands(
     rule: CommandRule,
     given: set[str],
     command: SimpleCommand,
-    ground: ExecutionContext,
+    context: ExecutionContext,
 ) -> str:
     types = list(rule.positional)
     if types and rule.first_unless & given:
@@ -355,6 +338,6 @@ def _explain_operands(
         kind = types[min(at, len(types) - 1)]
         if types[0].startswith("!") and at and len(types) == 1:
             return f"{word.guess} is one word too many"
-        if not fits_type(word, kind, command, ground):
+        if not fits_type(word, kind, command, context):
             return f"{word.guess} is not an operand that only reads"
     return ""

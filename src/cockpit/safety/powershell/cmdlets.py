@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from cockpit.plugin.tools import Capability
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.reader import DOUBLE_QUOTES, SINGLE_QUOTES
 from cockpit.safety.powershell.scope import PowerShellScope, Values, fold_word
 from cockpit.safety.powershell.syntax_tree import PowerShellCommand, PowerShellWord
@@ -167,8 +167,8 @@ ASKED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
 
 
 @cache
-def _family_table() -> dict[str, PowerShellFinding]:
-    found: dict[str, PowerShellFinding] = {}
+def _family_table() -> dict[str, SafetyFinding]:
+    found: dict[str, SafetyFinding] = {}
     for rule, capability, reason, names in ASKED_FAMILIES:
         found |= dict.fromkeys(names.split(), ask(rule, reason, capability, risk=55))
     for rule, capability, reason, names in DENIED_FAMILIES:
@@ -176,7 +176,7 @@ def _family_table() -> dict[str, PowerShellFinding]:
     return found
 
 
-def find_family(name: str) -> PowerShellFinding | None:
+def find_family(name: str) -> SafetyFinding | None:
     """What is always true of the command `name`, or None."""
     return _family_table().get(name)
 

@@ -8,6 +8,7 @@ The findings on one command of a PowerShell line: its operands, its family, what
 import re
 
 from cockpit.plugin.tools import Capability
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell import native_programs
 from cockpit.safety.powershell.cmdlets import (
     NATIVE_TOO,
@@ -29,7 +30,6 @@ from cockpit.safety.powershell.expressions import (
     judge_pieces,
     judge_variables,
 )
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
 from cockpit.safety.powershell.locations import check_removed, judge_operand, judge_redirect, locate
 from cockpit.safety.powershell.native_programs import base_name, first_values
 from cockpit.safety.powershell.reader import BLOCK_KEYWORDS
@@ -50,8 +50,8 @@ def judge_unknown(
     command: PowerShellCommand,
     arguments: list[str | None],
     scope: PowerShellScope,
-    always: PowerShellFinding | None,
-) -> list[PowerShellFinding]:
+    always: SafetyFinding | None,
+) -> list[SafetyFinding]:
     """A command in no table: a program, a script or a cmdlet of a module."""
     found = check_mentioned_paths(command, scope)
     for word in command.words[1:]:
@@ -68,13 +68,13 @@ def judge_unknown(
     return found
 
 
-def check_mentioned_paths(command: PowerShellCommand, scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_mentioned_paths(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
     """What the words of a program name that no program is given: secrets, the network, the registry."""
     values = (value for word in command.words[1:] for value in fold_word(word, scope) or ())
     return [one for value in values for one in _check_mentioned_path(value, scope)]
 
 
-def _check_mentioned_path(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_mentioned_path(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     text = value.rpartition("=")[2] if "=" in value and not value.startswith(("http", "HK")) else value
     text = text.lstrip("@<")
     if not re.search(r"[\\/.~:]", text) or URL_HOST.match(text):
@@ -95,12 +95,12 @@ def _check_mentioned_path(value: str, scope: PowerShellScope) -> list[PowerShell
 
 def judge_program(
     said: str, command: PowerShellCommand, arguments: list[str | None], scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     if any(one is None for one in arguments) or any(word.odd for word in command.words):
         return [ask("ps-dynamic", "a part of it is known only when it runs", "shell.opaque", risk=35)]
     # Windows and macOS find a program whatever the case of its name; its rules are written in lower case.
     name = said.lower()
-    if scope.ground.platform == "windows":
+    if scope.context.platform == "windows":
         name = re.sub(r"\.(exe|com|cmd|bat)$", "", name)
     argv = (name, *(one for one in arguments if one is not None))
     found, added = native_programs.judge_shared_program(argv, scope)
@@ -126,8 +126,8 @@ def judge_cmdlet(
     scope: PowerShellScope,
     fed: Values | None,
     is_fed: bool,
-) -> list[PowerShellFinding]:
-    found: list[PowerShellFinding] = []
+) -> list[SafetyFinding]:
+    found: list[SafetyFinding] = []
     recursive = bool(bound.switches & {"recurse", "rf", "r", "fr", "s"}) or "recurse" in bound.strange
     reads = name in cmdlet_table("readers")
     for operand in bound.operands:
@@ -163,14 +163,14 @@ def judge_cmdlet(
     return found
 
 
-def _check_fed_delete(name: str, fed: Values | None, scope: PowerShellScope) -> list[PowerShellFinding]:
-    found = [ask("ps-fed", "what it removes comes down the pipeline", "fs.delete", risk=60, forgets=True)]
+def _check_fed_delete(name: str, fed: Values | None, scope: PowerShellScope) -> list[SafetyFinding]:
+    found = [ask("ps-fed", "what it removes comes down the pipeline", "fs.delete", risk=60, remember=False)]
     for value in fed or ():
         found += judge_operand(name, BoundOperand("path", "d", (value,), None), True, scope)
     return found
 
 
-def _check_new_item(bound: BoundArguments, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_new_item(bound: BoundArguments, scope: PowerShellScope) -> list[SafetyFinding]:
     folders = [value for one in bound.operands if one.parameter == "path" for value in one.values or ()]
     names = [value for one in bound.operands if one.parameter == "name" for value in one.values or ()]
     both = [f"{folder.rstrip('/')}/{name}" for folder in folders or ["."] for name in names]
@@ -240,11 +240,11 @@ DOWNLOADERS = frozenset(
 
 def judge_command(
     command: PowerShellCommand, scope: PowerShellScope, fed: Values | None, is_fed: bool
-) -> tuple[str, list[PowerShellFinding]]:
+) -> tuple[str, list[SafetyFinding]]:
     """The command's full name and what it does. `fed` are the paths that come down the pipeline."""
     found = [one for redirect in command.redirects for one in judge_redirect(redirect, scope)]
     if not command.words:
-        return "", [*found, ask("ps-syntax", "a command is missing", "shell.opaque")]
+        return "", [*found, ask("ps-syntax", "a command is missing", "shell.opaque", risk=45)]
     first = fold_word(command.words[0], scope)
     if first is None or len(first) != 1:
         return "?", [*found, *_judge_computed(command, scope)]
@@ -264,21 +264,28 @@ def judge_command(
     return name, found + _judge_named(name, said, command, scope, fed, is_fed)
 
 
-def _check_program_path(said: str, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_program_path(said: str, scope: PowerShellScope) -> list[SafetyFinding]:
     seen = locate(said, "read", scope)
     if seen.sort == "network":
         return [deny("ps-network", seen.reason, "code.remote")]
     return []
 
 
-def _judge_computed(command: PowerShellCommand, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _judge_computed(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
     """A command whose name is known only when it runs."""
     kinds = {piece.kind for piece in command.words[0].pieces}
     if kinds == {"block"}:
         return [ask("ps-block", "it runs a block", "shell.opaque", risk=30)]
     scope.seen.runs_computed = "what it runs is computed"
     found = [
-        ask("ps-computed", "what it runs is computed", "shell.opaque", "code.exec", risk=75, forgets=True)
+        ask(
+            "ps-computed",
+            "what it runs is computed",
+            "shell.opaque",
+            "code.exec",
+            risk=75,
+            remember=False,
+        )
     ]
     found += judge_pieces(command.words[0].pieces, scope)
     for word in command.words[1:]:
@@ -293,10 +300,10 @@ def _judge_computed(command: PowerShellCommand, scope: PowerShellScope) -> list[
 
 def _judge_named(
     name: str, said: str, command: PowerShellCommand, scope: PowerShellScope, fed: Values | None, is_fed: bool
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     arguments = first_values([fold_word(word, scope) for word in command.words[1:]])
     words = " ".join(one for one in arguments if one is not None)
-    found: list[PowerShellFinding] = []
+    found: list[SafetyFinding] = []
     for word in command.words[1:]:
         found += judge_variables(word.pieces, scope)
     if "win32_shadowcopy" in words.lower():
@@ -326,7 +333,7 @@ def _judge_named(
     parameters = find_parameters(name)
     if parameters is not None:
         found += judge_cmdlet(name, bind_arguments(command, parameters, scope), command, scope, fed, is_fed)
-        if said.lower() in NATIVE_TOO and scope.ground.platform == "posix":
+        if said.lower() in NATIVE_TOO and scope.context.platform == "posix":
             found += [one for one in judge_program(said, command, arguments, scope) if one.level == "deny"]
         if said.lower() in ("curl", "wget", "sc"):
             found += check_mentioned_paths(command, scope) + native_programs.check_windows_program(
@@ -337,8 +344,8 @@ def _judge_named(
 
 
 def _check_network(
-    name: str, arguments: list[str | None], scope: PowerShellScope, always: PowerShellFinding | None
-) -> list[PowerShellFinding]:
+    name: str, arguments: list[str | None], scope: PowerShellScope, always: SafetyFinding | None
+) -> list[SafetyFinding]:
     hosts = [found[1].lower() for one in arguments if one and (found := URL_HOST.match(one.strip("\"'")))]
     scope.seen.hosts += hosts
     text = " ".join(one for one in arguments if one)
@@ -348,10 +355,10 @@ def _check_network(
         return []
     scope.seen.has_network = True
     scope.seen.saved |= {base for one in arguments if one and "." in (base := base_name(one))}
-    return [ask("ps-net", "it speaks to the network", "net.egress", risk=55, forgets=True)]
+    return [ask("ps-net", "it speaks to the network", "net.egress", risk=55, remember=False)]
 
 
-def _note_started(name: str, arguments: list[str | None], scope: PowerShellScope) -> list[PowerShellFinding]:
+def _note_started(name: str, arguments: list[str | None], scope: PowerShellScope) -> list[SafetyFinding]:
     if name in STARTERS or name in INTERPRETERS:
         scope.seen.started |= {base for one in arguments if one and "." in (base := base_name(one))}
     return []
@@ -359,11 +366,11 @@ def _note_started(name: str, arguments: list[str | None], scope: PowerShellScope
 
 def _judge_cmd(
     arguments: list[str | None], texts: tuple[PowerShellWord, ...], scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     """`cmd /c ...`: each of its commands is judged as the cmdlet or program it is."""
     from cockpit.safety.powershell.native_programs import CMD_EQUIVALENTS
 
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, forgets=True)]
+    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     if scope.depth >= native_programs.MAX_SHELL_DEPTH:
         scope.seen.overdeep = True
         return found
@@ -390,12 +397,18 @@ def _quoted_word(text: str) -> PowerShellWord:
 
 def _judge_started_program(
     command: PowerShellCommand, arguments: list[str | None], scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     """`Start-Process file arguments`: the program it starts, judged as if it stood there."""
-    found: list[PowerShellFinding] = []
+    found: list[SafetyFinding] = []
     if any((one or "").lower() == "runas" for one in arguments):
         found.append(
-            ask("ps-priv", "it asks for the rights of an administrator", "priv", risk=75, forgets=True)
+            ask(
+                "ps-priv",
+                "it asks for the rights of an administrator",
+                "priv",
+                risk=75,
+                remember=False,
+            )
         )
     plain = [word for word in command.words[1:] if parse_parameter(word) is None]
     values = [value for word in plain for value in (fold_word(word, scope) or ("",))]

@@ -9,8 +9,8 @@ What an expression does: .NET types and members, computed code, the variables it
 import re
 from collections.abc import Iterator
 
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.cmdlets import resolve_command_name
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
 from cockpit.safety.powershell.locations import PROTECTED_TREES, locate
 from cockpit.safety.powershell.native_programs import base_name, judge_inner_text
 from cockpit.safety.powershell.scope import PowerShellScope, fold_expression, fold_pieces
@@ -39,7 +39,7 @@ def find_computed_place(text: str) -> str:
     return next((name for pattern, name in COMPUTED_PLACES if pattern.search(low)), "")
 
 
-def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list[PowerShellFinding]:
+def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on removing what `word` comes to."""
     if name := find_computed_place(word.text):
         return [deny("ps-delete-tree", f"it removes {name}, computed when it runs", "fs.delete")]
@@ -149,7 +149,7 @@ TRUE_CONDITIONS = frozenset({"$true", "1", "!$false", "!0", "-not$false", "$true
 FALSE_CONDITIONS = frozenset({"$false", "0", "!$true"})
 
 
-def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on a keyword with its blocks: `while (1) { start x }`, `function f { f; f }`."""
     keyword = command.words[0].text.lower()
     names = [
@@ -166,7 +166,7 @@ def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[
     return [_fork_bomb(f"a loop without end that starts {started}")] if started else []
 
 
-def _fork_bomb(what: str) -> PowerShellFinding:
+def _fork_bomb(what: str) -> SafetyFinding:
     return deny("ps-fork-bomb", f"it holds {what}", "host.mutate")
 
 
@@ -242,7 +242,7 @@ START_MEMBERS = frozenset({"run", "exec", "shellexecute"})
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
-def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[PowerShellFinding]:
+def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on an expression itself; what stands in its groups is walked elsewhere."""
     if expression.assigned is not None:
         _assign(expression, scope)
@@ -253,9 +253,9 @@ def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -
     return judge_pieces(expression.pieces, scope)
 
 
-def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[PowerShellFinding]:
+def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on types, members and variables, wherever they stand."""
-    found: list[PowerShellFinding] = []
+    found: list[SafetyFinding] = []
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
     values = list_mentioned(pieces, scope)
@@ -269,7 +269,7 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
     if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(one) for one in members):
         scope.seen.has_network = True
         scope.seen.saved |= {base_name(value) for value in values if "." in base_name(value)}
-        found.append(ask("ps-net", "it speaks to the network", "net.egress", risk=55, forgets=True))
+        found.append(ask("ps-net", "it speaks to the network", "net.egress", risk=55, remember=False))
     found += _check_code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
         found.append(deny("ps-shadow", "it removes backups", "host.mutate"))
@@ -284,24 +284,24 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
     return found or [ask("ps-dynamic", "its value is known only when it runs", "shell.opaque", risk=30)]
 
 
-def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[PowerShellFinding]:
+def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
     """Keys in the environment that are handed on."""
-    found: list[PowerShellFinding] = []
+    found: list[SafetyFinding] = []
     for piece in pieces:
         if piece.kind == "var" and piece.text.startswith("env:") and SECRET_NAMES.search(piece.text):
             scope.seen.reads_secret = True
-            found.append(ask("ps-secret", f"it uses ${piece.text}", "secret.read", forgets=True))
+            found.append(ask("ps-secret", f"it uses ${piece.text}", "secret.read", risk=45, remember=False))
     return found
 
 
 def _check_code(
     types: str, members: list[str], values: list[str], pieces: tuple[WordPiece, ...], scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     starting = next((at for at, piece in enumerate(pieces) if piece.text in START_MEMBERS), None)
     if set(members) & START_MEMBERS and starting is not None:
         # A program and its arguments, as a COM object is given them.
         judge_inner_text(" ".join(list_mentioned(pieces[starting + 1 :], scope)), scope)
-        return [ask("ps-run", "it starts a program", "code.exec", risk=70, forgets=True)]
+        return [ask("ps-run", "it starts a program", "code.exec", risk=70, remember=False)]
     runs = [one for one in members if CODE_MEMBERS.match(one)]
     if not runs or not (
         CODE_TYPES.search(types)
@@ -313,13 +313,13 @@ def _check_code(
         judge_inner_text(value, scope)
     if "diagnostics.process" in types and len(values) > 1:
         judge_inner_text(" ".join(values), scope)
-    return [ask("ps-code", "it runs text as code", "code.exec", risk=75, forgets=True)]
+    return [ask("ps-code", "it runs text as code", "code.exec", risk=75, remember=False)]
 
 
 def _check_files(
     types: str, members: list[str], values: list[str], scope: PowerShellScope
-) -> list[PowerShellFinding]:
-    found: list[PowerShellFinding] = []
+) -> list[SafetyFinding]:
+    found: list[SafetyFinding] = []
     changes = any(CHANGE_MEMBERS.match(one) for one in members)
     reads = any(one.startswith(("read", "open")) for one in members)
     if not changes and not reads:

@@ -10,12 +10,11 @@ tree-sitter must read it without a fault, and see the same commands, before a li
 
 from cockpit.plugin.safety import CommandPart, Level, Verdict
 from cockpit.safety.bash.command_verdict import NEVER_REMEMBERED
+from cockpit.safety.findings import LEVEL_RANK, SafetyFinding, ask, find_strictest
 from cockpit.safety.hidden_characters import describe_misleading_character
-from cockpit.safety.policy import RuleSet
 from cockpit.safety.powershell.cmdlets import cmdlet_table, find_family, is_file_path
 from cockpit.safety.powershell.commands import judge_command
 from cockpit.safety.powershell.expressions import is_command_output, judge_expression, list_literals
-from cockpit.safety.powershell.findings import LEVEL_RANK, PowerShellFinding, ask, find_strictest
 from cockpit.safety.powershell.grammar import agrees
 from cockpit.safety.powershell.locations import judge_redirect
 from cockpit.safety.powershell.reader import TOO_DEEP, read_script
@@ -29,6 +28,7 @@ from cockpit.safety.powershell.syntax_tree import (
     WordPiece,
     list_pieces,
 )
+from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine
 from cockpit.workspace.resolver import Access
 from cockpit.workspace.word_set import word_set
@@ -43,7 +43,7 @@ ANY_ARGUMENT_CMDLETS = word_set(
 
 
 def make_remembered_rule(
-    name: str, argv: tuple[str | None, ...], found: list[PowerShellFinding], scope: PowerShellScope
+    name: str, argv: tuple[str | None, ...], found: list[SafetyFinding], scope: PowerShellScope
 ) -> str:
     """`npm test *`, `Copy-Item *`, the whole command; "" for what is asked about each time."""
     known = tuple(one for one in argv if one is not None)
@@ -56,7 +56,7 @@ def make_remembered_rule(
     ):
         return ""
     never = NEVER_REMEMBERED | {"fs.outside"}
-    if any(one.level == "deny" or one.forgets or one.capabilities & never for one in found):
+    if any(one.level == "deny" or not one.remember or one.capabilities & never for one in found):
         return ""
     if name in ANY_ARGUMENT_CMDLETS:
         return f"{known[0]} *"
@@ -123,7 +123,7 @@ def _is_repeated(element: PipelineElement, fed: Values | None, is_fed: bool, sco
 
 def _judge_element(
     element: PipelineElement, scope: PowerShellScope, fed: Values | None, is_fed: bool
-) -> tuple[str, list[PowerShellFinding]]:
+) -> tuple[str, list[SafetyFinding]]:
     inner = scope.below(fed or ())
     pieces = list_pieces(element)
     found = [
@@ -157,7 +157,7 @@ def _judge_pieces(pieces: tuple[WordPiece, ...], inner: PowerShellScope, scope: 
 def _make_part(
     name: str,
     element: PipelineElement,
-    findings: list[PowerShellFinding],
+    findings: list[SafetyFinding],
     scope: PowerShellScope,
     touched: list[tuple[Access, str]],
 ) -> CommandPart:
@@ -198,10 +198,10 @@ def _pass_paths(
 MAX_LETTERS = 60_000
 
 
-def judge_powershell(text: str, ground: ExecutionContext, rules: RuleSet) -> JudgedLine:
+def judge_powershell(text: str, context: ExecutionContext, rules: RuleSet) -> JudgedLine:
     """The verdict on `text` as PowerShell will read it."""
     seen = LineFacts(_judge_inner)
-    scope = PowerShellScope(ground, rules, seen, ground.cwd)
+    scope = PowerShellScope(context, rules, seen, context.cwd)
     reading = read_script(text)
     judge_script(reading.script, scope)
     parts = [*seen.parts, *_check_combinations(text, seen), *_check_text(text, reading)]
@@ -215,7 +215,7 @@ def judge_powershell(text: str, ground: ExecutionContext, rules: RuleSet) -> Jud
 
 def _judge_inner(text: str, scope: PowerShellScope) -> None:
     """Judge the text that an inner shell is given, in the scope of the line it stands in."""
-    inner = PowerShellScope(scope.ground, scope.rules, scope.seen, scope.cwd, depth=scope.depth + 1)
+    inner = PowerShellScope(scope.context, scope.rules, scope.seen, scope.cwd, depth=scope.depth + 1)
     reading = read_script(text)
     judge_script(reading.script, inner)
     scope.seen.parts += _check_text(text, reading)

@@ -8,23 +8,18 @@ import ntpath
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
 
-from cockpit.plugin.safety import Level
 from cockpit.plugin.tools import Capability
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.path_classifier import classify_path
 from cockpit.safety.powershell import native_programs
 from cockpit.safety.powershell.cmdlets import BoundOperand
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
-from cockpit.safety.powershell.scope import PowerShellScope, fold_word
+from cockpit.safety.powershell.scope import PowerShellLocation, PowerShellScope, fold_word
 from cockpit.safety.powershell.syntax_tree import PowerShellRedirect
 from cockpit.workspace import path_names
 from cockpit.workspace.resolver import Access, PathVerdict, judge_windows_path
 
-PathSort = Literal["plain", "outside", "temp", "secret", "env-file", "protected", "system", "device", "network",
-               "registry", "environment", "provider", "url", "unknown", "odd"]  # fmt: skip
 FILE_SYSTEM_PREFIX = re.compile(r"^(?:microsoft\.powershell\.core\\)?filesystem::", re.IGNORECASE)
 DRIVE = re.compile(r"^([A-Za-z][\w.-]*)(::?)(.*)$", re.DOTALL)
 REGISTRY = frozenset(
@@ -43,17 +38,6 @@ SAMPLE_SECRETS = (*sorted(path_names.SECRET_FILES | path_names.SECRET_FOLDERS), 
 SAMPLE_PROTECTED = (*sorted(path_names.RUN_LATER_FOLDERS | path_names.RUN_LATER_FILES),)
 # A root that no Windows path lies in, for a workspace that is no Windows folder.
 UNREACHABLE_ROOT = "Z:\\-\\-"
-
-
-@dataclass(frozen=True, slots=True)
-class PowerShellLocation:
-    """`tree` is what would go if all below it were removed: root, system, home, above, workspace."""
-
-    level: Level
-    sort: PathSort
-    real: str
-    reason: str = ""
-    tree: str = ""
 
 
 def locate(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
@@ -80,15 +64,15 @@ def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> Powe
     if not drive and scope.cwd and scope.cwd[1:2] == ":" and not value.startswith(("/", "\\", "~")):
         value = ntpath.join(scope.cwd, value)
         drive = DRIVE.match(value)
-    if drive and scope.ground.platform == "posix":
+    if drive and scope.context.platform == "posix":
         return _locate_windows(value, access, scope, UNREACHABLE_ROOT, _windows_home(scope))
-    if scope.ground.platform == "windows":
-        return _locate_windows(value, access, scope, scope.ground.root, scope.ground.home)
+    if scope.context.platform == "windows":
+        return _locate_windows(value, access, scope, scope.context.root, scope.context.home)
     return _locate_posix(value.replace("\\", "/"), access, scope)
 
 
 def _windows_home(scope: PowerShellScope) -> str:
-    return f"C:\\Users\\{posixpath.basename(scope.ground.home.rstrip('/')) or 'user'}"
+    return f"C:\\Users\\{posixpath.basename(scope.context.home.rstrip('/')) or 'user'}"
 
 
 def _locate_provider(name: str, rest: str, value: str) -> PowerShellLocation:
@@ -111,7 +95,7 @@ def _locate_windows(
         path = ntpath.join(scope.cwd, path)
     if re.fullmatch(r"[A-Za-z]:", path):
         path += "\\"
-    own = scope.ground.own if scope.ground.platform == "windows" else ()
+    own = scope.context.own if scope.context.platform == "windows" else ()
     judged = judge_windows_path(path, access, root, home, own)
     if wild:
         judged = _judge_wildcard(judged, value[len(path) if len(base) > 1 else 0 :], lambda one: judge_windows_path(
@@ -138,22 +122,22 @@ def _locate_posix(value: str, access: Access, scope: PowerShellScope) -> PowerSh
     wild = WILDCARD.search(value)
     base = value[: wild.start()].rpartition("/") if wild else ("", "", "")
     path = (base[0] + base[1] or ".") if wild else value
-    ground = scope.ground
-    start = posixpath.join(ground.root, scope.cwd or "")
+    context = scope.context
+    start = posixpath.join(context.root, scope.cwd or "")
     full = path if path.startswith(("/", "~")) else posixpath.join(start, path)
-    judged = classify_path(full, access, ground)
+    judged = classify_path(full, access, context)
     if path_names.is_windows_secret(full):
         return PowerShellLocation("deny", "secret", full, "it is a store of passwords")
     if wild:
         rest = value[len(base[0]) + len(base[1]) :]
         judged = _judge_wildcard(
-            judged, rest, lambda one: classify_path(posixpath.join(full, one), access, ground), access
+            judged, rest, lambda one: classify_path(posixpath.join(full, one), access, context), access
         )
     return _make_location(judged, _posix_tree(judged.real or posixpath.normpath(full), scope))
 
 
 def _posix_tree(real: str, scope: PowerShellScope) -> str:
-    root, home = scope.ground.root.rstrip("/"), scope.ground.home.rstrip("/")
+    root, home = scope.context.root.rstrip("/"), scope.context.home.rstrip("/")
     if real.strip("/") == "":
         return "root"
     if real == home or home.startswith(real + "/") or HOME_FOLDERS.match(real):
@@ -164,7 +148,7 @@ def _posix_tree(real: str, scope: PowerShellScope) -> str:
         return "above"
     if real.startswith(root + "/"):
         return ""
-    is_system = real.count("/") == 1 or classify_path(real, "write", scope.ground).sort == "system"
+    is_system = real.count("/") == 1 or classify_path(real, "write", scope.context).sort == "system"
     return "system" if is_system and not TEMP_FOLDERS.match(real + "/") else ""
 
 
@@ -217,11 +201,13 @@ def _is_env_file(real: str) -> bool:
 STAY_INSIDE = "write inside of the workspace"
 
 
-def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list[PowerShellFinding]:
+def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list[SafetyFinding]:
     """`> file`."""
     if redirect.target is None:
         return (
-            [] if "&" in redirect.operator else [ask("ps-syntax", "a redirection has no target", "fs.write")]
+            []
+            if "&" in redirect.operator
+            else [ask("ps-syntax", "a redirection has no target", "fs.write", risk=45)]
         )
     values = fold_word(redirect.target, scope)
     if redirect.target.text.lower() == "$null" and redirect.operator != "<":
@@ -234,11 +220,11 @@ def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list
 
 def judge_operand(
     name: str, operand: BoundOperand, recursive: bool, scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     """The findings on one operand of the cmdlet `name`."""
     if operand.kind not in "lrwdx" or operand.values is None:
         return []
-    found: list[PowerShellFinding] = []
+    found: list[SafetyFinding] = []
     for value in operand.values:
         match operand.kind:
             case "l":
@@ -262,17 +248,17 @@ def judge_operand(
     return found
 
 
-def check_listed(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_listed(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     """A path that is listed or tested: its content is not shown."""
     seen = locate(value, "read", scope)
     if seen.sort in ("secret", "env-file"):
-        return [ask("ps-secret", seen.reason, "secret.read", risk=50, forgets=True)]
+        return [ask("ps-secret", seen.reason, "secret.read", risk=50, remember=False)]
     if seen.sort == "registry":
         return [*native_programs.check_registry((value,), writes=False, removes=False), _ask_about(seen)]
     return _check_other_sorts(seen, scope)
 
 
-def check_read(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_read(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     """A path whose content is read."""
     seen = locate(value, "read", scope)
     if seen.sort in ("secret", "env-file"):
@@ -282,7 +268,7 @@ def check_read(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
     return _check_other_sorts(seen, scope)
 
 
-def check_written(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_written(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     """A path that is written."""
     seen = locate(value, "write", scope)
     if seen.sort == "registry":
@@ -295,7 +281,7 @@ def check_written(value: str, scope: PowerShellScope) -> list[PowerShellFinding]
     return _check_other_sorts(seen, scope)
 
 
-def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[SafetyFinding]:
     """A path that is removed or moved away."""
     seen = locate(value, "write", scope)
     if seen.tree in PROTECTED_TREES:
@@ -311,7 +297,7 @@ def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[P
     return [ask("ps-delete", "it removes files", "fs.delete", risk=risk, alternative="use the delete tool")]
 
 
-def _check_other_sorts(seen: PowerShellLocation, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_other_sorts(seen: PowerShellLocation, scope: PowerShellScope) -> list[SafetyFinding]:
     match seen.sort:
         case "plain" if seen.level == "allow":
             return []
@@ -321,15 +307,15 @@ def _check_other_sorts(seen: PowerShellLocation, scope: PowerShellScope) -> list
             ]
         case "env-file" | "environment":
             scope.seen.reads_secret = True
-            return [ask("ps-secret", seen.reason, "secret.read", risk=55, forgets=True)]
+            return [ask("ps-secret", seen.reason, "secret.read", risk=55, remember=False)]
         case "url":
             scope.seen.has_network = True
-            return [ask("ps-net", seen.reason, "net.egress", risk=55, forgets=True)]
+            return [ask("ps-net", seen.reason, "net.egress", risk=55, remember=False)]
         case _:
             return [_ask_about(seen)]
 
 
-def _ask_about(seen: PowerShellLocation) -> PowerShellFinding:
+def _ask_about(seen: PowerShellLocation) -> SafetyFinding:
     return ask(
         f"ps-{seen.sort}", seen.reason or f"{seen.real} is not in the workspace", "fs.outside", risk=45
     )

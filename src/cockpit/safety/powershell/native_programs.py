@@ -14,7 +14,8 @@ import re
 import shlex
 from dataclasses import replace
 
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
+from cockpit.safety.bash.line_verdict import judge_argv, judge_bash
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.scope import PowerShellScope, Values
 from cockpit.safety.values import ExecutionContext
 
@@ -198,7 +199,7 @@ INFORMATION_PROGRAMS = frozenset(
 WINDOWS_PATH = re.compile(r"(^|[=:,])([A-Za-z]:[\\/]|\\\\)|\\\.\.|\.\.\\")
 
 
-def check_windows_program(name: str, arguments: str) -> list[PowerShellFinding]:
+def check_windows_program(name: str, arguments: str) -> list[SafetyFinding]:
     """What the arguments of a program of Windows say, where they say something bad."""
     low = f" {arguments.lower()} "
     found = [deny(rule, reason, "host.mutate") for one, pattern, rule, reason in REFUSED_ARGUMENTS
@@ -210,9 +211,9 @@ def check_windows_program(name: str, arguments: str) -> list[PowerShellFinding]:
     return found
 
 
-def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[PowerShellFinding]:
+def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[SafetyFinding]:
     """What touching these registry paths (and value names) means."""
-    found: list[PowerShellFinding] = []
+    found: list[SafetyFinding] = []
     text = " ".join(values)
     if any(PASSWORD_STORES.search(value) for value in values) and (writes or "sam" in text.lower()):
         found.append(deny("ps-credentials", "it is the machine's password store", "secret.read"))
@@ -227,30 +228,31 @@ def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list
 
 def judge_shared_program(
     argv: tuple[str, ...], scope: PowerShellScope
-) -> tuple[list[PowerShellFinding], tuple[str, ...]]:
+) -> tuple[list[SafetyFinding], tuple[str, ...]]:
     """The verdict on a plain program by the rules for argument vectors, and the words that the hardened
     form adds. Anything that looks like a Windows path makes it an ask: those rules know none."""
-    from cockpit.safety.engine import judge_argv
-
     key = (scope.cwd, *argv)
-    ground = scope.ground if scope.cwd is None else replace(scope.ground, cwd=scope.cwd)
+    context = scope.context if scope.cwd is None else replace(scope.context, cwd=scope.cwd)
     words = argv
-    if ground.platform == "windows":
-        ground = translate_to_unix(ground, "")
+    if context.platform == "windows":
+        context = translate_to_unix(context, "")
         words = (argv[0], *(one.replace("\\", "/") for one in argv[1:]))
-    line = scope.seen.programs.get(key) or judge_argv(words, ground, scope.rules)
+    line = scope.seen.programs.get(key) or judge_argv(words, context, scope.rules)
     scope.seen.programs[key] = line
     verdict = line.verdict
     reason = verdict.reason or f"{argv[0]} is a program of its own"
     rule = verdict.rules[0] if verdict.rules else "program"
     found = [
-        PowerShellFinding(
-            verdict.level, rule, reason, verdict.risk, verdict.capabilities, verdict.alternative
-        )
+        SafetyFinding(verdict.level, rule, verdict.risk, verdict.capabilities, reason, verdict.alternative)
     ]
     if any(WINDOWS_PATH.search(word) for word in argv[1:]):
         found.append(
-            ask("windows-path", "it is given a path of Windows that its rules cannot judge", "fs.read")
+            ask(
+                "windows-path",
+                "it is given a path of Windows that its rules cannot judge",
+                "fs.read",
+                risk=45,
+            )
         )
     added = _hardening_words(words, line.script) if line.environment else ()
     if verdict.level == "allow":
@@ -258,16 +260,16 @@ def judge_shared_program(
     return found, added
 
 
-def translate_to_unix(ground: ExecutionContext, mounted: str) -> ExecutionContext:
+def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionContext:
     """The same folders as the rules for Unix programs read them: `/c/proj`, or below `mounted`. Still a
-    ground of Windows, so that nobody looks for them on the disk."""
+    context of Windows, so that nobody looks for them on the disk."""
 
     def seen(path: str) -> str:
         drive, rest = ntpath.splitdrive(path)
         return f"{mounted}/{drive[0].lower()}{rest}".replace("\\", "/") if drive[1:] == ":" else path
 
-    root, home, cwd, *own = map(seen, (ground.root, ground.home, ground.cwd, *ground.own))
-    return replace(ground, root=root, home=home, cwd=cwd, own=tuple(own))
+    root, home, cwd, *own = map(seen, (context.root, context.home, context.cwd, *context.own))
+    return replace(context, root=root, home=home, cwd=cwd, own=tuple(own))
 
 
 def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
@@ -304,9 +306,9 @@ MAX_SHELL_DEPTH = 6
 
 def check_powershell(
     arguments: list[str | None], scope: PowerShellScope, is_fed: bool
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     """`powershell ...`: what it is told to run is judged too."""
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, forgets=True)]
+    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     at = 0
     while at < len(arguments):
         said = arguments[at]
@@ -324,7 +326,7 @@ def check_powershell(
         if name == "file":
             return found + _check_script_file(value, scope)
         if name == "windowstyle" and (value or "").lower().startswith("h"):
-            found.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, forgets=True))
+            found.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, remember=False))
         at += 2 if takes else 1
     if is_fed:
         scope.seen.runs_computed = "a shell runs what it is fed"
@@ -341,7 +343,7 @@ def _match_parameter(said: str) -> tuple[str, bool]:
     return said, False
 
 
-def _check_encoded(value: str | None, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
     text = ""
     try:
         text = base64.b64decode(value or "", validate=False).decode("utf-16-le")
@@ -357,9 +359,7 @@ def _check_encoded(value: str | None, scope: PowerShellScope) -> list[PowerShell
     ]
 
 
-def _judge_command_text(
-    rest: list[str | None], scope: PowerShellScope, is_fed: bool
-) -> list[PowerShellFinding]:
+def _judge_command_text(rest: list[str | None], scope: PowerShellScope, is_fed: bool) -> list[SafetyFinding]:
     words = [one for one in rest if one is not None]
     if len(words) != len(rest) or words == ["-"] or (not words and is_fed):
         scope.seen.runs_computed = "what the shell runs is computed"
@@ -368,11 +368,11 @@ def _judge_command_text(
     return []
 
 
-def _check_script_file(value: str | None, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_script_file(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
     scope.seen.started.add(base_name(value or ""))
     if value and re.match(r"^(\\\\|//|https?:)", value):
         return [deny("ps-code", "it runs a script from the network", "code.remote")]
-    return [ask("ps-script", "it runs a script", "code.exec")]
+    return [ask("ps-script", "it runs a script", "code.exec", risk=45)]
 
 
 def judge_inner_text(text: str, scope: PowerShellScope) -> None:
@@ -383,12 +383,10 @@ def judge_inner_text(text: str, scope: PowerShellScope) -> None:
     scope.seen.overdeep = True
 
 
-def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> list[PowerShellFinding]:
+def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> list[SafetyFinding]:
     """`bash -c ...` and `wsl ...`: the other shell's rules."""
-    from cockpit.safety.engine import judge_line
-
     words = [one for one in arguments if one is not None]
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, forgets=True)]
+    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     if len(words) != len(arguments):
         scope.seen.runs_computed = "what the shell runs is computed"
     flags = [at for at, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)]
@@ -396,22 +394,22 @@ def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> li
     if not text:
         return found
     scope.seen.started.add(base_name(text))
-    ground = scope.ground
-    if ground.platform == "windows":
-        ground = replace(
-            translate_to_unix(ground, "/mnt"), home=f"/home/{ntpath.basename(ground.home) or 'user'}"
+    context = scope.context
+    if context.platform == "windows":
+        context = replace(
+            translate_to_unix(context, "/mnt"), home=f"/home/{ntpath.basename(context.home) or 'user'}"
         )
-    line = judge_line(text, "bash", ground, scope.rules)
+    line = judge_bash(text, context, scope.rules)
     scope.seen.parts += line.verdict.parts
     if line.verdict.level != "deny" and (low := text.lower()) != text:
         # A disk that ignores case has these programs under any case too.
-        lower = judge_line(low, "bash", ground, scope.rules)
+        lower = judge_bash(low, context, scope.rules)
         line = lower if lower.verdict.level == "deny" else line
     verdict = line.verdict
     if verdict.level == "deny":
         rule = verdict.rules[0] if verdict.rules else "bash"
         found.append(
-            PowerShellFinding("deny", rule, verdict.reason, verdict.risk, verdict.capabilities, forgets=True)
+            SafetyFinding("deny", rule, verdict.risk, verdict.capabilities, verdict.reason, remember=False)
         )
     return found
 
@@ -428,7 +426,7 @@ def read_cmd_commands(
     words = [one for one in arguments if one is not None]
     if len(words) != len(arguments):
         scope.seen.runs_computed = "what cmd runs is computed"
-    return split_cmd_commands(" ".join(words), scope.ground.home)
+    return split_cmd_commands(" ".join(words), scope.context.home)
 
 
 def first_values(folded: list[Values | None]) -> list[str | None]:

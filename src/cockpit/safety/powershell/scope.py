@@ -5,10 +5,9 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from cockpit.plugin.safety import CommandPart
-from cockpit.safety.policy import RuleSet
+from cockpit.plugin.safety import CommandPart, Level
 from cockpit.safety.powershell.syntax_tree import (
     PowerShellCommand,
     PowerShellExpression,
@@ -16,11 +15,9 @@ from cockpit.safety.powershell.syntax_tree import (
     PowerShellWord,
     WordPiece,
 )
+from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine
-
-if TYPE_CHECKING:
-    from cockpit.safety.powershell.locations import PowerShellLocation
-    from cockpit.workspace.resolver import Access
+from cockpit.workspace.resolver import Access
 
 MAX_VALUES = 8
 Values = tuple[str, ...]
@@ -29,6 +26,23 @@ PATH_MEMBERS = frozenset(
     {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
      "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
 )  # fmt: skip
+
+
+PathSort = Literal[
+    "plain", "outside", "temp", "secret", "env-file", "protected", "system", "device", "network", "registry",
+    "environment", "provider", "url", "unknown", "odd",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellLocation:
+    """`tree` is what would go if all below it were removed: root, system, home, above, workspace."""
+
+    level: Level
+    sort: PathSort
+    real: str
+    reason: str = ""
+    tree: str = ""
 
 
 @dataclass(slots=True)
@@ -59,7 +73,7 @@ class LineFacts:
 class PowerShellScope:
     """`cwd` is None once it is not known; `upstream` is what `$_` may be. `depth` counts shells."""
 
-    ground: ExecutionContext
+    context: ExecutionContext
     rules: RuleSet
     seen: LineFacts
     cwd: str | None = ""
@@ -103,20 +117,20 @@ def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values
 
 def _drop_home_drive(value: str, scope: PowerShellScope) -> str:
     """$env:HOMEDRIVE$env:HOMEPATH: the drive in front of what already is the whole path."""
-    home = scope.ground.home
+    home = scope.context.home
     return value[2:] if home and value[2:].startswith(home) and value[1:2] == ":" else value
 
 
 def _fold_variable(name: str, scope: PowerShellScope) -> Values | None:
-    home = scope.ground.home.rstrip("/\\")
+    home = scope.context.home.rstrip("/\\")
     local = name.removeprefix("global:").removeprefix("script:").removeprefix("variable:")
     if local in scope.variables:
         return scope.variables[local]
     if local in ("_", "psitem"):
         return scope.upstream or None
     if local in ("pwd", "env:pwd"):
-        return None if scope.cwd is None else (scope.cwd or scope.ground.root,)
-    temp = f"{home}\\AppData\\Local\\Temp" if scope.ground.platform == "windows" else "/tmp"
+        return None if scope.cwd is None else (scope.cwd or scope.context.root,)
+    temp = f"{home}\\AppData\\Local\\Temp" if scope.context.platform == "windows" else "/tmp"
     known = {
         "null": "", "true": "true", "false": "false", "home": home, "env:home": home,
         "env:userprofile": home, "env:homepath": home, "env:homedrive": "C:", "env:systemdrive": "C:",
@@ -159,7 +173,7 @@ def _fold_path_command(command: PowerShellCommand, scope: PowerShellScope) -> Va
     if name in ("resolve-path", "convert-path", "get-item", "gi", "rvpa") and len(rest) == 1:
         return (rest[0],)
     return (
-        (scope.cwd or scope.ground.root,)
+        (scope.cwd or scope.context.root,)
         if name in ("get-location", "pwd", "gl") and scope.cwd is not None
         else None
     )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, get_args
 
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.tools import Capability
-from cockpit.safety.rules.rule import LEVEL_ORDER, OPERAND_TYPES, CommandRule
+from cockpit.safety.findings import LEVEL_RANK
+from cockpit.safety.rules.rule import OPERAND_TYPES, CommandRule
 from cockpit.workspace.word_set import word_set
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _rule(at: _YamlNode) -> CommandRule:
     name, level = table["id"].text(), table["level"].text()
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise table["id"].fault(f"{name!r} is no id: small letters, digits, dots and dashes")
-    if level not in LEVEL_ORDER:
+    if level not in LEVEL_RANK:
         raise table["level"].fault(f"`level` must be allow, ask or deny, not {level!r}")
     argv = table["argv"].table(ARGV)
     if "program" not in argv:
@@ -139,7 +140,7 @@ def _rule(at: _YamlNode) -> CommandRule:
 
 
 def _level(text: str) -> "Level":
-    return next(level for level in LEVEL_ORDER if level == text)
+    return next(level for level in LEVEL_RANK if level == text)
 
 
 def _risk(table: "dict[str, _YamlNode]") -> int:
