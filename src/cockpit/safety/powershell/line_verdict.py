@@ -15,9 +15,8 @@ from cockpit.safety.hidden_characters import describe_misleading_character
 from cockpit.safety.powershell.cmdlets import cmdlet_table, find_family, is_file_path
 from cockpit.safety.powershell.commands import judge_command
 from cockpit.safety.powershell.expressions import is_command_output, judge_expression, list_literals
-from cockpit.safety.powershell.grammar import agrees
 from cockpit.safety.powershell.locations import judge_redirect
-from cockpit.safety.powershell.reader import TOO_DEEP, read_script
+from cockpit.safety.powershell.reader import TOO_DEEP, is_plain, read_script
 from cockpit.safety.powershell.scope import LineFacts, PowerShellScope, Values, fold_expression, fold_word
 from cockpit.safety.powershell.syntax_tree import (
     PipelineElement,
@@ -205,10 +204,10 @@ def judge_powershell(text: str, context: ExecutionContext, rules: RuleSet) -> Ju
     reading = read_script(text)
     judge_script(reading.script, scope)
     parts = [*seen.parts, *_check_combinations(text, seen), *_check_text(text, reading)]
-    if all(part.level == "allow" for part in parts) and (reason := agrees(text, reading)):
-        parts.append(CommandPart(text, (), "ask", 40, frozenset({"shell.opaque"}), ("ps-syntax",), reason))
     if not parts:
-        parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "there is no command"))
+        parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "it contains no command"))
+    elif all(part.level == "allow" for part in parts) and not is_plain(text):
+        parts.append(_whole_line_part(text, "ask", 40, "ps-syntax", "shells could read it in different ways"))
     script, environment = _harden_line(text, seen)
     return JudgedLine(_combine_parts(tuple(parts), seen), script, environment)
 

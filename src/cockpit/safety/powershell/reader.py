@@ -43,7 +43,6 @@ class TextCursor:
     at: int = 0
     depth: int = 0
     faults: list[str] = field(default_factory=list)
-    commas: list[int] = field(default_factory=list)
 
     def look(self) -> str:
         return self.text[self.at] if self.at < len(self.text) else ""
@@ -264,15 +263,37 @@ BLOCK_KEYWORDS = names(
 CONTINUATION = re.compile(r"\s*(?:else|elseif|catch|finally|while|until)\b|\s*[{(]|\s*\[", re.IGNORECASE)
 
 
+# The plain form: words, quotes and groups that every reader of PowerShell splits the same way.
+_QUOTED = r"(?:'[^'\n]*'|\"[^\"`$\n]*\")"
+_GROUP = "\ue000"
+_BARE = r"[\w.\\/*~][\w.\\/*?:+^~=-]*"
+_WORD = rf"(?:{_QUOTED}|\$null|{_GROUP}|{_BARE})"
+_LIST = rf"{_WORD}(?:, ?{_WORD})*"
+_PARAMETER = rf"(?:-[A-Za-z]+(?::{_LIST})?|--[a-z][a-z-]*(?:={_BARE})?|-\d+|--)"
+_NAME = r"(?:\?|(?:[A-Za-z][A-Za-z.]*\\)?[A-Za-z][\w-]*(?:\.exe)?)"
+_COMMAND = rf"{_NAME}(?: +(?:{_PARAMETER}|{_LIST}))*(?: +2>(?:\$null|&1))?"
+_STATEMENT = rf"(?:{_QUOTED}(?:, ?{_QUOTED})*|{_COMMAND})(?: *\| *{_COMMAND})*"
+_SEPARATOR = r" *(?:[;\n]|&&|\|\|) *"
+_PLAIN_TEXT = re.compile(rf"\s*{_STATEMENT}(?:{_SEPARATOR}{_STATEMENT})* *;?(?: +#[^\n<>]*)?\s*", re.ASCII)
+_INNER_GROUP = re.compile(rf"\({_STATEMENT}\)", re.ASCII)
+
+
+def is_plain(text: str) -> bool:
+    """Whether `text` has the plain form. A line in any other form never runs unasked, however harmless its
+    commands look, because another reader could split it differently."""
+    before = ""
+    while before != text:
+        before, text = text, _INNER_GROUP.sub(_GROUP, text)
+    return _PLAIN_TEXT.fullmatch(text) is not None
+
+
 def read_script(text: str) -> ScriptReading:
     """What stands in `text`. Raises nothing."""
     at = TextCursor(text, read_statements)
     pipelines: list[PowerShellPipeline] = []
     while at.at < len(text):
         pipelines += read_statements(at, "").pipelines
-    return ScriptReading(
-        PowerShellScript(tuple(pipelines)), tuple(dict.fromkeys(at.faults)), tuple(at.commas)
-    )
+    return ScriptReading(PowerShellScript(tuple(pipelines)), tuple(dict.fromkeys(at.faults)))
 
 
 def read_statements(at: TextCursor, close: str) -> PowerShellScript:
@@ -369,7 +390,6 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
         elif found := at.eat(REDIRECT):
             redirects.append(read_redirect(at, found[0]))
         elif sign == ",":
-            at.commas.append(at.at)
             at.at += 1
             joined = True
             at.eat(STATEMENT_GAP)

@@ -76,12 +76,10 @@ class PowerShellScript:
 
 @dataclass(frozen=True, slots=True)
 class ScriptReading:
-    """A text, read to its end whatever is in it. `faults` are what is no plain PowerShell; `commas` where
-    arguments are parted by one."""
+    """A text, read to its end whatever it contains. `faults` say what is not plain PowerShell."""
 
     script: PowerShellScript
     faults: tuple[str, ...]
-    commas: tuple[int, ...] = ()
 
 
 def list_pieces(element: PipelineElement) -> tuple[WordPiece, ...]:
