@@ -1,5 +1,7 @@
-"""What a path in a command line or a tool call is: one classifier over the workspace's one resolver.
-Looks (links, hard links, kinds of files), opens nothing for writing, decides nothing that is not here."""
+"""Classifies a path of a command line or a tool call with the workspace's resolver.
+
+Reads metadata only (links, hard links, kinds of files).
+"""
 
 import os
 
@@ -9,10 +11,10 @@ from cockpit.workspace.worktrees.values import origin_tree
 
 
 def classify_path(path: str, access: Access, context: ExecutionContext) -> PathVerdict:
-    """What `path`, as written by somebody who stands in `context.cwd`, is. Raises nothing.
+    """Classify `path` as written, relative to `context.cwd`. Raises nothing.
 
-    `level` is allow, ask or deny; `sort` says why in one word. On Windows by its letters alone where
-    this is another platform.
+    `level` is allow, ask or deny; `sort` is the reason in one word. A Windows path on another platform is
+    classified by its text alone.
     """
     if context.platform == "windows" and os.name != "nt":
         named = _from(path, context, windows=True)
@@ -21,7 +23,7 @@ def classify_path(path: str, access: Access, context: ExecutionContext) -> PathV
 
 
 def make_resolver(context: ExecutionContext) -> Resolver:
-    """The resolver as a `Ground` describes it."""
+    """The resolver for a context."""
     return Resolver(context.root, "", context.home, context.own, origin_tree(context.root))
 
 

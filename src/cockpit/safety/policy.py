@@ -1,10 +1,7 @@
-"""The rules behind verdicts: built-in ones, a person's overrides by id, a repository's that can only
-tighten. Each rule's examples are verified when it is loaded.
+"""Loads the rules in force and describes this machine as an `ExecutionContext`.
 
-The examples of rules, tried against the rules: a rule that does not do what it says is no rule.
-
-The context a line is judged on, as this machine is: folders, the repository, the rules in force. Looks,
-runs nothing.
+The user's rules override built-in rules by id; the rules of a trusted project can only tighten. The examples
+of each user and project rule are verified when it is loaded. Runs nothing.
 """
 
 import os
@@ -22,14 +19,14 @@ from cockpit.settings import file_io
 
 
 def load_rules(user: Path | None = None, project: Path | None = None) -> RuleSet:
-    """The built-in rules with those of `user` (overrides by id) and `project` (tightens only).
+    """Load the built-in rules with those of `user` (overrides by id) and `project` (can only tighten).
 
-    A file that is not there adds nothing. Raises `SettingsInvalid` naming file and line.
+    A missing file adds nothing. Raises `SettingsInvalid` naming file and line.
     """
     return _load_merged(_read_text(user), user, _read_text(project), project)
 
 
-# Read anew for every line that is judged; understood and verified anew only where the words changed.
+# The files are read for each judged line, but parsed and verified again only when their text has changed.
 @lru_cache(maxsize=32)
 def _load_merged(own: str | None, user: Path | None, theirs: str | None, project: Path | None) -> RuleSet:
     basis = load_builtin_rules()
@@ -51,7 +48,7 @@ def _load_merged(own: str | None, user: Path | None, theirs: str | None, project
             lower = present.get(rule.id)
             if rule.level == "allow" or (lower and LEVEL_RANK[rule.level] < LEVEL_RANK[lower.level]):
                 left_out.append(
-                    f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten"
+                    f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten rules"
                 )
             else:
                 rules.append(rule)
@@ -65,7 +62,7 @@ def _load_merged(own: str | None, user: Path | None, theirs: str | None, project
 
 @lru_cache(maxsize=1)
 def load_builtin_rules() -> RuleSet:
-    """The rules that come with cockpit. Their examples are verified by the tests."""
+    """The built-in rules. Their examples are verified by the tests."""
     from cockpit.safety.rules import compiled_rules
 
     files = compiled_rules.list_sources()
@@ -87,7 +84,9 @@ def _read_text(path: Path | None) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
+        raise SettingsInvalid(
+            f"{path} cannot be read: {error}", "fix its permissions or encoding, or move it away"
+        ) from error
 
 
 def _parse_rules(text: str, path: Path, source: str) -> list[CommandRule]:
@@ -101,7 +100,7 @@ SANDBOXED_CONTEXT = ExecutionContext(root="/proj/ws", home="/home/dev", sandbox=
 
 
 def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
-    """Raises `SettingsInvalid` for the first example that comes out differently."""
+    """Raise `SettingsInvalid` for the first example with an unexpected verdict."""
     from cockpit.safety.engine import judge_line
 
     for rule in chosen:
@@ -123,8 +122,8 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 def build_context(
     root: str, cwd: str = "", held: bool = False, home: str = "", reads_git: bool = True
 ) -> ExecutionContext:
-    """The context for `root`, a real folder. `held`: a full sandbox is there; `home` "" is the user's.
-    `reads_git` False opens none of the repository's configuration: then a reader of git asks."""
+    """The context for `root`, a real folder. `held`: a full sandbox is available; `home` "" is the user's.
+    With `reads_git` False the repository's configuration is not read, so that git readers ask."""
     from cockpit.safety.bash.git import is_repository_plain
 
     return ExecutionContext(
@@ -139,11 +138,11 @@ def build_context(
 
 
 def list_cockpit_folders() -> tuple[str, ...]:
-    """Where cockpit keeps its own files, as real paths."""
+    """cockpit's own folders, as real paths."""
     return tuple(os.path.realpath(folder) for folder in (paths.config(), paths.state(), paths.cache()))
 
 
 def load_active_rules(root: str, trusted: bool) -> RuleSet:
-    """The built-in rules with the person's, and those of a trusted folder. Raises `SettingsInvalid`."""
+    """The built-in rules, the user's, and those of a trusted folder. Raises `SettingsInvalid`."""
     project = Path(root) / ".cockpit" / "policy.yaml" if trusted else None
     return load_rules(paths.config() / "policy.yaml", project)

@@ -47,10 +47,10 @@ ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
 )
 RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
-MAX_BRACE_WORDS = 64  # words that one brace list may become; more are unknown
+MAX_BRACE_WORDS = 64  # words that one brace list may expand to; a longer list is unknown
 
 
-# The nodes of the tree that are words.
+# The kinds of syntax nodes that are words.
 WORD_NODES = word_set(
     """
     word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
@@ -62,9 +62,12 @@ WORD_NODES = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ShellWord:
-    """`text` is what it will be, with signs for what is not known. `sure` is False where the text is
-    only the likeliest one (a default, the output of `echo`). `taints` say where it came from: `net`,
-    `decoded`, `secret`. `span` are its bytes in the line that was handed in, None when derived."""
+    """One word of a command line.
+
+    `text` is its value, with private-use characters for unknown parts. `sure` is False where the text is only
+    the likeliest value (a default, the output of `echo`). `taints` say where it came from: `net`, `decoded`,
+    `secret`. `span` is its byte range in the line, None for a derived word.
+    """
 
     text: str
     sure: bool = True
@@ -73,27 +76,27 @@ class ShellWord:
 
     @property
     def literal(self) -> str | None:
-        """The text where all of it is known, a glob counting as not."""
-        # No sign is plain ASCII, and whether a text is ASCII costs nothing to ask.
+        """The text if all of it is known, else None. A glob counts as unknown."""
+        # No private-use character is ASCII, and `isascii` is cheap.
         return (
             self.text if self.sure and (self.text.isascii() or not SIGN_PATTERN.search(self.text)) else None
         )
 
     @property
     def guess(self) -> str:
-        """The text for looking at it: globs as they are written, what is unknown as UNKNOWN."""
+        """The text for inspection: globs as written, unknown parts as UNKNOWN."""
         return show_signs(self.text)
 
 
 def show_signs(text: str) -> str:
-    """Signs of globs and braces back as letters."""
+    """Globs and braces as ordinary characters again."""
     if text.isascii() or not SIGN_PATTERN.search(text):
         return text
     return "".join(LETTER_OF_SIGN.get(sign, " " if sign == SPLIT else sign) for sign in text)
 
 
 def unquote(text: str) -> str:
-    """Bare text: backslashes resolved, what is active marked."""
+    """Unquoted text: backslashes resolved, active characters marked."""
     if "\\" not in text:
         return "".join(ACTIVE_SIGNS.get(sign, sign) for sign in text)
     out: list[str] = []
@@ -111,12 +114,12 @@ def unquote(text: str) -> str:
 
 
 def unquote_double(text: str) -> str:
-    """Text between double quotes: a backslash only counts before $ ` " \\ and the end of a line."""
+    """Text between double quotes: a backslash only escapes $ ` " \ and a line break."""
     return re.sub(r"\\([$`\"\\])|\\\n", lambda found: found[1] or "", text) if "\\" in text else text
 
 
 def unquote_ansi(text: str) -> str:
-    """The text of $'...', without its quotes."""
+    """The text inside `$'...'`."""
 
     def plain(found: re.Match[str]) -> str:
         one, two, four, octal, control, letter = found.groups()
@@ -133,7 +136,7 @@ def unquote_ansi(text: str) -> str:
 
 
 def expand_braces(text: str) -> list[str]:
-    """Every word that the brace lists of `text` make. Signs that make no list become letters again."""
+    """Every word that brace lists expand to. Braces and commas that form no list become ordinary characters."""
     if BRACE not in text:
         return [text.replace(COMMA, ",").replace(BRACE_END, "}")]
     done: list[str] = []
@@ -158,7 +161,7 @@ def expand_braces(text: str) -> list[str]:
 
 
 def _innermost(text: str) -> tuple[int, int] | None:
-    """The first outermost list, so that the words come in bash's order."""
+    """The first outermost brace list, so that the words come in bash's order."""
     depth, start = 0, -1
     for at, sign in enumerate(text):
         if sign == BRACE:
@@ -168,7 +171,7 @@ def _innermost(text: str) -> tuple[int, int] | None:
             depth -= 1
             if not depth:
                 return start, at
-    # An unclosed brace is a letter; one behind it may still open a list.
+    # An unclosed brace is an ordinary character; a later one may still open a list.
     if depth and start >= 0:
         found = _innermost(text[start + 1 :])
         return (found[0] + start + 1, found[1] + start + 1) if found else None
@@ -201,14 +204,14 @@ def _range(first: str, last: str, step: int) -> list[str]:
 
 
 def split_fields(text: str) -> list[str]:
-    """The words that an unquoted expansion leaves: split where it held blanks."""
+    """The words that an unquoted expansion is split into."""
     if SPLIT not in text:
         return [text]
     return [part for part in text.split(SPLIT) if part]
 
 
 def expand_tilde(text: str, home: str, user: str, cwd: str | None) -> str:
-    """A leading active tilde as the folder it stands for; every other one a letter."""
+    """A leading active tilde becomes its folder, every other one an ordinary character."""
     if TILDE not in text:
         return text
     if not text.startswith(TILDE):
@@ -231,7 +234,7 @@ def expand_tilde(text: str, home: str, user: str, cwd: str | None) -> str:
 
 
 def join_known(given: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
-    """The words with single blanks between, or None where one is not known. Globs stay as they are."""
+    """The words joined by blanks, or None where one is unknown. Globs stay as written."""
     text = " ".join(word.guess for word in given)
     return None if UNKNOWN in text or UNKNOWN_HARMLESS in text else text
 
@@ -245,15 +248,18 @@ NO_TAINTS: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """What a command writes or reads: `taints` say where it came from (`net`, `decoded`, `secret`),
-    `text` is all of it where it is known. `piped` is False for the terminal's own stdin."""
+    """What a command reads or writes.
+
+    `taints` say where it came from (`net`, `decoded`, `secret`), `text` is the content if it is known.
+    `piped` is False for the terminal's own stdin.
+    """
 
     taints: frozenset[str] = NO_TAINTS
     text: str | None = None
     piped: bool = False
 
     def joined(self, other: "DataFlow") -> "DataFlow":
-        """Both, one after the other."""
+        """This flow followed by `other`."""
         text = None if self.text is None or other.text is None else self.text + other.text
         return DataFlow(self.taints | other.taints, text, self.piped or other.piped)
 
@@ -263,7 +269,7 @@ NO_OUTPUT = DataFlow(text="")
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """`operator` as written (`>`, `>>`, `<`, `&>`, ...), `target` its word; for `2>&1` the number."""
+    """`operator` as written (`>`, `>>`, `<`, `&>`, ...) and the target word; for `2>&1` the number."""
 
     operator: str
     target: ShellWord
@@ -278,7 +284,7 @@ class Redirection:
 
     @property
     def copies(self) -> bool:
-        """A copy of another file descriptor, not a file."""
+        """Whether it copies another file descriptor instead of opening a file."""
         text = self.target.text
         return self.operator.endswith("&") and (text.rstrip("-").isdigit() or text == "-")
 

@@ -1,6 +1,6 @@
-"""What may be remembered of a command: a rule of its words, never a prefix of its text.
+"""The verdict on one command: what the checks find, what rules say, and whether it is proven to only read.
 
-The verdict on one command: all that was found, then the rules, then whether it is proven to read only.
+Also builds the allow rule that is stored when the user approves a command: parsed words, never a text prefix.
 """
 
 import re
@@ -45,17 +45,19 @@ NEVER_REMEMBERED_RULES = word_set(
     """
 )
 
-# Under these a command is remembered as it is by itself.
+# A command inside these wrappers is stored as if it stood alone.
 TRANSPARENT_WRAPPERS = TRANSPARENT | {name for name, _ in RUNNERS}
 
 
 def make_remembered_rule(command: SimpleCommand, found: list[SafetyFinding], level: Level) -> str:
-    """`pytest *`, `git commit *`, the whole command; "" for what is asked about each time."""
+    """The rule stored for an approved command: `pytest *`, `git commit *` or the whole command; "" for a
+    command that is asked about every time."""
     if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.wrappers):
         return ""
     if any(one.capabilities & NEVER_REMEMBERED or one.rule in NEVER_REMEMBERED_RULES for one in found):
         return ""
-    # A rule's words say nothing of a redirection: leave to run pytest is no leave to write over a file.
+    # The words of a rule do not cover a redirection: permission to run pytest is not permission to
+    # overwrite a file.
     redirects = any(one.writes for one in command.redirects)
     if redirects and any(one.rule == "write.inside" for one in found):
         return ""
@@ -70,7 +72,7 @@ def make_remembered_rule(command: SimpleCommand, found: list[SafetyFinding], lev
     return command_pattern(known)
 
 
-# Variables that change no program's behaviour for the worse.
+# Variables that do no harm to the behaviour of programs.
 HARMLESS_VARIABLES = re.compile(
     r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|FORCE_COLOR|COLUMNS|LINES|TERM|CI|"
     r"DEBIAN_FRONTEND|GIT_PAGER=cat|[a-z][a-z0-9_]{0,30}"
@@ -87,7 +89,7 @@ XARGS_READERS = word_set(
 
 
 DECLARING_COMMANDS = word_set("export local readonly declare typeset")
-# Names that lines use for themselves. No program asks for them.
+# Names that scripts use for their own variables and that no program reads.
 SCRATCH_VARIABLES = re.compile(
     r"[A-Z]|(?!TMPDIR)(SRC|OUT|TMP|LOG|TEST|BUILD|DIST|BASE|ROOT|WORK|PROJECT|REPO|TARGET|CURRENT|INPUT|OUTPUT|OLD|NEW)?_?"
     r"(FILE|FILES|FILENAME|DIR|DIRS|FOLDER|NAME|NAMES|LINE|LINES_|COUNT|TOTAL|NUM|SUM|BRANCH|COMMIT|HASH|SHA|"
@@ -96,12 +98,12 @@ SCRATCH_VARIABLES = re.compile(
 )
 
 
-WRAPPER_RULE = CommandRule("wrapper", "allow", (), reason="it adds nothing of its own")
+WRAPPER_RULE = CommandRule("wrapper", "allow", (), reason="it adds no effect of its own")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCommand:
-    """A command with its verdict, and the texts in it that a shell may yet be given."""
+    """A command with its verdict, and the texts in it that may be given to a shell."""
 
     command: SimpleCommand
     part: CommandPart
@@ -111,7 +113,7 @@ class JudgedCommand:
 
 @dataclass(frozen=True, slots=True)
 class LineContext:
-    """What is the same for all commands of a line."""
+    """The values that are the same for all commands of a line."""
 
     context: ExecutionContext
     rules: RuleSet
@@ -119,10 +121,10 @@ class LineContext:
 
 
 def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand:
-    """One command."""
+    """Judge one command."""
     context = setting.context
     if context.sandbox and command.wrappers[-1:] == ("xargs",) and command.program in XARGS_READERS:
-        # Held in, a reader may read whatever names it is given; what is known of them still counts.
+        # In a sandbox a reader may read any names it is given; only the known ones are judged.
         command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
     named = operands.list_file_operands(command, context)
     inline, texts = inline_code.check_inline_code(command, context)
@@ -149,11 +151,12 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
 def _apply_rules(
     command: SimpleCommand, named: list[FileOperand], found: list[SafetyFinding], setting: LineContext
 ) -> tuple[list[SafetyFinding], CommandRule | None]:
-    """What was found, with what the rules say; and the rule that proves the command, or None."""
+    """The findings together with those of the rules, and the rule that proves the command read-only, or None."""
     held = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
     proof = _find_proof(command, named, setting)
     if proof.rule is not None:
-        # What only describes the program does not count where its very words are proven to read.
+        # Rules that describe the program in general do not count where its exact words are proven to read
+        # only.
         held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
         found = [
             one
@@ -183,7 +186,7 @@ def _apply_rules(
 def _check_redirected_reads(
     named: list[FileOperand], command: SimpleCommand, held: bool
 ) -> list[SafetyFinding]:
-    """Redirections that read elsewhere still count for a proven reader."""
+    """Reads by redirections outside of the workspace, which count even for a proven reader."""
     targets = {id(item.target) for item in command.redirects}
     return [
         ask("read.outside", one.place.reason, "fs.read", "fs.outside", risk=30)
@@ -234,7 +237,7 @@ def _plain_wrapper(command: SimpleCommand) -> bool:
 
 
 def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
-    """A search without its `-exec reader ... ;`, None where it runs anything else."""
+    """A `find` command without its `-exec reader ... ;`, None where it runs anything else."""
     kept: list[ShellWord] = []
     words = list(command.words)
     while words:
@@ -276,7 +279,7 @@ def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
                 ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40)
             )
         elif word.taints & {"secret"}:
-            found.append(ask("assign.secret", f"{name} keeps a secret", "secret.read", risk=50))
+            found.append(ask("assign.secret", f"{name} stores a secret", "secret.read", risk=50))
     return found
 
 

@@ -48,7 +48,7 @@ DECODERS = word_set(
     tar cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq
     """
 )
-# Their plain use only filters; only what is written behind a pipe may hide a command.
+# Used plainly these only filter; what they write into a pipe cannot hide a command.
 PLAIN_FILTERS = word_set(
     """
     awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3
@@ -66,7 +66,7 @@ ENVIRONMENT_PRINTERS = word_set("env printenv set export declare")
 
 
 def trace_output(command: SimpleCommand) -> DataFlow:
-    """The flow out of `command`."""
+    """The output of `command` with its taints."""
     name, stdin = command.program, command.stdin
     taints = set(stdin.taints) if reads_stdin(command) else set()
     for word in command.words[1:]:
@@ -113,7 +113,7 @@ def _decodes(command: SimpleCommand) -> bool:
 
 
 def _known_output(command: SimpleCommand) -> str | None:
-    """The text itself, for commands that only say what they are given."""
+    """The output itself, for commands that only print what they are given."""
     name = command.program
     if name == "pwd":
         return command.likely_cwd + "\n"
@@ -148,7 +148,7 @@ def _known_output(command: SimpleCommand) -> str | None:
 
 
 def _path_output(command: SimpleCommand) -> str | None:
-    """The path that comes out of one that goes in; of a search what it starts from."""
+    """The path that a path command prints for its operand; for a search the folder it starts from."""
     plain = _operands(command)
     if not plain or join_known(command.words[1:]) is None:
         return None
@@ -165,7 +165,7 @@ def _path_output(command: SimpleCommand) -> str | None:
 
 
 def _decode_known(command: SimpleCommand) -> str | None:
-    """What base64 or xxd makes of a known text: a guess good enough to refuse by."""
+    """The known text that base64 or xxd decodes: a guess, good enough to deny by."""
     text = command.stdin.text
     if (
         text is None

@@ -1,4 +1,4 @@
-"""From the nodes of a word to what the word will be. What lies in substitutions is handed to the walk."""
+"""Expands the nodes of a word to its likely values. Substitutions are walked by callbacks."""
 
 import fnmatch
 import re
@@ -21,7 +21,7 @@ from cockpit.workspace.word_set import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# What `echo $x` may show without asking: settings of the terminal and of tools, no tokens.
+# Variables that `echo $x` may print without asking: terminal and tool settings, no tokens.
 PRINTABLE_VARIABLES = word_set(
     """
     PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT
@@ -41,7 +41,7 @@ NoteUnreadable = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class WordPart:
-    """A part of a word: its text with signs, whether it is sure, where it came from."""
+    """A part of a word: its text, whether it is certain, and its taints."""
 
     text: str
     sure: bool = True
@@ -50,8 +50,7 @@ class WordPart:
 
 @dataclass(frozen=True, slots=True)
 class WordExpander:
-    """Folds words. `run` judges the commands of a substitution and says what they write (the second
-    argument tells `<(` and `>(` from `$(`); `ask` notes what nobody can read."""
+    """Expands words. The callbacks walk `$( )`, `<( )` and text in backticks; `note` records unreadable text."""
 
     home: str
     user: str
@@ -61,7 +60,7 @@ class WordExpander:
     script: "Callable[[str, ShellScope], DataFlow]"
 
     def expand(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
-        """Every word that `node` becomes."""
+        """Every word that `node` expands to."""
         if node.type == "word" and node.child_count == 0 and (text := node_text(node)).isalnum():
             return [ShellWord(text, span=(node.start_byte, node.end_byte))]
         piece = self._part(node, scope, quoted=False)
@@ -73,14 +72,14 @@ class WordExpander:
         return out
 
     def expand_single(self, node: "Node", scope: ShellScope) -> ShellWord:
-        """The word where bash splits none (assignments, redirections)."""
+        """The single word where bash does not split (assignments, redirections)."""
         piece = self._part(node, scope, quoted=False)
         text = letters.expand_tilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
         brace = {ord(letters.BRACE): "{", ord(letters.COMMA): ",", ord(letters.BRACE_END): "}"}
         return ShellWord(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
 
     def _part(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
-        """One node of a word."""
+        """Expand one node of a word."""
         match node.type:
             case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
                 text = node_text(node)
@@ -110,7 +109,7 @@ class WordExpander:
                 return WordPart(node_text(node) if quoted else letters.unquote(node_text(node)))
 
     def _joined(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
-        """All children, and the text between them that the grammar gave to none."""
+        """All children, with the text between them that belongs to no child."""
         source, start = node.text or b"", node.start_byte
         out: list[str] = []
         last, sure, taints = start, True, frozenset[str]()
@@ -146,14 +145,14 @@ class WordExpander:
         return _limit_length(WordPart("".join(out), sure, taints))
 
     def expand_heredoc(self, node: "Node", scope: ShellScope) -> WordPart:
-        """The body of a here-document whose end is not quoted."""
+        """The body of a here-document with an unquoted delimiter."""
         piece = self._joined(node, scope, quoted=True)
         ticked = self._ticks(node, scope)
         return WordPart(piece.text.replace(SPLIT, " "), piece.sure and not ticked, piece.taints)
 
     def _ticks(self, node: "Node", scope: ShellScope) -> bool:
-        """Runs what stands between backticks where the grammar takes them for text: in here-documents and
-        inside `${ }`. Whether there were any."""
+        """Walk text in backticks that the grammar reads as plain text (in here-documents and inside `${ }`).
+        Returns whether there was any."""
         text = node_text(node)
         if "`" not in text:
             return False
@@ -175,7 +174,7 @@ class WordExpander:
                 UNKNOWN_HARMLESS if "mild" in flow.taints else UNKNOWN, False, flow.taints - {"mild"}
             )
         text = flow.text.rstrip("\n")
-        # Only ever a guess: whoever needs to be sure must not trust our echo.
+        # This output is a guess, so it must never count as certain.
         return WordPart(text if quoted else _split_blanks(text), False, flow.taints - {"mild"})
 
     def _variable(self, name: str, scope: ShellScope, quoted: bool) -> WordPart:
@@ -219,7 +218,7 @@ class WordExpander:
         if found and found["index"] and not found["mark"] and not found["rest"]:
             held = scope.variables.get(found["name"])
             if held and re.fullmatch(r"[@*]|\d+", found["index"]):
-                # Which of the items it is does not matter to those who look for the worst.
+                # Checks look for the worst case, so it does not matter which item is meant.
                 return WordPart(_split_blanks(held.text), False, held.taints | taints)
         if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
             self.note("expansion", node_text(node))
@@ -258,12 +257,12 @@ class WordExpander:
 
 
 def _limit_length(piece: WordPart) -> WordPart:
-    """A text that doubles itself (`x=$x$x`) is not followed without end."""
+    """Stop following a text that keeps doubling (`x=$x$x`)."""
     return piece if len(piece.text) <= MAX_LENGTH else WordPart(UNKNOWN, False, piece.taints)
 
 
 def _apply_operator(rest: str, known: str | None, value: WordPart, parts: list[WordPart]) -> tuple[str, bool]:
-    """The text of ${name REST}, and whether it is sure."""
+    """The value of `${name REST}`, and whether it is certain."""
     other = "".join(piece.text for piece in parts)
     sure = value.sure and all(piece.sure for piece in parts)
     if not rest:
@@ -291,7 +290,7 @@ def _apply_operator(rest: str, known: str | None, value: WordPart, parts: list[W
 
 
 def _trim_affix(known: str, sign: str, pattern: str) -> str:
-    """`known` without the start (#) or the end (%) that fits; the doubled sign takes the longest."""
+    """`known` without the matching start (#) or end (%); a doubled sign removes the longest match."""
     lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
     for length in lengths:
         piece = known[:length] if sign[0] == "#" else known[len(known) - length :]

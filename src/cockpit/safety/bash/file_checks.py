@@ -1,4 +1,4 @@
-"""What a command would do to files: secrets read, protected places written, trees destroyed, disks."""
+"""What a command does to files: secrets it reads, protected files it writes, trees and disks it destroys."""
 
 import re
 from dataclasses import replace
@@ -62,7 +62,7 @@ RAW_DEVICES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapp
 def check_files(
     command: SimpleCommand, named: list[FileOperand], context: ExecutionContext
 ) -> list[SafetyFinding]:
-    """Everything about files."""
+    """All findings about files."""
     found = [finding for operand in named for finding in _check_operand(operand, command)]
     return [
         *found,
@@ -72,21 +72,23 @@ def check_files(
     ]
 
 
-# What writing there means: level, rule, the words around the path, capabilities, risk.
+# What writing to each kind of location means.
 WRITE_FINDINGS: dict[str, SafetyFinding] = {
     "protected": deny("write.protected", "it writes {text}: {why}", "persist", "fs.write"),
     "persist": deny("write.persist", "it writes {text}: {why}", "persist", "fs.outside"),
     "own": deny("write.own", "it changes cockpit's own files: {path}", "agent.self"),
     "secret": deny("write.secret", "it writes {text}: {why}", "persist", "fs.outside"),
-    "origin": deny("write.origin", "it writes {path}: {why}; name it in the worktree", "fs.outside"),
+    "origin": deny("write.origin", "it writes {path}: {why}; use the path in the worktree", "fs.outside"),
     "system": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
     "process": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
     "device": deny("write.device", "it writes to the device {path}", "host.mutate"),
     "outside": ask(
-        "write.outside", "it writes {path}, outside of the workspace", "fs.write", "fs.outside", risk=55
+        "write.outside", "it writes {path}, outside the workspace", "fs.write", "fs.outside", risk=55
     ),
-    "unknown": ask("write.unknown", "what {text} names is only known when it runs", "fs.write", risk=50),
-    "project secret": ask("write.secret-file", "it writes {text}, a file for secrets", "fs.write", risk=60),
+    "unknown": ask("write.unknown", "{text} is only known when it runs", "fs.write", risk=50),
+    "project secret": ask(
+        "write.secret-file", "it writes {text}, a file that holds secrets", "fs.write", risk=60
+    ),
     "plain": ask("write.inside", "it writes {text}", "fs.write", risk=30),
 }
 
@@ -100,7 +102,7 @@ def _check_operand(operand: FileOperand, command: SimpleCommand) -> list[SafetyF
 def _check_write(operand: FileOperand, command: SimpleCommand) -> list[SafetyFinding]:
     spot, text = operand.place, operand.word.guess
     if spot.kind == "protected" and command.program == "mkdir":
-        return [ask("write.protected", f"it makes a folder at {text}: {spot.reason}", "fs.write", risk=70)]
+        return [ask("write.protected", f"it creates a folder at {text}: {spot.reason}", "fs.write", risk=70)]
     if spot.kind == "secret" and command.program in ("chmod", "chown", "mkdir", "ssh-keygen"):
         return [ask("write.secret", f"it changes {text}: {spot.reason}", "fs.outside", risk=70)]
     form = WRITE_FINDINGS.get(spot.kind)
@@ -114,7 +116,7 @@ def _check_read(operand: FileOperand, command: SimpleCommand) -> list[SafetyFind
     spot, text = operand.place, operand.word.guess
     if spot.kind in ("secret", "process") and operand.shown:
         found = deny("read.secret", f"it reads {text}: {spot.reason}", "secret.read", risk=90)
-        return [replace(found, alternative="ask the person for the one value you need")]
+        return [replace(found, alternative="ask the user for the one value you need")]
     if spot.kind == "device" and RAW_DEVICES.match(spot.path):
         return [deny("read.device", f"it reads the raw device {spot.path}", "secret.read", "host.mutate")]
     if spot.kind not in ASKED_READ_KINDS or command.program in ("cd", "pushd"):
@@ -141,7 +143,7 @@ def _is_recursive(command: SimpleCommand) -> bool:
 
 
 def _tree_targets(command: SimpleCommand) -> list[ShellWord]:
-    """The words that name what would be destroyed as a whole."""
+    """The words that name what the command would destroy or change recursively."""
     name, given = command.program, command.arguments
     plain = list_plain_operands(command)
     if name in ("rm", "grm", "srm", "trash", "wipe", "shred", "rmdir", "unlink"):
@@ -189,16 +191,23 @@ def _check_trees(command: SimpleCommand, context: ExecutionContext) -> list[Safe
             found.append(
                 deny(
                     "destroy.tree",
-                    f"it would destroy or change everything there: {reason}",
+                    f"it would destroy or change a whole tree: {reason}",
                     "fs.delete",
                     "fs.outside",
                     risk=100,
                 )
             )
     if name in ("mv", "gmv") and command.words[-1].guess == "/dev/null":
-        found.append(deny("destroy.null", "what is moved to /dev/null is lost", "fs.delete"))
+        found.append(deny("destroy.null", "a file moved to /dev/null is lost", "fs.delete"))
     if "--no-preserve-root" in command.arguments:
-        found.append(deny("destroy.root", "--no-preserve-root has no other use", "fs.delete", risk=100))
+        found.append(
+            deny(
+                "destroy.root",
+                "--no-preserve-root is only used to destroy the root folder",
+                "fs.delete",
+                risk=100,
+            )
+        )
     if found:
         return found
     if name in ("rm", "srm", "trash", "shred", "unlink", "rmdir", "wipe") or (
@@ -222,10 +231,12 @@ def _check_disks(command: SimpleCommand, named: list[FileOperand]) -> list[Safet
         return []
     given = command.arguments
     if given and any(one in DISK_LISTING_WORDS for one in given) and name != "dd":
-        return [ask("disk.list", f"{name} looks at disks", "fs.outside", risk=40)]
+        return [ask("disk.list", f"{name} inspects disks", "fs.outside", risk=40)]
     if name in DISK_DESTROYERS and (not DISK_DESTROYERS[name] or DISK_DESTROYERS[name] & set(given)):
         return [
-            deny("disk.destroy", f"{name} destroys what a disk holds", "host.mutate", "fs.delete", risk=100)
+            deny(
+                "disk.destroy", f"{name} destroys the content of a disk", "host.mutate", "fs.delete", risk=100
+            )
         ]
     touched = [
         one for one in given if re.search(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)", one)
@@ -256,11 +267,15 @@ def _check_modes(
         or re.search(r"[ugoa]*[+=][rwxX]*s", mode)
         or command.program == "setcap"
     ):
-        return [deny("mode.setuid", "it gives a program the rights of another user", "priv", "host.mutate")]
+        return [
+            deny(
+                "mode.setuid", "it lets a program run with the rights of another user", "priv", "host.mutate"
+            )
+        ]
     open_wide = re.search(r"[0-7]?[0-7][0-7][2367]$", mode) or re.search(
         r"(^|[,ao])[ugo]*[ao]*[+=][rxX]*w", mode
     )
     outside = [one for one in named if one.written and one.place.kind not in ("plain", "quiet", "unknown")]
     if open_wide and outside:
-        return [ask("mode.open", f"it lets everybody write {outside[0].place.path}", "host.mutate", risk=70)]
-    return [ask("mode", "it changes who may use files", "fs.write", risk=40)]
+        return [ask("mode.open", f"it lets every user write {outside[0].place.path}", "host.mutate", risk=70)]
+    return [ask("mode", "it changes the permissions or the owner of files", "fs.write", risk=40)]

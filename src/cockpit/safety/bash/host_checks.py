@@ -1,7 +1,4 @@
-"""What single programs do to the machine by their options: git, containers, cockpit itself.
-
-What changes the machine itself: power, accounts, what starts later, the kernel, its defences, cockpit.
-"""
+"""What a command changes on the machine: power, accounts, services, kernel, defences, containers, cockpit."""
 
 import re
 
@@ -25,7 +22,7 @@ GIT_RUNNING_KEYS = re.compile(
 
 
 def check_git_config(command: SimpleCommand) -> list[SafetyFinding]:
-    """Configuration of git that runs programs, and what loses work."""
+    """Git configuration that runs programs."""
     if command.program != "git":
         return []
     given = command.arguments
@@ -82,13 +79,19 @@ def check_containers(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
     secrets = re.search(r"(-v|--volume)[ =]\S*(/etc|/root|\.ssh|\.aws)(/|:)", text)
     if mounts or secrets or ("--privileged" in given and "--pid=host" in given):
         return [
-            deny("container.escape", "the container gets the whole machine", "container", "priv", risk=95)
+            deny(
+                "container.escape",
+                "the container gets access to the whole machine",
+                "container",
+                "priv",
+                risk=95,
+            )
         ]
     if "--privileged" in given or "docker.sock" in text or "--pid=host" in text:
         return [
             ask(
                 "container.privileged",
-                "the container gets rights over the machine",
+                "the container gets rights on the machine",
                 "container",
                 "priv",
                 risk=85,
@@ -98,7 +101,7 @@ def check_containers(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
 
 
 def check_cockpit(command: SimpleCommand) -> list[SafetyFinding]:
-    """cockpit run by itself: its own switches are a person's."""
+    """cockpit started by itself: its permission switches belong to the user."""
     if command.program == "cockpit" and not set(command.arguments) & {"--version", "--help", "-h"}:
         risky = set(command.arguments) & {
             "trust",
@@ -142,13 +145,13 @@ COCKPIT_PROCESS = re.compile(r"cockpit")
 
 
 def check_host(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
-    """Everything about the machine."""
+    """All findings about the machine."""
     name, given = command.program, command.arguments
     found: list[SafetyFinding] = []
     if name == "getent" and set(given) & {"shadow", "gshadow"}:
-        found.append(deny("read.secret", "it reads the passwords of the system", "secret.read"))
+        found.append(deny("read.secret", "it reads the password hashes of the system", "secret.read"))
     if name in ("gpg", "gpg2") and any(one.startswith("--export-secret") for one in given):
-        found.append(deny("read.secret", "it writes out private keys", "secret.read"))
+        found.append(deny("read.secret", "it exports private keys", "secret.read"))
     if name in POWER or (name in ("init", "openrc-init") and set(given) & {"0", "6", "1", "s", "S"}):
         found.append(deny("host.power", "it stops or restarts the machine", "host.mutate"))
     if name in ACCOUNTS and not set(given) & {"-S", "--status", "-l", "--list", "--help", "-read", "-list"}:
@@ -173,12 +176,12 @@ def check_host(command: SimpleCommand, context: ExecutionContext) -> list[Safety
 
 
 def _check_views(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
-    """Programs that change what is seen of the machine."""
+    """Programs that change what other programs see of the machine."""
     if name not in VIEW_CHANGERS:
         return []
     again = name == "mount" and "/" in given and any("remount,rw" in one for one in given)
     if again or (name == "nsenter" and set(given) & {"1", "--target=1", "-t1"}):
-        return [deny("host.escape", f"{name} leaves what holds it in", "priv", "host.mutate")]
+        return [deny("host.escape", f"{name} leaves the container or namespace", "priv", "host.mutate")]
     told = f"{name} changes what programs see of the machine"
     return [ask("host.mount", told, "priv", "host.mutate", risk=75)]
 
@@ -216,7 +219,7 @@ def _check_services(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
         return [deny("host.power", "it stops or restarts the machine", "host.mutate")]
     weakens = set(given) & {"stop", "disable", "mask", "kill", "remove", "off"}
     if weakens and any(DEFENCES.search(one) for one in given):
-        return [deny("host.defences", "it switches off what protects the machine", "host.mutate")]
+        return [deny("host.defences", "it disables protection of the machine", "host.mutate")]
     if set(given) & {"edit", "set-property", "link", "import-environment", "set-environment"}:
         return [deny("persist.service", "it changes what starts with the machine", "persist")]
     return [ask("host.service", "it changes a service of the machine", "host.mutate", risk=60)]
@@ -242,9 +245,7 @@ def _check_firewall(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
         or (name in ("netsh", "Set-MpPreference"))
     )
     if off:
-        return [
-            deny("host.defences", f"{name} switches off or changes what protects the machine", "host.mutate")
-        ]
+        return [deny("host.defences", f"{name} disables or changes protection of the machine", "host.mutate")]
     if name in (
         "iptables",
         "ip6tables",
@@ -258,7 +259,14 @@ def _check_firewall(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
         "tc",
         "sysctl",
     ):
-        return [ask("host.network", f"{name} is about the network of the machine", "host.mutate", risk=50)]
+        return [
+            ask(
+                "host.network",
+                f"{name} changes or shows the machine's network settings",
+                "host.mutate",
+                risk=50,
+            )
+        ]
     return []
 
 
@@ -266,12 +274,12 @@ def _check_scheduled(command: SimpleCommand) -> list[SafetyFinding]:
     name, given = command.program, command.arguments
     if name == "crontab":
         if "-e" in given or "-l" in given or (not given and not command.stdin.piped):
-            return [ask("persist.cron", "it is about the cron table", "persist", risk=70)]
+            return [ask("persist.cron", "it changes or shows the cron table", "persist", risk=70)]
         if not given or given == ("-r",) or given == ("-i", "-r"):
             return [deny("persist.cron", "it replaces or removes the cron table", "persist")]
         return [deny("persist.cron", "it sets up commands that run later", "persist")]
     if name in ("at", "batch"):
-        return [deny("persist.at", "it sets up a command that runs later, unseen", "persist")]
+        return [deny("persist.at", "it schedules a command that runs later without being seen", "persist")]
     if name in (
         "update-alternatives",
         "alternatives",
@@ -282,10 +290,12 @@ def _check_scheduled(command: SimpleCommand) -> list[SafetyFinding]:
         "gsettings",
     ):
         return [
-            ask("host.alternatives", f"{name} changes what programs the machine uses", "host.mutate", risk=60)
+            ask(
+                "host.alternatives", f"{name} changes which programs the machine uses", "host.mutate", risk=60
+            )
         ]
     if name in ("ssh-copy-id",):
-        return [deny("persist.key", "it plants a login key on another machine", "persist", "net.egress")]
+        return [deny("persist.key", "it installs a login key on another machine", "persist", "net.egress")]
     return []
 
 
@@ -303,7 +313,7 @@ def _check_traces(command: SimpleCommand) -> list[SafetyFinding]:
         or (name == "dmesg" and set(given) & {"-C", "-c", "--clear"})
     )
     if off:
-        return [deny("host.traces", "it wipes the record of what was done", "host.mutate")]
+        return [deny("host.traces", "it deletes the record of what was done", "host.mutate")]
     return []
 
 
@@ -328,5 +338,5 @@ def _check_signals(command: SimpleCommand) -> list[SafetyFinding]:
         ".",
         ".*",
     }:
-        return [ask("process.signal", "it stops processes that others need", "proc.signal", risk=75)]
+        return [ask("process.signal", "it stops processes that other programs need", "proc.signal", risk=75)]
     return [ask("process.signal", "it sends a signal to a process", "proc.signal", risk=45)]

@@ -1,4 +1,4 @@
-"""Code on the command line in other languages: what plainly must not run is refused by what it names."""
+"""Code in other languages on the command line. Code that plainly must not run is denied by what it names."""
 
 import re
 
@@ -54,16 +54,14 @@ KILL_CALLS = re.compile(r"reboot|poweroff|shutdown|os\.kill\(-?1\b|kill\s*\(?-?9
 def check_inline_code(
     command: SimpleCommand, context: ExecutionContext
 ) -> tuple[list[SafetyFinding], list[str]]:
-    """What inline code would plainly do, and the texts in it that a shell may be given."""
+    """The findings on inline code, and the texts in it that may be given to a shell."""
     if not LANGUAGES.fullmatch(command.program):
         return [], []
     text = "\n".join(word.guess for word in command.words[1:] if not word.guess.startswith("--"))
     if command.stdin.text and len(command.words) < 3:
         text += "\n" + command.stdin.text
     if len(text) > 20_000:
-        return [
-            ask("code.long", "its code is too long to look through", "code.exec", "shell.opaque", risk=70)
-        ], []
+        return [ask("code.long", "its code is too long to check", "code.exec", "shell.opaque", risk=70)], []
     strings = _strings(text)
     found = _check_patterns(text, command.program)
     for one in strings:
@@ -99,7 +97,7 @@ def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
         found.append(
             deny(
                 "net.reverse-shell",
-                "its code ties a program to a network connection",
+                "its code connects a shell to the network",
                 "net.egress",
                 "code.remote",
                 risk=100,
@@ -112,9 +110,9 @@ def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
     elif DECODE_CALLS.search(text) and re.search(
         r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text
     ):
-        found.append(deny("code.decoded", "its code runs a text that nobody can read", "code.remote"))
+        found.append(deny("code.decoded", "its code runs a text that cannot be read", "code.remote"))
     if FORK_LOOPS.search(text):
-        found.append(deny("fork-bomb", "its code starts processes without end", "host.mutate"))
+        found.append(deny("fork-bomb", "its code starts processes endlessly", "host.mutate"))
     if KILL_CALLS.search(text) and SHELL_CALLS.search(text):
         found.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
     return found
@@ -134,9 +132,7 @@ def _check_named_path(
         reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context)
     ):
         return [
-            deny(
-                "destroy.tree", f"its code deletes or changes what must stay: {reason}", "fs.delete", risk=100
-            )
+            deny("destroy.tree", f"its code deletes or changes a whole tree: {reason}", "fs.delete", risk=100)
         ]
     if spot.kind in ("secret", "process"):
         return [deny("read.secret", f"its code names {one}: {spot.reason}", "secret.read")]

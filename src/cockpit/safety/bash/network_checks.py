@@ -1,5 +1,5 @@
-"""Code that comes from somewhere else, and data that goes somewhere else: network to shell, decoded text to
-shell, reverse shells, secrets sent away."""
+"""Code that comes from the network or is decoded, and data that leaves: piped installers, reverse shells,
+secrets sent away."""
 
 import re
 
@@ -34,7 +34,7 @@ SENDERS = FETCHERS | word_set(
     chisel wscat websocat grpcurl mosquitto_pub redis-cli logger xdg-open open
     """
 )
-# Their purpose is to fetch or to look at the network; sending is what asks for more.
+# Programs whose purpose is to fetch from or inspect the network; sending adds to the risk.
 NETWORK = SENDERS - word_set(
     """
     git kubectl docker podman npm gh glab logger xdg-open open hub openssl
@@ -45,7 +45,7 @@ NETWORK = SENDERS - word_set(
 def check_network(
     command: SimpleCommand, named: list[FileOperand], files: dict[str, DataFlow]
 ) -> list[SafetyFinding]:
-    """Everything about where code comes from and where data goes."""
+    """All findings about the origin of code and the destination of data."""
     return [
         *_check_remote_code(command, files),
         *_check_reverse_shell(command),
@@ -59,7 +59,7 @@ def is_interpreter(name: str) -> bool:
 
 
 def _reads_code(command: SimpleCommand) -> bool:
-    """Whether what comes through stdin is run."""
+    """Whether the program runs its stdin as code."""
     name, given = command.program, command.arguments
     if name in SHELLS:
         plain = [one for one in given if not one.startswith(("-", "+"))]
@@ -81,12 +81,12 @@ def _reads_code(command: SimpleCommand) -> bool:
 
 
 def runs_standard_input(command: SimpleCommand) -> bool:
-    """The same for programs that take rules or scripts from it besides."""
+    """Whether the program runs rules or scripts from its stdin, build tools included."""
     return _reads_code(command) or (command.program in ("make", "gmake", "just") and "-" in command.arguments)
 
 
 def _describe_taint(taints: frozenset[str]) -> str:
-    return "from the network" if "net" in taints else "decoded from a text nobody can read"
+    return "from the network" if "net" in taints else "decoded from an unreadable text"
 
 
 def _check_remote_code(command: SimpleCommand, files: dict[str, DataFlow]) -> list[SafetyFinding]:
@@ -140,7 +140,7 @@ def _check_remote_code(command: SimpleCommand, files: dict[str, DataFlow]) -> li
                     )
                 ]
     if runs_words and command.stdin.taints & {"unknown"} and _reads_code(command):
-        return [ask("code.unknown", "it runs a text that nobody can read beforehand", "code.exec", risk=80)]
+        return [ask("code.unknown", "it runs a text that cannot be read beforehand", "code.exec", risk=80)]
     return []
 
 
@@ -152,17 +152,17 @@ def _check_reverse_shell(command: SimpleCommand) -> list[SafetyFinding]:
         if any(
             re.fullmatch(r"-[a-zA-Z]*[ec][a-zA-Z]*|--exec.*|--sh-exec.*|--lua-exec.*", one) for one in given
         ):
-            why = "it gives a shell to whoever is connected"
+            why = "it gives a shell to whoever connects"
     elif name == "socat" and re.search(r"(?i)\b(exec|system|shell):", text):
-        why = "it gives a shell to whoever is connected"
+        why = "it gives a shell to whoever connects"
     elif name in ("pwncat", "chisel", "ngrok", "cloudflared"):
-        return [ask("net.tunnel", f"{name} opens a tunnel from outside", "net.egress", risk=85)]
+        return [ask("net.tunnel", f"{name} opens a tunnel for access from outside", "net.egress", risk=85)]
     if name in CONNECTORS and "shell" in command.stdin.taints:
-        why = "it sends the output of a shell to a connection"
+        why = "it sends the output of a shell over a connection"
     if name in SHELLS and any(
         "/dev/tcp" in item.target.guess or "/dev/udp" in item.target.guess for item in command.redirects
     ):
-        why = "it ties a shell to a network connection"
+        why = "it connects a shell to the network"
     if re.search(r"/inet/(tcp|udp)/", text):
         why = "it opens a raw network connection"
     return [deny("net.reverse-shell", why, "net.egress", "code.remote", risk=100)] if why else []
@@ -220,7 +220,7 @@ def _check_network_use(command: SimpleCommand) -> list[SafetyFinding]:
 
 
 def parse_host(text: str) -> str:
-    """The host that an argument names, or ""."""
+    """The host that an argument names, or an empty string."""
     if found := re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^@/]*@)?(\[[^\]]+\]|[^/:?#]+)", text):
         return found[1].lower()
     if found := re.match(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+|localhost)(?::.*)?$", text):

@@ -1,4 +1,4 @@
-"""Which words of a command name files, and which of those it would write."""
+"""The operands of a command that name files, and which of those it writes."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from cockpit.safety.bash.locations import BashLocation, locate
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
-# Their words are text, not files.
+# The words of these commands are text, not files.
 TEXT_COMMANDS = word_set(
     """
     echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly
@@ -16,7 +16,7 @@ TEXT_COMMANDS = word_set(
     [[ exit return shift wait jobs umask ulimit basename dirname
     """
 )
-# Their first operand is a pattern or a script.
+# The first operand of these commands is a pattern or a script.
 PATTERN_FIRST_COMMANDS = word_set(
     """
     grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd
@@ -49,7 +49,7 @@ FOLDER_OPTIONS = {
     "cpio": ("-D",),
     "bsdtar": ("-C",),
 }
-# What these options name is used as a key, not shown or sent.
+# Options whose value is used as a key, and is neither shown nor sent.
 KEY_OPTIONS = word_set(
     """
     --key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert --ssl-key
@@ -71,7 +71,7 @@ METADATA_COMMANDS = word_set(
 IN_PLACE_OPTIONS = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
-# For these -o is something else.
+# For these programs -o has another meaning.
 OTHER_MEANING_OF_O = word_set(
     """
     find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo
@@ -82,8 +82,8 @@ OTHER_MEANING_OF_O = word_set(
 
 @dataclass(frozen=True, slots=True)
 class FileOperand:
-    """A file that a command names: the word, where it lies, whether it is written, and whether only its
-    name is looked at (`shown` is False then)."""
+    """A file that a command names: the word, its location and whether it is written. `shown` is False where
+    only its metadata is read."""
 
     word: ShellWord
     place: BashLocation
@@ -92,7 +92,7 @@ class FileOperand:
 
 
 def list_file_operands(command: SimpleCommand, context: ExecutionContext) -> list[FileOperand]:
-    """All files that `command` names, its redirections included."""
+    """All files that `command` names, including its redirections."""
     found = []
     for item in command.redirects:
         if item.copies:
@@ -109,7 +109,7 @@ def list_file_operands(command: SimpleCommand, context: ExecutionContext) -> lis
 
 
 def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
-    """The words that are no options; after `--` all of them."""
+    """The words that are not options; after `--` all of them."""
     out, literal = [], False
     for word in command.words[1:]:
         if literal or not word.guess.startswith("-") or word.guess == "-":
@@ -158,7 +158,7 @@ def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:
 
 
 def _writes_by(option: str, program: str) -> bool:
-    """Whether the short option names a file to write for this program."""
+    """Whether the option names an output file for this program."""
     if option == "-D":
         return program == "curl"
     return option != "-o" or program not in OTHER_MEANING_OF_O
@@ -184,7 +184,7 @@ def _has_script_option(command: SimpleCommand) -> bool:
 
 
 def _possible_paths(word: ShellWord, program: str) -> list[ShellWord]:
-    """A word as the files it may name: itself, what follows `=` or `@`, the parts around a colon."""
+    """The paths a word may contain: itself, the text after `=` or `@`, the parts around a colon."""
     text = word.text
     if program not in ("cat", "less", "rm", "cp", "mv", "ln") and (" " in text or "\n" in text):
         return []

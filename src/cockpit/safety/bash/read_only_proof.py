@@ -1,7 +1,4 @@
-"""Whether a word is what the type of an operand or of an option allows.
-
-Whether a command is proven to only read, by an allow rule; and which ask and deny rules hold for it.
-"""
+"""Whether an allow rule proves that a command only reads, and which ask and deny rules apply to it."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from cockpit.workspace.word_set import word_set
 
 
 def fits_type(word: ShellWord, kind: str, command: SimpleCommand, context: ExecutionContext) -> bool:
-    """Whether a word is what a type allows."""
+    """Whether a word fits the type of an operand or an option's value."""
     if kind == "TEXT":
         return (context.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
     if kind in ("READ_PATH", "NAME_PATH", "REV"):
@@ -49,7 +46,7 @@ def fits_type(word: ShellWord, kind: str, command: SimpleCommand, context: Execu
 
 
 def _is_open_pattern(word: ShellWord, command: SimpleCommand, context: ExecutionContext) -> bool:
-    """Whether the names that a search is narrowed to are none of secrets."""
+    """Whether the file names a search is limited to are not names of secrets."""
     text = unquote(word.guess)
     return text.startswith("!") or is_readable_location(
         locations.locate(ShellWord(text), context.root, context.root, context), context
@@ -60,7 +57,7 @@ def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, contex
     if word.text == "-" and kind == "READ_PATH":
         return True
     if not word.sure or UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text:
-        # Held in, a reader may read whatever it is given: only what is known of it counts.
+        # In a sandbox a reader may read anything it is given; only the known part is judged.
         spot = locations.locate(word, command.cwd, command.likely_cwd, context)
         return context.sandbox and (spot.kind == "unknown" or is_readable_location(spot, context))
     if kind == "REV" and (
@@ -92,7 +89,7 @@ def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, contex
 
 
 def is_readable_location(spot: locations.BashLocation, context: ExecutionContext) -> bool:
-    """Whether reading it needs nobody: inside the workspace and no secret."""
+    """Whether it can be read without asking: inside the workspace and not a secret."""
     return spot.rank <= 1 or (spot.kind == "protected" and locations.is_within(spot.path, context.root))
 
 
@@ -106,14 +103,14 @@ SHELL_BUILTINS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyProof:
-    """`rule` proves it; or `why` not."""
+    """The rule that proves a command read-only, or `why` it is not proven."""
 
     rule: CommandRule | None = None
     why: str = ""
 
 
 def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) -> list[CommandRule]:
-    """The ask and deny rules that hold."""
+    """The ask and deny rules that apply."""
     name, _ = command.subcommand()
     given = command.arguments
     return [
@@ -144,18 +141,18 @@ def prove_read_only(
     """Whether an allow rule covers all of `command`."""
     first = command.words[0].literal
     if first is None:
-        return ReadOnlyProof(why="what runs is only known then")
+        return ReadOnlyProof(why="the program is only known when it runs")
     folder, _, name = first.rpartition("/")
     if folder and folder not in TRUSTED_FOLDERS:
-        return ReadOnlyProof(why=f"{first} is a program of its own")
+        return ReadOnlyProof(why=f"{first} is not a system program")
     if name in SHELL_BUILTINS and folder:
-        return ReadOnlyProof(why=f"{first} is not the shell's own")
+        return ReadOnlyProof(why=f"{first} is not the shell's builtin")
     why = ""
     for rule in rules:
         if rule.level != "allow":
             continue
         if rule.needs == "sandbox" and not context.sandbox:
-            why = why or "it is only safe inside a sandbox"
+            why = why or "it is only safe in a sandbox"
             continue
         found, at = command.subcommand() if rule.subcommands else ("", 0)
         if rule.subcommands and found not in rule.subcommands:
@@ -174,7 +171,7 @@ def prove_read_only(
         if not fault:
             return ReadOnlyProof(rule)
         why = why or fault
-    return ReadOnlyProof(why=why or "no rule knows it")
+    return ReadOnlyProof(why=why or "no rule covers it")
 
 
 def _explain_git(command: SimpleCommand, at: int, context: ExecutionContext) -> str:
@@ -185,21 +182,21 @@ def _explain_git(command: SimpleCommand, at: int, context: ExecutionContext) -> 
         if one == "-C" and before:
             spot = locations.locate(before.pop(0), folder, command.likely_cwd, context)
             if not is_readable_location(spot, context):
-                return "it looks at another folder"
+                return "it reads another folder"
             folder = spot.path
         elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
-            return f"git's option {one} is not among those that only read"
+            return f"git's option {one} is not known to be read-only"
     if not context.git_is_plain or not is_folder_plain(folder, context):
-        return "the repository names programs that git would run"
+        return "the repository's configuration names programs that git would run"
     if any("%G" in word.guess or "%(signature" in word.guess for word in command.words):
         return "%G runs gpg"
     if command.nested and command.words[at].guess in ("log", "show", "diff", "blame", "grep", "status"):
-        return "inside a string it cannot be hardened"
+        return "git inside a string cannot be hardened"
     return ""
 
 
 def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context: ExecutionContext) -> str:
-    """Why an option or an operand does not fit, or ""."""
+    """Says why an option or an operand does not fit, or returns an empty string."""
     words = list(command.words[at + 1 :])
     plain: list[ShellWord] = []
     given: set[str] = set()
@@ -223,7 +220,7 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
                 and not _version_only(rule)
                 and not rule.id.startswith("read.date")
             ):
-                return f"{word.guess} is not among the options that only read"
+                return f"{word.guess} is not known to be a read-only option"
             plain.append(word)
         elif _version_only(rule):
             plain.append(word)
@@ -234,19 +231,19 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
         elif fault := _explain_option(word, words, rule, given, command, context):
             return fault
         elif plain and not rule.whole and command.program != "git":
-            # awk, and all of them on a Mac, take what stands behind an operand for operands.
+            # awk, and most programs on macOS, read words after an operand as operands.
             behind = command.words[len(command.words) - len(words) - 1]
             if behind is not word and not is_readable_location(
                 locations.locate(behind, command.cwd, command.likely_cwd, context), context
             ):
                 return f"{behind.guess} may be read as a file"
     if rule.options_any and not given & set(rule.options_any):
-        return "without an option that only reads it changes something"
+        return "without a read-only option it changes something"
     return _explain_operands(plain, rule, given, command, context)
 
 
 def _globs_in_value(text: str) -> bool:
-    """`--include=*.py`: no file that a project has is called like that by accident or harm."""
+    """Whether it is `--include=*.py` or similar: no file has such a name, so the glob stays as it is."""
     name, sign, value = text.partition("=")
     return (
         bool(sign)
@@ -277,7 +274,7 @@ def _explain_option(
     context: ExecutionContext,
 ) -> str:
     text = word.text
-    no = f"{word.guess} is not among the options that only read"
+    no = f"{word.guess} is not known to be a read-only option"
     if text.startswith("--") or rule.whole or text in rule.options:
         name, sign, value = text.partition("=")
         if text in rule.options and not sign:
@@ -311,10 +308,10 @@ def _explain_value(
     rest: list[ShellWord], kind: str, command: SimpleCommand, context: ExecutionContext
 ) -> str:
     if not rest:
-        return "an option has no value"
+        return "an option lacks its value"
     word = rest.pop(0)
     return (
-        "" if fits_type(word, kind, command, context) else f"{word.guess} is not what the option may be given"
+        "" if fits_type(word, kind, command, context) else f"{word.guess} is not a valid value for the option"
     )
 
 
@@ -329,15 +326,15 @@ def _explain_operands(
     if types and rule.first_unless & given:
         types = types[1:]
     if not types:
-        return f"{plain[0].guess} is not among what it may be given" if plain else ""
+        return f"{plain[0].guess} is not an expected operand" if plain else ""
     if types[0].startswith("!") and not plain:
-        return "without a further word it changes something"
+        return "without a further operand it changes something"
     if len(types) > 1 and types[-1] == "=-" and len(plain) > 1 and plain[-1].text != "-":
         return "the second operand is written"
     for at, word in enumerate(plain):
         kind = types[min(at, len(types) - 1)]
         if types[0].startswith("!") and at and len(types) == 1:
-            return f"{word.guess} is one word too many"
+            return f"{word.guess} is an operand too many"
         if not fits_type(word, kind, command, context):
-            return f"{word.guess} is not an operand that only reads"
+            return f"{word.guess} is not a read-only operand"
     return ""

@@ -1,6 +1,6 @@
-"""Which programs run other commands, and which of their options stand before the command. Tables only.
+"""Programs that run other commands: which options precede the command, and how to extract it.
 
-Programs that run another command: which one, and where. A wrapper never makes it milder.
+A wrapper never makes a verdict milder.
 """
 
 import re
@@ -10,7 +10,8 @@ from cockpit.safety.bash.command_model import UNKNOWN, ShellWord, SimpleCommand
 from cockpit.workspace.word_set import word_set
 
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash")
-# program: (options that take the next word, words before the command). Long options with `=` need none.
+# Per program: options that take the next word, and the number of operands before the command. Long options
+# with `=` take no further word.
 PREFIX: dict[str, tuple[str, int]] = {
     "sudo": (
         "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --role --type --chroot",
@@ -89,7 +90,7 @@ RUNNERS = {
     ("perf", "record"),
     ("xcrun", "--"),
 }
-# These add nothing of their own: as harmless as what they run.
+# Wrappers without effects of their own: as harmless as the command they run.
 TRANSPARENT = word_set("time command builtin nice timeout stdbuf ionice")
 SSH_VALUES = word_set("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B")
 SCRIPT_OPTIONS = {
@@ -139,7 +140,8 @@ SCRIPT_OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class InnerCommand:
-    """A command inside another: its words, or a script as one word. `cwd` is a folder it moves to."""
+    """A command inside another: its words, or a script in one word. `cwd` is the folder the wrapper changes
+    to."""
 
     words: tuple[ShellWord, ...] = ()
     script: ShellWord | None = None
@@ -149,7 +151,7 @@ class InnerCommand:
 
 
 def find_inner_commands(command: SimpleCommand) -> list[InnerCommand]:
-    """What `command` runs besides itself, as far as it can be read from its words."""
+    """The commands that `command` runs besides itself, as far as its words tell."""
     name = command.program
     if not name or len(command.words) < 2:
         return []
@@ -197,7 +199,7 @@ def _script_options(name: str, words: tuple[ShellWord, ...]) -> list[ShellWord]:
     found = []
     for at, word in enumerate(words):
         text = word.guess
-        # `script -qc`, `su -lc`: the last letter of a bundle takes the script.
+        # In a bundle such as `script -qc` or `su -lc`, the last letter takes the script.
         bundled = "-c" in names and re.fullmatch(r"-[a-zA-Z]+c", text) is not None
         if (text in names or bundled) and at + 1 < len(words):
             found.append(words[at + 1])
@@ -283,7 +285,7 @@ def _ssh(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
 
 
 def _find(command: SimpleCommand) -> list[InnerCommand]:
-    """Each -exec of find and -x of fd; `{}` stands for what the search starts from and looks for."""
+    """Each -exec of find and -x of fd. `{}` stands for the starting folders and the searched names."""
     starts: list[ShellWord] = []
     for word in command.words[1:]:
         if word.guess.startswith(("-", "(", "!")):

@@ -1,4 +1,4 @@
-"""From the text of a rule file to rules. A fault names the file and the line; unknown keys are faults."""
+"""Parses a rule file. Errors name the file and the line; unknown keys are errors."""
 
 import re
 from typing import TYPE_CHECKING, get_args
@@ -18,7 +18,7 @@ CAPABILITIES = frozenset(get_args(Capability))
 
 
 class _YamlNode:
-    """A YAML value with the place it stands at."""
+    """A YAML value with its position."""
 
     def __init__(self, node: "Node", file: str) -> None:
         self.node, self.file = node, file
@@ -30,23 +30,23 @@ class _YamlNode:
 
     def fault(self, message: str) -> SettingsInvalid:
         return SettingsInvalid(
-            f"{self.file}:{self.line}: {message}", "docs/policy.md shows the form of a rule"
+            f"{self.file}:{self.line}: {message}", "see docs/policy.md for the form of a rule"
         )
 
     def table(self, allowed: frozenset[str]) -> "dict[str, _YamlNode]":
         from yaml.nodes import MappingNode
 
         if not isinstance(self.node, MappingNode):
-            raise self.fault("a table of keys is expected here")
+            raise self.fault("expected a table of keys")
         found: dict[str, _YamlNode] = {}
         for key, value in self.node.value:
             name = str(key.value)
             if name not in allowed:
                 raise _YamlNode(key, self.file).fault(
-                    f"unknown key `{name}`; known are {', '.join(sorted(allowed))}"
+                    f"unknown key `{name}`; known keys are {', '.join(sorted(allowed))}"
                 )
             if name in found:
-                raise _YamlNode(key, self.file).fault(f"`{name}` stands here twice")
+                raise _YamlNode(key, self.file).fault(f"duplicate key `{name}`")
             found[name] = _YamlNode(value, self.file)
         return found
 
@@ -54,18 +54,18 @@ class _YamlNode:
         from yaml.nodes import SequenceNode
 
         if not isinstance(self.node, SequenceNode):
-            raise self.fault("a list is expected here")
+            raise self.fault("expected a list")
         return [_YamlNode(one, self.file) for one in self.node.value]
 
     def text(self) -> str:
         from yaml.nodes import ScalarNode
 
         if not isinstance(self.node, ScalarNode):
-            raise self.fault("a text is expected here")
+            raise self.fault("expected text")
         return str(self.node.value)
 
     def texts(self) -> list[str]:
-        """A list of texts; one text is split at blanks."""
+        """A list of texts; a single text is split at blanks."""
         from yaml.nodes import ScalarNode
 
         return (
@@ -84,7 +84,7 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         raise SettingsInvalid(
-            f"{file}:{line}: this is no YAML: {getattr(error, 'problem', error)}", "mend it"
+            f"{file}:{line}: not valid YAML: {getattr(error, 'problem', error)}", "mend it"
         ) from error
     if root is None:
         return []
@@ -94,7 +94,7 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
     for rule in rules:
         if rule.id in seen:
             raise SettingsInvalid(
-                f"{file}:{rule.line}: `{rule.id}` is also the rule of line {seen[rule.id]}", "rename one"
+                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {seen[rule.id]} has it too", "rename one of the two rules"
             )
         seen[rule.id] = rule.line
     return rules
@@ -107,14 +107,14 @@ def _rule(at: _YamlNode) -> CommandRule:
             raise at.fault(f"the rule has no `{name}`")
     name, level = table["id"].text(), table["level"].text()
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
-        raise table["id"].fault(f"{name!r} is no id: small letters, digits, dots and dashes")
+        raise table["id"].fault(f"invalid id {name!r}; use lower-case letters, digits, dots and dashes")
     if level not in LEVEL_RANK:
-        raise table["level"].fault(f"`level` must be allow, ask or deny, not {level!r}")
+        raise table["level"].fault(f"unknown level {level!r}; choose allow, ask or deny")
     argv = table["argv"].table(ARGV)
     if "program" not in argv:
         raise table["argv"].fault("`argv` has no `program`")
     if level == "allow" and "*" in argv["program"].texts():
-        raise argv["program"].fault("an allow rule names its programs")
+        raise argv["program"].fault("an allow rule must name its programs")
     examples = table["examples"].table(frozenset({"match", "not_match"})) if "examples" in table else {}
     return CommandRule(
         id=name,
@@ -148,7 +148,7 @@ def _risk(table: "dict[str, _YamlNode]") -> int:
         return {"allow": 0, "ask": 40, "deny": 95}[table["level"].text()]
     text = table["risk"].text()
     if not text.isdigit() or int(text) > 100:
-        raise table["risk"].fault(f"`risk` must be a number from 0 to 100, not {text!r}")
+        raise table["risk"].fault(f"invalid `risk` {text!r}; use a number from 0 to 100")
     return int(text)
 
 
@@ -156,7 +156,7 @@ def _needs(table: "dict[str, _YamlNode]") -> str:
     if "needs" not in table:
         return ""
     if (text := table["needs"].text()) not in ("sandbox", "git"):
-        raise table["needs"].fault(f"`needs` must be sandbox or git, not {text!r}")
+        raise table["needs"].fault(f"unknown `needs` {text!r}; choose sandbox or git")
     return text
 
 
@@ -165,7 +165,7 @@ def _capabilities(table: "dict[str, _YamlNode]") -> frozenset[Capability]:
     for one in wanted:
         if one not in CAPABILITIES:
             raise table["capabilities"].fault(
-                f"{one!r} is no capability; known are {', '.join(sorted(CAPABILITIES))}"
+                f"unknown capability {one!r}; known are {', '.join(sorted(CAPABILITIES))}"
             )
     return frozenset(one for one in get_args(Capability) if one in wanted)
 
@@ -175,14 +175,14 @@ def _types(at: _YamlNode) -> tuple[str, ...]:
     for one in found:
         if one not in OPERAND_TYPES and not one.startswith(("=", "!", "/")):
             raise at.fault(
-                f"{one!r} is no type of an operand; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
+                f"unknown operand type {one!r}; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
                 f"WORD, !WORD, /REGEX"
             )
     return found
 
 
 def _options(at: _YamlNode) -> dict[str, str]:
-    """`-abc` (letters without a value), `-n:TYPE`, `--long`, `--long=TYPE`, `--long[=]`, `-#`."""
+    """Parse `-abc` (letters without a value), `-n:TYPE`, `--long`, `--long=TYPE`, `--long[=]`, `-#`."""
     found: dict[str, str] = {}
     for one in at.texts():
         if one.endswith("[=]"):
@@ -190,14 +190,14 @@ def _options(at: _YamlNode) -> dict[str, str]:
         elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", one):
             kind = matched[2] or "PATTERN"
             if kind.lstrip("?") not in OPERAND_TYPES and not kind.startswith(("=", "/")):
-                raise at.fault(f"{kind!r} in {one!r} is no type")
+                raise at.fault(f"unknown type {kind!r} in {one!r}")
             found[matched[1]] = kind
         elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", one) or (one.startswith("-") and one.endswith("!")):
             found[one.rstrip("!")] = ""
         elif re.fullmatch(r"-[\w@]+", one):
             found.update({f"-{letter}": "" for letter in one[1:]})
         else:
-            raise at.fault(f"{one!r} is no option")
+            raise at.fault(f"invalid option {one!r}")
     return found
 
 
