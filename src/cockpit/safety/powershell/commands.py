@@ -1,9 +1,4 @@
-"""Programs, scripts and cmdlets of modules: whatever stands in no table of ours.
-
-What a cmdlet of the tables does with the operands it is given.
-
-The findings on one command of a PowerShell line: its operands, its family, what it starts.
-"""
+"""Judges one command of a PowerShell line: a known cmdlet, a shell, a program or a script."""
 
 import re
 
@@ -60,7 +55,7 @@ def judge_unknown(
                 one for one in judge_pieces(word.pieces, scope) if one.level == "deny" or "net" in one.rule
             ]
     if name in native_programs.INFORMATION_PROGRAMS:
-        found.append(ask("ps-program", f"{name} shows things of the machine", "fs.read", risk=15))
+        found.append(ask("ps-program", f"{name} shows information about the machine", "fs.read", risk=15))
     if always is not None and "-" not in name:
         found += [one for one in judge_program(said, command, arguments, scope) if one.level == "deny"]
     if always is None:
@@ -69,7 +64,7 @@ def judge_unknown(
 
 
 def check_mentioned_paths(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
-    """What the words of a program name that no program is given: secrets, the network, the registry."""
+    """Paths in a program's arguments that no program should get: secrets, network paths, the registry."""
     values = (value for word in command.words[1:] for value in fold_word(word, scope) or ())
     return [one for value in values for one in _check_mentioned_path(value, scope)]
 
@@ -97,8 +92,8 @@ def judge_program(
     said: str, command: PowerShellCommand, arguments: list[str | None], scope: PowerShellScope
 ) -> list[SafetyFinding]:
     if any(one is None for one in arguments) or any(word.odd for word in command.words):
-        return [ask("ps-dynamic", "a part of it is known only when it runs", "shell.opaque", risk=35)]
-    # Windows and macOS find a program whatever the case of its name; its rules are written in lower case.
+        return [ask("ps-dynamic", "a part of it is only known when it runs", "shell.opaque", risk=35)]
+    # Windows and macOS find a program whatever the case of its name; its rules are in lower case.
     name = said.lower()
     if scope.context.platform == "windows":
         name = re.sub(r"\.(exe|com|cmd|bat)$", "", name)
@@ -108,7 +103,7 @@ def judge_program(
         found.append(ask("ps-name", f"{said} is read as {name}", "code.exec", risk=30))
     dynamic = any(piece.kind not in ("text",) for word in command.words for piece in word.pieces)
     if dynamic or any(word.joined for word in command.words):
-        found.append(ask("ps-dynamic", "a part of it is known only when it runs", "shell.opaque", risk=30))
+        found.append(ask("ps-dynamic", "a part of it is only known when it runs", "shell.opaque", risk=30))
     if added and scope.depth == 0:
         at = (
             command.text.find(command.words[1].text) + len(command.words[1].text)
@@ -144,15 +139,13 @@ def judge_cmdlet(
             ask("ps-parameter", f"-{bound.strange[0]} is not known to be harmless", "shell.opaque", risk=35)
         )
     if any(word.odd for word in command.words):
-        found.append(
-            ask("ps-odd", "shells could disagree about where its words end", "shell.opaque", risk=30)
-        )
+        found.append(ask("ps-odd", "shells could split its words in different ways", "shell.opaque", risk=30))
     for operand in bound.operands:
         removes = operand.kind == "d" or (name == "clear-content" and operand.kind == "w")
         if removes and operand.word is not None and operand.values is None:
             found += judge_computed_removal(operand.word, scope)
     if any(_is_dynamic(operand) for operand in bound.operands):
-        found.append(ask("ps-dynamic", "a part of it is known only when it runs", "shell.opaque", risk=30))
+        found.append(ask("ps-dynamic", "a part of it is only known when it runs", "shell.opaque", risk=30))
     if not reads:
         capability: Capability = (
             "fs.delete" if name in ("remove-item", "move-item", "clear-item") else "fs.write"
@@ -164,7 +157,7 @@ def judge_cmdlet(
 
 
 def _check_fed_delete(name: str, fed: Values | None, scope: PowerShellScope) -> list[SafetyFinding]:
-    found = [ask("ps-fed", "what it removes comes down the pipeline", "fs.delete", risk=60, remember=False)]
+    found = [ask("ps-fed", "what it removes comes from the pipeline", "fs.delete", risk=60, remember=False)]
     for value in fed or ():
         found += judge_operand(name, BoundOperand("path", "d", (value,), None), True, scope)
     return found
@@ -241,7 +234,7 @@ DOWNLOADERS = frozenset(
 def judge_command(
     command: PowerShellCommand, scope: PowerShellScope, fed: Values | None, is_fed: bool
 ) -> tuple[str, list[SafetyFinding]]:
-    """The command's full name and what it does. `fed` are the paths that come down the pipeline."""
+    """The command's full name and the findings on it. `fed` are the paths that come from the pipeline."""
     found = [one for redirect in command.redirects for one in judge_redirect(redirect, scope)]
     if not command.words:
         return "", [*found, ask("ps-syntax", "a command is missing", "shell.opaque", risk=45)]
@@ -251,12 +244,12 @@ def judge_command(
     said = first[0].strip()
     if command.words[0].text.lower() in BLOCK_KEYWORDS:
         found += check_fork_bomb(command, scope)
-        return "", [*found, ask("ps-control", "it has branches or loops", "shell.opaque", risk=20)]
+        return "", [*found, ask("ps-control", "it contains branches or loops", "shell.opaque", risk=20)]
     name = resolve_command_name(said, scope.aliases)
     if command.invoked:
         found.append(ask("ps-invoke", f"it is run by the operator {command.invoked}", "code.exec", risk=40))
     if any(piece.kind != "text" for piece in command.words[0].pieces) or command.words[0].odd:
-        found.append(ask("ps-dynamic", "its name is put together", "shell.opaque", risk=50))
+        found.append(ask("ps-dynamic", "its name is computed", "shell.opaque", risk=50))
     if is_file_path(said):
         scope.seen.started.add(base_name(said))
         found.append(ask("ps-script", f"it runs the file {said}", "code.exec", risk=50))
@@ -272,7 +265,7 @@ def _check_program_path(said: str, scope: PowerShellScope) -> list[SafetyFinding
 
 
 def _judge_computed(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
-    """A command whose name is known only when it runs."""
+    """A command whose name is only known when it runs."""
     kinds = {piece.kind for piece in command.words[0].pieces}
     if kinds == {"block"}:
         return [ask("ps-block", "it runs a block", "shell.opaque", risk=30)]
@@ -293,7 +286,7 @@ def _judge_computed(command: PowerShellCommand, scope: PowerShellScope) -> list[
             seen = locate(value, "write", scope)
             if seen.tree in ("root", "system", "home", "above") or seen.sort in ("secret", "protected"):
                 found.append(
-                    deny("ps-computed", f"a computed command is given {seen.real or value}", "fs.delete")
+                    deny("ps-computed", f"a computed command gets the path {seen.real or value}", "fs.delete")
                 )
     return found
 
@@ -319,7 +312,7 @@ def _judge_named(
         return found + native_programs.check_powershell(arguments, scope, is_fed)
     if name in native_programs.POSIX_SHELLS:
         if is_fed and not arguments:
-            scope.seen.runs_computed = "a shell runs what it is fed"
+            scope.seen.runs_computed = "a shell runs what it reads from the pipeline"
         return found + native_programs.check_posix_shell(arguments, scope)
     if name == "cmd":
         return found + _judge_cmd(arguments, command.words[1:], scope)
@@ -355,7 +348,7 @@ def _check_network(
         return []
     scope.seen.has_network = True
     scope.seen.saved |= {base for one in arguments if one and "." in (base := base_name(one))}
-    return [ask("ps-net", "it speaks to the network", "net.egress", risk=55, remember=False)]
+    return [ask("ps-net", "it connects to the network", "net.egress", risk=55, remember=False)]
 
 
 def _note_started(name: str, arguments: list[str | None], scope: PowerShellScope) -> list[SafetyFinding]:
@@ -398,13 +391,13 @@ def _quoted_word(text: str) -> PowerShellWord:
 def _judge_started_program(
     command: PowerShellCommand, arguments: list[str | None], scope: PowerShellScope
 ) -> list[SafetyFinding]:
-    """`Start-Process file arguments`: the program it starts, judged as if it stood there."""
+    """`Start-Process file arguments`: judge the started program like a command."""
     found: list[SafetyFinding] = []
     if any((one or "").lower() == "runas" for one in arguments):
         found.append(
             ask(
                 "ps-priv",
-                "it asks for the rights of an administrator",
+                "it asks for administrator rights",
                 "priv",
                 risk=75,
                 remember=False,
@@ -429,7 +422,7 @@ def _literal_word(text: str) -> PowerShellWord:
 
 
 def _update_scope(name: str, command: PowerShellCommand, scope: PowerShellScope) -> None:
-    """What later commands of the line see differently: aliases, variables, the folder."""
+    """Update what later commands of the line depend on: aliases, variables, the folder."""
     plain = [word for word in command.words[1:] if parse_parameter(word) is None]
     values = [fold_word(word, scope) for word in plain]
     if name in ("set-alias", "new-alias") and len(values) > 1 and values[0] and values[1]:

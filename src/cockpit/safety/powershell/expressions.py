@@ -1,9 +1,7 @@
-"""What is said of a value that is only known when it runs: the literals, variables and places it is made
-of. A deletion of such a value is judged by them, because nothing else can be.
+"""Judges expressions: .NET types and members, computed code, values only known when they run, and endless
+loops.
 
-Loops and functions that start copies of programs without end.
-
-What an expression does: .NET types and members, computed code, the variables it shows.
+A removal of a computed value is judged by the literals, variables and paths it is made of.
 """
 
 import re
@@ -23,24 +21,24 @@ from cockpit.safety.powershell.syntax_tree import (
     list_pieces,
 )
 
-# Words by which PowerShell and .NET name a drive, a home folder, the system or what was typed.
+# Words with which PowerShell and .NET name a drive, a home folder, the system or the command history.
 COMPUTED_PLACES = (
     (re.compile(r"\.root\b|\broot\b$|getpathroot|directoryroot|getlogicaldrives|get-psdrive|get-volume"
                 r"|rootdirectory|driveinfo|systemdrive|homedrive"), "a drive"),
-    (re.compile(r"getfolderpath|specialfolder|userprofile"), "a folder of the person or the system"),
+    (re.compile(r"getfolderpath|specialfolder|userprofile"), "a folder of the user or the system"),
     (re.compile(r"systemdirectory|systemroot|windir|programfiles"), "the system"),
-    (re.compile(r"historysavepath"), "what was typed"),
+    (re.compile(r"historysavepath"), "the command history"),
 )  # fmt: skip
 
 
 def find_computed_place(text: str) -> str:
-    """The place that `text` names by a property or a function, or ""."""
+    """The location that `text` names by a property or a function, or an empty string."""
     low = text.lower().replace("`", "")
     return next((name for pattern, name in COMPUTED_PLACES if pattern.search(low)), "")
 
 
 def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list[SafetyFinding]:
-    """The findings on removing what `word` comes to."""
+    """The findings on removing the value of `word`."""
     if name := find_computed_place(word.text):
         return [deny("ps-delete-tree", f"it removes {name}, computed when it runs", "fs.delete")]
     for value in (*_inner_paths(word.pieces, scope), *_known_folder(word.pieces, scope)):
@@ -48,19 +46,19 @@ def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list
         if seen.tree in PROTECTED_TREES or (
             seen.level == "deny" and seen.sort in ("secret", "protected", "system")
         ):
-            return [deny("ps-delete-tree", f"it removes what it works out of {seen.real}", "fs.delete")]
+            return [deny("ps-delete-tree", f"it removes a path computed from {seen.real}", "fs.delete")]
     return []
 
 
 def is_command_output(piece: WordPiece) -> bool:
-    """Whether it is the output of commands alone, each of which is judged where it stands."""
+    """Whether it is the output of commands only, which are judged on their own."""
     if piece.kind != "group" or piece.script is None or not piece.script.pipelines:
         return False
     return all(isinstance(one, PowerShellCommand) for pipe in piece.script.pipelines for one in pipe.elements)
 
 
 def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """What stands in the groups of a word; `Split-Path` gives the folder above."""
+    """The paths in the groups of a word; `Split-Path` gives the parent folder."""
     found = [
         value for piece in pieces if piece.script is not None for value in list_mentioned((piece,), scope)
     ]
@@ -68,7 +66,7 @@ def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
 
 
 def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """The folder in front of the first part that is not known: `C:\\$x` is the drive where $x is empty."""
+    """The folder before the first unknown part: `C:\$x` is the drive if $x is empty."""
     known: list[WordPiece] = []
     for piece in pieces:
         if fold_pieces((piece,), scope) is None:
@@ -81,7 +79,7 @@ def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list
 
 
 def list_mentioned(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """Every literal in `pieces`, also in groups, and every known value of a variable."""
+    """Every literal in `pieces`, groups included, and every known value of a variable."""
     found: list[str] = []
     for piece in pieces:
         if piece.kind == "text":
@@ -118,7 +116,7 @@ def _word_values(word: PowerShellWord, scope: PowerShellScope) -> list[str]:
 
 
 def list_literals(pieces: tuple[WordPiece, ...]) -> list[str]:
-    """Every literal in `pieces`, also in groups."""
+    """Every literal in `pieces`, groups included."""
     found: list[str] = []
     for piece in pieces:
         if piece.kind == "text":
@@ -150,7 +148,7 @@ FALSE_CONDITIONS = frozenset({"$false", "0", "!$true"})
 
 
 def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
-    """The findings on a keyword with its blocks: `while (1) { start x }`, `function f { f; f }`."""
+    """Find blocks that start processes endlessly: `while (1) { start x }`, `function f { f; f }`."""
     keyword = command.words[0].text.lower()
     names = [
         resolve_command_name(one, scope.aliases) for one in _inner_command_names(_command_pieces(command))
@@ -159,15 +157,15 @@ def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[
         own = command.words[1].text.lower()
         again = names.count(own)
         copies = again > 1 or (again and PROCESS_STARTERS & set(names))
-        return [_fork_bomb("a function that starts itself again and again")] if copies else []
+        return [_fork_bomb("a function that starts itself repeatedly")] if copies else []
     if not _never_ends(command, keyword):
         return []
     started = next((one for one in names if one in PROCESS_STARTERS), "")
-    return [_fork_bomb(f"a loop without end that starts {started}")] if started else []
+    return [_fork_bomb(f"an endless loop that starts {started}")] if started else []
 
 
 def _fork_bomb(what: str) -> SafetyFinding:
-    return deny("ps-fork-bomb", f"it holds {what}", "host.mutate")
+    return deny("ps-fork-bomb", f"it contains {what}", "host.mutate")
 
 
 def _never_ends(command: PowerShellCommand, keyword: str) -> bool:
@@ -196,7 +194,7 @@ def _command_pieces(command: PowerShellCommand) -> tuple[WordPiece, ...]:
 
 
 def _inner_command_names(pieces: tuple[WordPiece, ...]) -> Iterator[str]:
-    """The first words of all commands in blocks and groups."""
+    """The names of all commands in blocks and groups."""
     for piece in pieces:
         if piece.script is not None:
             yield from _script_command_names(piece.script)
@@ -243,7 +241,7 @@ SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECA
 
 
 def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[SafetyFinding]:
-    """The findings on an expression itself; what stands in its groups is walked elsewhere."""
+    """The findings on an expression itself. The content of its groups is judged separately."""
     if expression.assigned is not None:
         _assign(expression, scope)
         return [ask("ps-assign", "it sets a variable", "shell.opaque", risk=20)]
@@ -254,7 +252,7 @@ def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -
 
 
 def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
-    """The findings on types, members and variables, wherever they stand."""
+    """The findings on types, members and variables."""
     found: list[SafetyFinding] = []
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
@@ -263,29 +261,29 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
         members += [piece.text for piece in iter_inner_pieces(pieces) if piece.kind == "member"]
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
     if HIDDEN_CODE.search(re.sub(r"['\"+ ]", "", flat)):
-        found.append(deny("ps-hidden-code", "it works around protection or into other programs", "code.exec"))
+        found.append(deny("ps-hidden-code", "it bypasses protection or changes other processes", "code.exec"))
     if "reflection" in types and any(one.startswith("load") for one in members):
         found.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
     if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(one) for one in members):
         scope.seen.has_network = True
         scope.seen.saved |= {base_name(value) for value in values if "." in base_name(value)}
-        found.append(ask("ps-net", "it speaks to the network", "net.egress", risk=55, remember=False))
+        found.append(ask("ps-net", "it connects to the network", "net.egress", risk=55, remember=False))
     found += _check_code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
-        found.append(deny("ps-shadow", "it removes backups", "host.mutate"))
+        found.append(deny("ps-shadow", "it deletes backups", "host.mutate"))
     if {"win32shutdown", "reboot"} & set(members):
-        found.append(deny("ps-power", "it turns the machine off", "host.mutate"))
+        found.append(deny("ps-power", "it shuts the machine down", "host.mutate"))
     if "win32_shadowcopy" in flat:
         scope.seen.marks.add("shadow")
     if {"delete", "remove"} & set(members):
         scope.seen.marks.add("delete")
     found += _check_files(types, members, values, scope)
     found += judge_variables(pieces, scope)
-    return found or [ask("ps-dynamic", "its value is known only when it runs", "shell.opaque", risk=30)]
+    return found or [ask("ps-dynamic", "its value is only known when it runs", "shell.opaque", risk=30)]
 
 
 def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
-    """Keys in the environment that are handed on."""
+    """Secrets of the environment that are used."""
     found: list[SafetyFinding] = []
     for piece in pieces:
         if piece.kind == "var" and piece.text.startswith("env:") and SECRET_NAMES.search(piece.text):
@@ -299,7 +297,7 @@ def _check_code(
 ) -> list[SafetyFinding]:
     starting = next((at for at, piece in enumerate(pieces) if piece.text in START_MEMBERS), None)
     if set(members) & START_MEMBERS and starting is not None:
-        # A program and its arguments, as a COM object is given them.
+        # A program and its arguments, as they are given to a COM object.
         judge_inner_text(" ".join(list_mentioned(pieces[starting + 1 :], scope)), scope)
         return [ask("ps-run", "it starts a program", "code.exec", risk=70, remember=False)]
     runs = [one for one in members if CODE_MEMBERS.match(one)]
@@ -355,7 +353,7 @@ def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
 
 
 def _assign_mentioned(target: str, element: PowerShellExpression, scope: PowerShellScope) -> None:
-    """What a table for splatting holds, and the path behind a cast: `[IO.DirectoryInfo]'C:\\'`."""
+    """Store what a table for splatting contains, and the path in a cast such as `[IO.DirectoryInfo]'C:\'`."""
     kinds = {piece.kind for piece in element.pieces}
     if kinds == {"hash"}:
         scope.variables[f"@{target}"] = tuple(

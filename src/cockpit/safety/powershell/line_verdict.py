@@ -1,11 +1,7 @@
-"""What may be remembered of a command of a PowerShell line: a rule of its words, as bash lines have it.
+"""The verdict on a PowerShell line: every command and expression in it becomes a judged part.
 
-Walking a PowerShell script: every command and expression, whatever it stands in, becomes a part.
-
-Verdicts on PowerShell command lines: read, folded, judged part by part. Runs nothing.
-
-Two readers look at each line: ours, which never gives up, finds what is dangerous; the grammar of
-tree-sitter must read it without a fault, and see the same commands, before a line counts as a reader.
+One reader splits the text and never gives up, so that a syntax error cannot hide a command. A line runs
+unasked only in the plain form (see `reader.is_plain`) that every reader splits the same way. Runs nothing.
 """
 
 from cockpit.plugin.safety import CommandPart, Level, Verdict
@@ -32,7 +28,7 @@ from cockpit.safety.values import ExecutionContext, JudgedLine
 from cockpit.workspace.resolver import Access
 from cockpit.workspace.word_set import word_set
 
-# Cmdlets that write what they are given where they are told to: outside of the workspace they ask anew.
+# Outside of the workspace these cmdlets ask again, so they are remembered with any arguments.
 ANY_ARGUMENT_CMDLETS = word_set(
     """
     new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv
@@ -44,7 +40,8 @@ ANY_ARGUMENT_CMDLETS = word_set(
 def make_remembered_rule(
     name: str, argv: tuple[str | None, ...], found: list[SafetyFinding], scope: PowerShellScope
 ) -> str:
-    """`npm test *`, `Copy-Item *`, the whole command; "" for what is asked about each time."""
+    """The rule stored for an approved command: `npm test *`, `Copy-Item *` or the whole command; "" for a
+    command that is asked about every time."""
     known = tuple(one for one in argv if one is not None)
     if (
         not known
@@ -64,11 +61,12 @@ def make_remembered_rule(
         parts = line.verdict.parts
         said = parts[0].shape if len(parts) == 1 else ""
         return said if said.endswith(" *") or said == " ".join(known) else ""
-    # A rule is matched against the words with single blanks between: one with a blank would fit others.
+    # A rule is matched against words joined by blanks, so a word that contains a blank would match other
+    # commands.
     return "" if any(" " in word or not word for word in known) else " ".join(known)
 
 
-# So many commands are judged each by itself.
+# From this number on, repeated commands are not judged again.
 MAX_PARTS = 300
 PATH_SOURCES = frozenset({"get-childitem", "get-item", "resolve-path", "convert-path"})
 PATH_FILTERS = frozenset(
@@ -84,14 +82,14 @@ PATH_FILTERS = frozenset(
     ]
 )
 PIECE_FINDINGS = {
-    "group": ask("ps-group", "a part of it is worked out when it runs", "shell.opaque", risk=30),
-    "block": ask("ps-block", "it holds a block of code", "shell.opaque", risk=30),
-    "hash": ask("ps-hash", "it holds a table", "shell.opaque", risk=25),
+    "group": ask("ps-group", "a part of it is computed when it runs", "shell.opaque", risk=30),
+    "block": ask("ps-block", "it contains a block of code", "shell.opaque", risk=30),
+    "hash": ask("ps-hash", "it contains a table", "shell.opaque", risk=25),
 }
 
 
 def judge_script(script: PowerShellScript, scope: PowerShellScope) -> None:
-    """Judge everything in `script`; the parts are added to `scope.seen`."""
+    """Judge everything in `script` and add the parts to `scope.seen`."""
     for pipeline in script.pipelines:
         fed: Values | None = ()
         for at, element in enumerate(pipeline.elements):
@@ -100,14 +98,16 @@ def judge_script(script: PowerShellScript, scope: PowerShellScope) -> None:
             before = len(scope.seen.touched)
             name, findings = _judge_element(element, scope, fed, at > 0)
             if pipeline.background:
-                findings.append(ask("ps-background", "it goes on in the background", "code.exec", risk=40))
+                findings.append(
+                    ask("ps-background", "it keeps running in the background", "code.exec", risk=40)
+                )
             scope.seen.parts.append(_make_part(name, element, findings, scope, scope.seen.touched[before:]))
             fed = _pass_paths(name, element, fed, scope)
 
 
 def _is_repeated(element: PipelineElement, fed: Values | None, is_fed: bool, scope: PowerShellScope) -> bool:
-    """Whether the same plain words were judged before, in the same place: of a very long line those are
-    not judged again, and the line is asked about."""
+    """Whether the same plain command was judged before in the same state. In a very long line it is not
+    judged again, and the line is asked about."""
     if not isinstance(element, PowerShellCommand) or fed:
         return False
     if any(piece.kind != "text" for piece in list_pieces(element)):
@@ -148,7 +148,7 @@ def _judge_pieces(pieces: tuple[WordPiece, ...], inner: PowerShellScope, scope: 
     for piece in pieces:
         if piece.script is not None:
             judge_script(piece.script, inner if piece.kind == "block" else scope)
-    # A block may change the folder: whether it ran is not known.
+    # A block may change the folder, and it is not known whether the block ran.
     if inner.cwd != before:
         scope.cwd = None
 
@@ -184,7 +184,7 @@ def _make_part(
 def _pass_paths(
     name: str, element: PipelineElement, fed: Values | None, scope: PowerShellScope
 ) -> Values | None:
-    """The paths that an element hands to the next one, as far as they are literal."""
+    """The paths that an element passes down the pipeline, as far as they are literal."""
     if isinstance(element, PowerShellExpression):
         value = fold_expression(element, scope)
         return value if value is not None else tuple(list_literals(element.pieces))
@@ -198,7 +198,7 @@ MAX_LETTERS = 60_000
 
 
 def judge_powershell(text: str, context: ExecutionContext, rules: RuleSet) -> JudgedLine:
-    """The verdict on `text` as PowerShell will read it."""
+    """The verdict on `text` as PowerShell reads it."""
     seen = LineFacts(_judge_inner)
     scope = PowerShellScope(context, rules, seen, context.cwd)
     reading = read_script(text)
@@ -207,13 +207,21 @@ def judge_powershell(text: str, context: ExecutionContext, rules: RuleSet) -> Ju
     if not parts:
         parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "it contains no command"))
     elif all(part.level == "allow" for part in parts) and not is_plain(text):
-        parts.append(_whole_line_part(text, "ask", 40, "ps-syntax", "shells could read it in different ways"))
+        parts.append(
+            _whole_line_part(
+                text,
+                "ask",
+                40,
+                "ps-syntax",
+                "it is not in the plain form that every PowerShell reads the same way",
+            )
+        )
     script, environment = _harden_line(text, seen)
     return JudgedLine(_combine_parts(tuple(parts), seen), script, environment)
 
 
 def _judge_inner(text: str, scope: PowerShellScope) -> None:
-    """Judge the text that an inner shell is given, in the scope of the line it stands in."""
+    """Judge the text given to an inner shell, in the scope of the outer line."""
     inner = PowerShellScope(scope.context, scope.rules, scope.seen, scope.cwd, depth=scope.depth + 1)
     reading = read_script(text)
     judge_script(reading.script, inner)
@@ -221,14 +229,14 @@ def _judge_inner(text: str, scope: PowerShellScope) -> None:
 
 
 def _check_text(text: str, reading: ScriptReading) -> list[CommandPart]:
-    """What is said by the text itself: signs nobody sees, faults of syntax, its length."""
+    """Findings on the text as a whole: hidden characters, syntax errors, its length."""
     found: list[CommandPart] = []
     if "\0" in text:
-        found.append(_whole_line_part(text, "deny", 90, "nul", "it holds a NUL character"))
+        found.append(_whole_line_part(text, "deny", 90, "nul", "it contains a NUL character"))
     if reason := describe_misleading_character(text):
         found.append(_whole_line_part(text, "ask", 60, "invisible", reason))
     if TOO_DEEP in reading.faults:
-        found.append(_whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read to its end"))
+        found.append(_whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read completely"))
     elif reading.faults:
         found.append(_whole_line_part(text, "ask", 45, "ps-syntax", reading.faults[0]))
     if len(text) > MAX_LETTERS:
@@ -243,7 +251,7 @@ def _whole_line_part(text: str, level: Level, risk: int, rule: str, reason: str)
 
 
 def _check_combinations(text: str, seen: LineFacts) -> list[CommandPart]:
-    """What only shows in the whole line: download and run, secret and network."""
+    """Findings that only show in the whole line: download and run, secret and network."""
     found: list[CommandPart] = []
     if seen.has_network and seen.runs_computed:
         found.append(
@@ -255,19 +263,21 @@ def _check_combinations(text: str, seen: LineFacts) -> list[CommandPart]:
     if seen.has_network and seen.reads_secret:
         found.append(
             _whole_line_part(
-                text, "deny", 100, "ps-secret-net", "it reads a secret and speaks to the network"
+                text, "deny", 100, "ps-secret-net", "it reads a secret and connects to the network"
             )
         )
     if {"shadow", "delete"} <= seen.marks:
-        found.append(_whole_line_part(text, "deny", 95, "ps-shadow", "it removes backups"))
+        found.append(_whole_line_part(text, "deny", 95, "ps-shadow", "it deletes backups"))
     if {"get-credential", "export-clixml"} <= set(seen.names):
-        found.append(_whole_line_part(text, "deny", 90, "ps-credentials", "it keeps a password in a file"))
+        found.append(_whole_line_part(text, "deny", 90, "ps-credentials", "it stores a password in a file"))
     if seen.overlong:
         found.append(
-            _whole_line_part(text, "ask", 60, "ps-long", "it holds more commands than are read one by one")
+            _whole_line_part(
+                text, "ask", 60, "ps-long", "it contains more commands than are judged one by one"
+            )
         )
     if seen.overdeep:
-        found.append(_whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deep to be read"))
+        found.append(_whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deeply to be read"))
     return found
 
 
@@ -293,7 +303,7 @@ def _combine_parts(parts: tuple[CommandPart, ...], seen: LineFacts) -> Verdict:
 
 
 def _harden_line(text: str, seen: LineFacts) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The line with the options that make its git readers harmless, put in from the back."""
+    """The line with the options that harden its git readers, inserted from the end."""
     for at, words in sorted(seen.hardened, reverse=True):
         text = f"{text[:at]} {' '.join(words)}{text[at:]}"
     return text, seen.environment

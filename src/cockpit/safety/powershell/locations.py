@@ -1,7 +1,7 @@
-"""What a path in a PowerShell line is: drives, providers, UNC, wildcards, and whether removing it takes
-a drive, a home or the system along.
+"""What a path in a PowerShell line is, and what reading, writing or removing it means.
 
-What an operand of a cmdlet means: which path is read, written or removed, and what lies there.
+Knows drives, providers, UNC paths and wildcards, and whether a removal would take a drive, a home folder or
+the system.
 """
 
 import ntpath
@@ -26,7 +26,7 @@ REGISTRY = frozenset(
     {"hklm", "hkcu", "hkcr", "hku", "hkcc", "registry", "microsoft.powershell.core\\registry"}
 )
 FILE_SORTS = frozenset({"plain", "outside", "temp", "secret", "env-file", "protected", "system", "odd"})
-# Removing one of these takes along what no rewind brings back.
+# Removing one of these cannot be undone by a rewind.
 PROTECTED_TREES = ("root", "system", "home", "above")
 WILDCARD = re.compile(r"[*?\[]")
 HOME_FOLDERS = re.compile(r"^/(?:home|users|root|var/root)(?:/[^/]*)?$", re.IGNORECASE)
@@ -36,12 +36,12 @@ TEMP_FOLDERS = re.compile(
 SAMPLE_FILES = (".env.local", "server.pem", "server.key", "id_rsa", "id_ed25519", "cert.pfx", "a.kdbx")
 SAMPLE_SECRETS = (*sorted(path_names.SECRET_FILES | path_names.SECRET_FOLDERS), *SAMPLE_FILES)
 SAMPLE_PROTECTED = (*sorted(path_names.RUN_LATER_FOLDERS | path_names.RUN_LATER_FILES),)
-# A root that no Windows path lies in, for a workspace that is no Windows folder.
+# A root that contains no Windows path, for a workspace that is not a Windows folder.
 UNREACHABLE_ROOT = "Z:\\-\\-"
 
 
 def locate(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
-    """What `value` names. Raises nothing."""
+    """The location that `value` names. Raises nothing."""
     key = (value, access, scope.cwd)
     if key not in scope.seen.places:
         scope.seen.places[key] = _locate_uncached(value, access, scope)
@@ -56,7 +56,7 @@ def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> Powe
     flat = value.replace("/", "\\")
     if flat.startswith("\\\\"):
         return PowerShellLocation(
-            "deny", "network", value, "a network or device path hands your credentials to its host"
+            "deny", "network", value, "a network or device path sends your credentials to its host"
         )
     drive = DRIVE.match(value)
     if drive and (len(drive[1]) > 1 or drive[2] == "::"):
@@ -77,12 +77,12 @@ def _windows_home(scope: PowerShellScope) -> str:
 
 def _locate_provider(name: str, rest: str, value: str) -> PowerShellLocation:
     if name in REGISTRY or name.endswith("registry"):
-        return PowerShellLocation("ask", "registry", value, "it is the registry")
+        return PowerShellLocation("ask", "registry", value, "it is in the registry")
     if name == "env":
-        return PowerShellLocation("ask", "environment", value, "the environment holds keys")
+        return PowerShellLocation("ask", "environment", value, "the environment contains keys")
     if rest.startswith(("//", "\\\\")):
-        return PowerShellLocation("ask", "url", value, "it is an address in the network")
-    return PowerShellLocation("ask", "provider", value, f"{name}: is no folder")
+        return PowerShellLocation("ask", "url", value, "it is a network address")
+    return PowerShellLocation("ask", "provider", value, f"{name}: is not a drive of files")
 
 
 def _locate_windows(
@@ -127,7 +127,7 @@ def _locate_posix(value: str, access: Access, scope: PowerShellScope) -> PowerSh
     full = path if path.startswith(("/", "~")) else posixpath.join(start, path)
     judged = classify_path(full, access, context)
     if path_names.is_windows_secret(full):
-        return PowerShellLocation("deny", "secret", full, "it is a store of passwords")
+        return PowerShellLocation("deny", "secret", full, "it is a password store")
     if wild:
         rest = value[len(base[0]) + len(base[1]) :]
         judged = _judge_wildcard(
@@ -155,7 +155,7 @@ def _posix_tree(real: str, scope: PowerShellScope) -> str:
 def _judge_wildcard(
     judged: PathVerdict, pattern: str, judge: Callable[[str], PathVerdict], access: Access
 ) -> PathVerdict:
-    """What a wildcard can match counts as what it matches."""
+    """Judge a wildcard as the most sensitive name that it can match."""
     if judged.level == "deny":
         return judged
     first = path_names.fold_name(re.split(r"[\\/]", pattern)[0])
@@ -198,11 +198,11 @@ def _is_env_file(real: str) -> bool:
     return name.startswith(".env")
 
 
-STAY_INSIDE = "write inside of the workspace"
+STAY_INSIDE = "write inside the workspace"
 
 
 def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list[SafetyFinding]:
-    """`> file`."""
+    """The findings on `> file`."""
     if redirect.target is None:
         return (
             []
@@ -213,7 +213,7 @@ def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list
     if redirect.target.text.lower() == "$null" and redirect.operator != "<":
         return []
     if values is None:
-        return [ask("ps-dynamic", "where it writes is known only when it runs", "fs.write", risk=50)]
+        return [ask("ps-dynamic", "where it writes is only known when it runs", "fs.write", risk=50)]
     found = [ask("ps-redirect", "it writes a file", "fs.write", risk=40, alternative="use the write tool")]
     return found + [one for value in values for one in check_written(value, scope)]
 
@@ -249,7 +249,7 @@ def judge_operand(
 
 
 def check_listed(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
-    """A path that is listed or tested: its content is not shown."""
+    """The findings on a path that is listed or tested, without showing its content."""
     seen = locate(value, "read", scope)
     if seen.sort in ("secret", "env-file"):
         return [ask("ps-secret", seen.reason, "secret.read", risk=50, remember=False)]
@@ -259,30 +259,30 @@ def check_listed(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
 
 
 def check_read(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
-    """A path whose content is read."""
+    """The findings on a path whose content is read."""
     seen = locate(value, "read", scope)
     if seen.sort in ("secret", "env-file"):
         scope.seen.reads_secret = True
     if seen.sort == "secret":
-        return [deny("ps-secret", seen.reason, "secret.read", alternative="ask the person for the value")]
+        return [deny("ps-secret", seen.reason, "secret.read", alternative="ask the user for the value")]
     return _check_other_sorts(seen, scope)
 
 
 def check_written(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
-    """A path that is written."""
+    """The findings on a path that is written."""
     seen = locate(value, "write", scope)
     if seen.sort == "registry":
         return native_programs.check_registry((value,), writes=True, removes=False) or [_ask_about(seen)]
     if seen.sort in ("secret", "protected", "system", "device", "odd") and seen.level == "deny":
         capability: Capability = "persist" if seen.sort == "protected" else "fs.outside"
-        return [deny(f"ps-{seen.sort}", seen.reason or "it is not written", capability)]
+        return [deny(f"ps-{seen.sort}", seen.reason or "it must not be written", capability)]
     if seen.sort == "outside":
         return [deny("ps-outside", f"{seen.reason}; {STAY_INSIDE}", "fs.outside")]
     return _check_other_sorts(seen, scope)
 
 
 def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[SafetyFinding]:
-    """A path that is removed or moved away."""
+    """The findings on a path that is removed or moved away."""
     seen = locate(value, "write", scope)
     if seen.tree in PROTECTED_TREES:
         return [deny("ps-delete-tree", f"it removes {seen.real or value}", "fs.delete")]
@@ -317,5 +317,5 @@ def _check_other_sorts(seen: PowerShellLocation, scope: PowerShellScope) -> list
 
 def _ask_about(seen: PowerShellLocation) -> SafetyFinding:
     return ask(
-        f"ps-{seen.sort}", seen.reason or f"{seen.real} is not in the workspace", "fs.outside", risk=45
+        f"ps-{seen.sort}", seen.reason or f"{seen.real} is outside the workspace", "fs.outside", risk=45
     )

@@ -1,10 +1,7 @@
-"""Reading what stands behind `cmd /c`: its commands, split as cmd.exe splits them, with its quotes,
-carets and variables. Knows nothing of what is dangerous.
+"""Programs and shells that a PowerShell line starts.
 
-Programs that a PowerShell line starts: those of Windows by what their arguments say, all others by
-the rules for argument vectors that both shells share.
-
-Shells inside of a PowerShell line: PowerShell again, cmd, bash, and programs that are started by name.
+Windows programs are judged by their arguments, all others by the rules that both shells share. The text given
+to PowerShell, cmd or bash is judged as well.
 """
 
 import base64
@@ -21,7 +18,7 @@ from cockpit.safety.values import ExecutionContext
 
 CMD_TOKENS = re.compile(r'\^.|"[^"]*"?|&&?|\|\|?|>>?|[()]|\n|[^\s^"&|<>()\n]+|\s+|.', re.DOTALL)
 CMD_VARIABLE = re.compile(r"%([\w()]+)(?::[^%]*)?%")
-# cmd's own words -> the cmdlets that do the same.
+# cmd's builtin commands and the cmdlets that do the same.
 CMD_EQUIVALENTS = {
     "del": "remove-item", "erase": "remove-item", "rd": "remove-item", "rmdir": "remove-item",
     "copy": "copy-item", "xcopy": "copy-item", "robocopy": "copy-item", "move": "move-item",
@@ -35,7 +32,7 @@ CMD_PREFIXES = frozenset(
 
 
 def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Per command its words and the files it redirects to. Raises nothing."""
+    """The words of each command and the files it redirects to, split as cmd.exe splits them. Raises nothing."""
     found: list[tuple[list[str], list[str]]] = [([], [])]
     word, redirecting = "", False
 
@@ -64,7 +61,7 @@ def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tupl
 
 
 def _strip_cmd_prefixes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without what stands before a command: `call`, `if exist x`, `for ... do`."""
+    """Drop what precedes a command: `call`, `if exist x`, `for ... do`."""
     while words and words[0].lower().lstrip("@") in CMD_PREFIXES:
         skip = 2 if words[0].lower() == "exist" else 1
         words = words[skip:]
@@ -103,33 +100,33 @@ REGISTRY_HIVES = re.compile(
 SWITCHED_OFF = re.compile(
     r"enablelua|disableantispyware|disablerealtime|amsi|tamperprotection|scriptblocklogging|wdigest", re.I
 )
-# Per program: a pattern over its arguments, the id, what it is.
+# Program, pattern for its arguments, rule id, reason.
 PROTECTION_SERVICES = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
 REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
-    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb", "it starts copies without end"),
-    ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it plants or changes a task that runs later"),
-    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes"),
+    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb", "it starts copies of itself endlessly"),
+    ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it creates or changes a task that runs later"),
+    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes files"),
     ("robocopy", r"(?=.*/(mir|purge)).*\s\"?[a-z]:\\(windows|users|program files|programdata)?[\\\"\s]",
      "ps-delete-tree", "it empties a drive"),
-    ("stop-service", PROTECTION_SERVICES, "ps-defender", "it stops the machine's protection"),
-    ("set-service", PROTECTION_SERVICES, "ps-defender", "it stops the machine's protection"),
+    ("stop-service", PROTECTION_SERVICES, "ps-defender", "it stops protection of the machine"),
+    ("set-service", PROTECTION_SERVICES, "ps-defender", "it stops protection of the machine"),
     ("stop-process", r"msmpeng|lsass|csrss|winlogon|cockpit",
-     "ps-defender", "it ends protection or the session"),
-    ("uninstall-windowsfeature", r"defender", "ps-defender", "it removes the machine's protection"),
-    ("disable-windowsoptionalfeature", r"defender", "ps-defender", "it removes the machine's protection"),
-    ("invoke-cimmethod", r"win32shutdown|shutdowntracker|reboot", "ps-power", "it turns the machine off"),
-    ("invoke-wmimethod", r"win32shutdown|reboot", "ps-power", "it turns the machine off"),
-    ("set-psreadlineoption", r"historysavestyle|savenothing", "ps-logs", "it hides what was typed"),
+     "ps-defender", "it stops protection or the session"),
+    ("uninstall-windowsfeature", r"defender", "ps-defender", "it removes protection of the machine"),
+    ("disable-windowsoptionalfeature", r"defender", "ps-defender", "it removes protection of the machine"),
+    ("invoke-cimmethod", r"win32shutdown|shutdowntracker|reboot", "ps-power", "it shuts the machine down"),
+    ("invoke-wmimethod", r"win32shutdown|reboot", "ps-power", "it shuts the machine down"),
+    ("set-psreadlineoption", r"historysavestyle|savenothing", "ps-logs", "it turns the command history off"),
     ("new-object", r"sockets\.(tcpclient|udpclient|socket|tcplistener)",
-     "ps-remote", "it opens a way in from outside"),
-    ("vssadmin", r"delete|resize", "ps-shadow", "it removes backups"),
-    ("wbadmin", r"delete|stop", "ps-shadow", "it removes backups"),
+     "ps-remote", "it opens a network connection for remote access"),
+    ("vssadmin", r"delete|resize", "ps-shadow", "it deletes backups"),
+    ("wbadmin", r"delete|stop", "ps-shadow", "it deletes backups"),
     ("bcdedit", r"/(set|delete|deletevalue|create|import)", "ps-shadow", "it changes how the machine starts"),
-    ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it removes traces"),
-    ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it removes traces"),
+    ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it deletes logs"),
+    ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it deletes logs"),
     ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit"
      r"|\\lsa|policies)",
-     "ps-persist", "it plants something in the registry that runs later"),
+     "ps-persist", "it adds something to the registry that runs later"),
     ("reg", r"\b(save|export)\b.*\b(sam|security|system)\b",
      "ps-credentials", "it copies the password store"),
     ("reg", r"\bdelete\b.*hk(lm|cu|ey_\w+)\\?(software|system|sam)?\\?\"?\s",
@@ -137,61 +134,61 @@ REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
     ("net", r"\b(user|localgroup|group|accounts)\b.*(/add|/delete|/active|\s\S+\s\S+)",
      "ps-users", "it changes users"),
     ("net", r"\bstop\b.*(windefend|wscsvc|mpssvc|eventlog|sense)",
-     "ps-defender", "it stops the machine's protection"),
+     "ps-defender", "it stops protection of the machine"),
     ("sc", r"\b(create|config|failure|sdset)\b",
-     "ps-persist", "it plants or changes a service"),
+     "ps-persist", "it creates or changes a service"),
     ("sc", r"\b(stop|delete)\b.*(windefend|wscsvc|mpssvc|eventlog|sense|vss)",
      "ps-defender", "it stops protection"),
     ("bitsadmin", r"/(transfer|addfile|create|setnotifycmdline|resume)",
-     "ps-download", "it downloads past the browser's checks"),
+     "ps-download", "it downloads without the browser's checks"),
     ("certutil", r"[-/](urlcache|verifyctl|decode|decodehex|encode|f\b.*http|ping)|https?:",
      "ps-download", "it downloads or unpacks hidden files"),
     ("netsh", r"firewall.*(off|delete|disable)|wlan.*key\s*=\s*clear|portproxy|add\s+helper"
      r"|trace\s+start",
-     "ps-defender", "it opens the firewall or shows keys"),
+     "ps-defender", "it opens the firewall or shows its keys"),
     ("wmic", r"shadowcopy|process\s+call\s+create|\bdelete\b|/node|format:.*http"
      r"|useraccount.*(set|call)",
-     "ps-shadow", "it runs, removes or changes through WMI"),
+     "ps-shadow", "it runs, removes or changes things through WMI"),
     ("regsvr32", r"https?:|/i:|scrobj|\\\\",
-     "ps-code", "it runs a script from elsewhere"),
+     "ps-code", "it runs a script from another place"),
     ("rundll32", r"javascript:|vbscript:|https?:|comsvcs|minidump|mshtml|url\.dll|zipfldr|advpack"
      r"|shell32.*control|\\\\",
      "ps-code", "it runs code through a library"),
     ("msiexec", r"https?:|\\\\",
      "ps-code", "it installs from the network"),
     ("cscript", r"https?:|\\\\|//e:",
-     "ps-code", "it runs a script from elsewhere"),
+     "ps-code", "it runs a script from another place"),
     ("wscript", r"https?:|\\\\|//e:",
-     "ps-code", "it runs a script from elsewhere"),
+     "ps-code", "it runs a script from another place"),
     ("msbuild", r"https?:|\\\\",
      "ps-code", "it runs code from the network"),
     ("cipher", r"/w",
      "ps-disk", "it wipes free space"),
     ("fsutil", r"usn\s+deletejournal|setzerodata|behavior\s+set",
-     "ps-disk", "it removes what recovery needs"),
+     "ps-disk", "it deletes data that recovery needs"),
     ("takeown", r"[a-z]:\\(windows|program|users)?\"?(\s|$|\\)|\s/r",
-     "ps-rights", "it takes over system files"),
+     "ps-rights", "it takes ownership of system files"),
     ("icacls", r"([a-z]:\\(windows|program files|users)?\"?(\s|$|\\))|everyone|/grant.*:(\(oi\)"
      r"|\(ci\))*f",
-     "ps-rights", "it opens system files to everybody"),
+     "ps-rights", "it gives everybody access to system files"),
     ("format", r"[a-z]:",
      "ps-disk", "it formats a drive"),
     ("attrib", r"[a-z]:\\(windows|program)",
      "ps-rights", "it hides or opens system files"),
     ("tasklist", r"lsass",
-     "ps-credentials", "it looks for the password process"),
+     "ps-credentials", "it looks for the process that holds passwords"),
     ("taskkill", r"(msmpeng|lsass|csrss|winlogon|cockpit)",
-     "ps-defender", "it ends protection or the session"),
+     "ps-defender", "it stops protection or the session"),
     ("setx", r"\bpath\b|pathext|comspec",
-     "ps-persist", "it changes which programs are found"),
+     "ps-persist", "it changes which programs are found by name"),
     ("runas", r".",
      "ps-priv", "it runs as another user"),
     ("dism", r"/disable-feature|/remove-package|/cleanup-image.*resetbase",
      "ps-host", "it removes parts of the system"),
     ("nltest", r".",
-     "ps-users", "it maps the domain"),
+     "ps-users", "it lists the machines of the domain"),
     ("psexec", r".",
-     "ps-priv", "it runs as another user or elsewhere"),
+     "ps-priv", "it runs as another user or on another machine"),
 )  # fmt: skip
 INFORMATION_PROGRAMS = frozenset(
     {"whoami", "hostname", "where", "tree", "tasklist", "systeminfo", "ipconfig", "ver", "findstr"}
@@ -200,19 +197,19 @@ WINDOWS_PATH = re.compile(r"(^|[=:,])([A-Za-z]:[\\/]|\\\\)|\\\.\.|\.\.\\")
 
 
 def check_windows_program(name: str, arguments: str) -> list[SafetyFinding]:
-    """What the arguments of a program of Windows say, where they say something bad."""
+    """Findings on the arguments of a Windows program."""
     low = f" {arguments.lower()} "
     found = [deny(rule, reason, "host.mutate") for one, pattern, rule, reason in REFUSED_ARGUMENTS
              if one == name and re.search(pattern, low)]  # fmt: skip
     if name == "reg" and (RUN_KEYS.search(low) and re.search(r"\b(add|import|copy)\b", low)):
-        found.append(deny("ps-persist", "it plants something in the registry that runs later", "persist"))
+        found.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if SWITCHED_OFF.search(low) and name in ("reg", "netsh", "sc", "wmic"):
-        found.append(deny("ps-defender", "it switches protection off", "host.mutate"))
+        found.append(deny("ps-defender", "it turns protection off", "host.mutate"))
     return found
 
 
 def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[SafetyFinding]:
-    """What touching these registry paths (and value names) means."""
+    """Findings on the use of these registry paths and value names."""
     found: list[SafetyFinding] = []
     text = " ".join(values)
     if any(PASSWORD_STORES.search(value) for value in values) and (writes or "sam" in text.lower()):
@@ -220,17 +217,17 @@ def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list
     if removes and any(REGISTRY_HIVES.match(value) for value in values):
         found.append(deny("ps-registry", "it removes whole branches of the registry", "host.mutate"))
     if writes and (RUN_KEYS.search(text) or re.search(r"\\(run|runonce)(\\|\s|$)", text, re.I)):
-        found.append(deny("ps-persist", "it plants something in the registry that runs later", "persist"))
+        found.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if writes and SWITCHED_OFF.search(text):
-        found.append(deny("ps-defender", "it switches protection off", "host.mutate"))
+        found.append(deny("ps-defender", "it turns protection off", "host.mutate"))
     return found
 
 
 def judge_shared_program(
     argv: tuple[str, ...], scope: PowerShellScope
 ) -> tuple[list[SafetyFinding], tuple[str, ...]]:
-    """The verdict on a plain program by the rules for argument vectors, and the words that the hardened
-    form adds. Anything that looks like a Windows path makes it an ask: those rules know none."""
+    """Judge a program by the rules that both shells share; also returns the words that its hardened form
+    adds. A Windows path makes it an ask, as those rules do not know such paths."""
     key = (scope.cwd, *argv)
     context = scope.context if scope.cwd is None else replace(scope.context, cwd=scope.cwd)
     words = argv
@@ -240,7 +237,7 @@ def judge_shared_program(
     line = scope.seen.programs.get(key) or judge_argv(words, context, scope.rules)
     scope.seen.programs[key] = line
     verdict = line.verdict
-    reason = verdict.reason or f"{argv[0]} is a program of its own"
+    reason = verdict.reason or f"{argv[0]} is not a known program"
     rule = verdict.rules[0] if verdict.rules else "program"
     found = [
         SafetyFinding(verdict.level, rule, verdict.risk, verdict.capabilities, reason, verdict.alternative)
@@ -249,7 +246,7 @@ def judge_shared_program(
         found.append(
             ask(
                 "windows-path",
-                "it is given a path of Windows that its rules cannot judge",
+                "its Windows path cannot be judged by the rules for programs",
                 "fs.read",
                 risk=45,
             )
@@ -261,8 +258,8 @@ def judge_shared_program(
 
 
 def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionContext:
-    """The same folders as the rules for Unix programs read them: `/c/proj`, or below `mounted`. Still a
-    context of Windows, so that nobody looks for them on the disk."""
+    """The same folders as paths that the rules for Unix programs understand: `/c/proj`, or below `mounted`.
+    The platform stays Windows, so that nobody looks for them on disk."""
 
     def seen(path: str) -> str:
         drive, rest = ntpath.splitdrive(path)
@@ -273,7 +270,7 @@ def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionConte
 
 
 def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
-    """The words that the hardened form has more than `argv`."""
+    """The words that the hardened form adds to `argv`."""
     try:
         words = shlex.split(script)
     except ValueError:
@@ -290,7 +287,7 @@ def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
 
 POWERSHELL_NAMES = frozenset({"powershell", "pwsh", "powershell_ise", "pwsh-preview"})
 POSIX_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "wsl", "ash", "fish"})
-# Parameters of powershell.exe: name -> takes a value. The first that fits an abbreviation is meant.
+# Parameters of powershell.exe: name, whether it takes a value. An abbreviation means the first that fits.
 PARAMETERS = (
     ("command", True), ("commandwithargs", True), ("encodedcommand", True), ("ec", True),
     ("executionpolicy", True),
@@ -307,13 +304,13 @@ MAX_SHELL_DEPTH = 6
 def check_powershell(
     arguments: list[str | None], scope: PowerShellScope, is_fed: bool
 ) -> list[SafetyFinding]:
-    """`powershell ...`: what it is told to run is judged too."""
+    """`powershell ...`: judge what it is told to run as well."""
     found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     at = 0
     while at < len(arguments):
         said = arguments[at]
         if said is None:
-            scope.seen.runs_computed = "what the shell runs is computed"
+            scope.seen.runs_computed = "the command of the inner shell is computed"
             return found
         if said == "-" or said[:1] not in "-/\u2013\u2014\u2015":
             return found + _judge_command_text(arguments[at:], scope, is_fed)
@@ -329,7 +326,7 @@ def check_powershell(
             found.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, remember=False))
         at += 2 if takes else 1
     if is_fed:
-        scope.seen.runs_computed = "a shell runs what it is fed"
+        scope.seen.runs_computed = "a shell runs what it reads from the pipeline"
     return found
 
 
@@ -354,7 +351,10 @@ def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFind
     said = f": {text.strip()[:80]!r}" if text.strip() else ""
     return [
         deny(
-            "ps-encoded", f"its command is encoded{said}", "code.exec", alternative="write the command itself"
+            "ps-encoded",
+            f"its command is encoded{said}",
+            "code.exec",
+            alternative="write the command in plain text",
         )
     ]
 
@@ -362,7 +362,7 @@ def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFind
 def _judge_command_text(rest: list[str | None], scope: PowerShellScope, is_fed: bool) -> list[SafetyFinding]:
     words = [one for one in rest if one is not None]
     if len(words) != len(rest) or words == ["-"] or (not words and is_fed):
-        scope.seen.runs_computed = "what the shell runs is computed"
+        scope.seen.runs_computed = "the command of the inner shell is computed"
     if words and words != ["-"]:
         judge_inner_text(" ".join(words), scope)
     return []
@@ -384,11 +384,11 @@ def judge_inner_text(text: str, scope: PowerShellScope) -> None:
 
 
 def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> list[SafetyFinding]:
-    """`bash -c ...` and `wsl ...`: the other shell's rules."""
+    """`bash -c ...` and `wsl ...`: judge the text by the rules for bash."""
     words = [one for one in arguments if one is not None]
     found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     if len(words) != len(arguments):
-        scope.seen.runs_computed = "what the shell runs is computed"
+        scope.seen.runs_computed = "the command of the inner shell is computed"
     flags = [at for at, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)]
     text = words[flags[0] + 1] if flags and flags[0] + 1 < len(words) else " ".join(_without_flags(words))
     if not text:
@@ -402,7 +402,7 @@ def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> li
     line = judge_bash(text, context, scope.rules)
     scope.seen.parts += line.verdict.parts
     if line.verdict.level != "deny" and (low := text.lower()) != text:
-        # A disk that ignores case has these programs under any case too.
+        # On a disk that ignores case, these programs can be written in any case.
         lower = judge_bash(low, context, scope.rules)
         line = lower if lower.verdict.level == "deny" else line
     verdict = line.verdict
@@ -422,19 +422,19 @@ def _without_flags(words: list[str]) -> list[str]:
 def read_cmd_commands(
     arguments: list[str | None], scope: PowerShellScope
 ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The commands behind `cmd /c`."""
+    """The commands after `cmd /c`."""
     words = [one for one in arguments if one is not None]
     if len(words) != len(arguments):
-        scope.seen.runs_computed = "what cmd runs is computed"
+        scope.seen.runs_computed = "the command of cmd is computed"
     return split_cmd_commands(" ".join(words), scope.context.home)
 
 
 def first_values(folded: list[Values | None]) -> list[str | None]:
-    """One value per word."""
+    """The first value of each word, None where it is not known."""
     return [None if one is None or not one else one[0] for one in folded]
 
 
 def base_name(text: str) -> str:
-    """The last part of the first word of `text`, for telling whether two commands mean one file."""
+    """The last path component of the first word, to tell whether two commands mean the same file."""
     first = text.strip().strip("\"'").split(" ")[0]
     return re.split(r"[\\/]", first.split("?")[0])[-1].lower()

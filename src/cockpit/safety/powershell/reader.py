@@ -1,11 +1,7 @@
-"""A place in a PowerShell text and what was found wrong so far; the patterns both readers share.
+"""Reads PowerShell text: statements, pipelines, commands, expressions and words.
 
-Words of PowerShell: quotes, escapes, variables, groups, blocks, here-strings.
-
-Source of the rules: about_Parsing, about_Quoting_Rules and about_Special_Characters (Microsoft).
-
-Reading PowerShell text as PowerShell splits it: a reader that never gives up, so that a syntax error
-cannot hide a command. It says what stands there; what is dangerous is told elsewhere.
+It reads any text to its end and reports faults, so that a syntax error cannot hide a command; it judges
+nothing. Source of the rules: about_Parsing, about_Quoting_Rules and about_Special_Characters (Microsoft).
 """
 
 import re
@@ -35,8 +31,8 @@ STATEMENT_GAP = re.compile(r"(?:[\s;]|`\n|<#.*?(?:#>|\Z)|#[^\n]*)+", re.DOTALL)
 
 @dataclass(slots=True)
 class TextCursor:
-    """`at` is the place. `script` reads statements up to a closing sign, which it eats; "" is the end
-    of the text."""
+    """A position in the text, the nesting depth and the faults so far. `script` reads statements up to a
+    closing character and consumes it; "" means the end of the text."""
 
     text: str
     script: "Callable[[TextCursor, str], PowerShellScript]"
@@ -48,7 +44,7 @@ class TextCursor:
         return self.text[self.at] if self.at < len(self.text) else ""
 
     def sees(self, signs: str) -> bool:
-        """Whether one of `signs` is next."""
+        """Whether one of `signs` is the next character."""
         return self.at < len(self.text) and self.text[self.at] in signs
 
     def eat(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
@@ -66,7 +62,7 @@ VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|((?:\w+:)?\w+|[$?^]))")
 HERE_STRING = re.compile(r"@(['\"\u2018-\u201e])[^\S\n]*\r?\n(.*?)\r?\n['\"\u2018-\u201e]@", re.DOTALL)
 TYPE_LITERAL = re.compile(r"\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]")
 MEMBER = re.compile(r"(?:\??\.|::)\s*([A-Za-z_]\w*)")
-# `foreach ($file in Get-ChildItem x)`: what follows `in` is a statement.
+# In `foreach ($file in Get-ChildItem x)` a statement follows `in`.
 FOREACH_HEAD = re.compile(r"\s*\$\w+\s+in\s", re.IGNORECASE)
 ESCAPES = {
     "n": "\n",
@@ -101,12 +97,12 @@ def read_word(at: TextCursor, joined: bool) -> PowerShellWord:
             break
     if at.at == start:
         at.at += 1
-        at.fault(f"{at.text[start]!r} where a word should be")
+        at.fault(f"{at.text[start]!r} where a word is expected")
     return PowerShellWord(tuple(pieces), at.text[start : at.at], joined, quoted, odd)
 
 
 def read_piece(at: TextCursor, sign: str, pieces: list[WordPiece]) -> None:
-    """Eat one piece in the middle of a word."""
+    """Read one piece inside a word."""
     if sign in SINGLE_QUOTES:
         pieces.append(read_single_quoted(at))
     elif sign in DOUBLE_QUOTES:
@@ -175,7 +171,7 @@ def read_at_sign(at: TextCursor, pieces: list[WordPiece]) -> None:
 
 
 def read_members(at: TextCursor, pieces: list[WordPiece]) -> None:
-    """`.Name`, `::Name`, `[index]` and `(arguments)` directly behind a variable or a group."""
+    """`.Name`, `::Name`, `[index]` and `(arguments)` directly after a variable or a group."""
     while True:
         if found := at.eat(MEMBER):
             pieces.append(WordPiece("member", found[1].lower()))
@@ -209,7 +205,7 @@ def read_single_quoted(at: TextCursor) -> WordPiece:
 
 
 def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
-    """Pieces up to a closing quote; "" is the end of the text (here-strings)."""
+    """Pieces up to a closing quote; "" means the end of the text (here-strings)."""
     pieces: list[WordPiece] = []
     while sign := at.look():
         if close and sign in close:
@@ -234,10 +230,10 @@ def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
     return pieces
 
 
-# A word of plain letters with a blank behind it; `--%` and what could be a number's redirection is none.
+# A word of ordinary characters followed by a blank, but not `--%` or the number of a redirection.
 PLAIN_WORD = re.compile(r"[A-Za-z_./\\][\w./\\:=-]*(?=[ \t])", re.ASCII)
 MAX_WORDS = 400
-# Of what opens its words as code each word counts where it stands.
+# The words of these commands are code, so each of them matters.
 SHELL_STARTERS = re.compile(r"sh|cmd|wsl|start|saps|ps$|iex|invoke|icm|for|env|sudo|xargs|%", re.IGNORECASE)
 COMMENT = re.compile(r"#[^\n]*")
 REDIRECT = re.compile(r"[*1-6]?>>?(?:&[12])?|<")
@@ -248,11 +244,11 @@ OPERATOR = re.compile(
     r"|\?\?=|[-+*/%]=|=|\+\+|--|\.\.|[-+*/%!,]",
     re.IGNORECASE,
 )
-# Below the deepest level brackets part statements: what stands in them is still looked at.
+# Beyond the maximum depth brackets only separate statements; their content is still read.
 NESTED_OPENING = re.compile(r"[\s;,]*[$@&.]?[({][\s;]*")
 UNARY_OPERATOR = re.compile(r"-(?:not|bnot|join|[ci]?split)\b|!|\+\+|--\$|-\$|-\d|,", re.IGNORECASE)
 REST_OF_COMMAND = re.compile(r"[^\n|]*")
-# After these a statement follows in the same place; after the others come brackets and blocks.
+# After these words a statement follows; after the block keywords come brackets and blocks.
 LEADING_KEYWORD = re.compile(r"(?:return|throw|exit|break|continue)(?=[\s;}$('\"]|$)\s*", re.IGNORECASE)
 BLOCK_KEYWORDS = names(
     """
@@ -288,7 +284,7 @@ def is_plain(text: str) -> bool:
 
 
 def read_script(text: str) -> ScriptReading:
-    """What stands in `text`. Raises nothing."""
+    """Read all of `text`. Raises nothing."""
     at = TextCursor(text, read_statements)
     pipelines: list[PowerShellPipeline] = []
     while at.at < len(text):
@@ -297,7 +293,7 @@ def read_script(text: str) -> ScriptReading:
 
 
 def read_statements(at: TextCursor, close: str) -> PowerShellScript:
-    """Statements up to `close`, which is eaten; "" is the end of the text."""
+    """Statements up to `close`, which is consumed; "" means the end of the text."""
     at.depth += 1
     pipelines: list[PowerShellPipeline] = []
     deeper = 0
@@ -318,12 +314,12 @@ def read_statements(at: TextCursor, close: str) -> PowerShellScript:
                 continue
             if sign == close:
                 break
-            at.fault(f"a {sign} too many")
+            at.fault(f"an unmatched {sign}")
             continue
         before = at.at
         pipelines.append(read_pipeline(at))
         if at.at == before:
-            at.fault(f"{sign!r} at the start of a statement")
+            at.fault(f"a statement cannot start with {sign!r}")
             at.at += 1
     at.depth -= 1
     return PowerShellScript(tuple(pipelines))
@@ -376,8 +372,8 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
     while True:
         if not joined and (plain := _plain(at, words)):
             if len(words) > MAX_WORDS and plain in told and not SHELL_STARTERS.search(words[0].text):
-                # Said already: what it means is the same, and the command is asked about.
-                at.fault("it repeats its words more often than is read")
+                # A repeated word adds nothing to the command, which is asked about.
+                at.fault("it repeats more words than are read")
                 continue
             told.add(plain)
             words.append(PowerShellWord((WordPiece("text", plain),), plain))
@@ -402,7 +398,7 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
 
 
 def _plain(at: TextCursor, words: list[PowerShellWord]) -> str:
-    """The next word where it has nothing but plain letters, which most have; "" otherwise."""
+    """The next word if it consists of ordinary characters, as most do; "" otherwise."""
     if not words or words[0].text.lower() in BLOCK_KEYWORDS:
         return ""
     at.eat(BLANK)
@@ -411,8 +407,8 @@ def _plain(at: TextCursor, words: list[PowerShellWord]) -> str:
 
 
 def _is_over(at: TextCursor, words: list[PowerShellWord]) -> bool:
-    """Whether the command ends here. A block that belongs to a keyword ends its statement: what follows
-    on the same line is the next one."""
+    """Whether the command ends here. A keyword's statement ends with its block; what follows on the same line
+    is the next statement."""
     at.eat(BLANK)
     if (
         not at.look()
@@ -435,7 +431,7 @@ def read_redirect(at: TextCursor, operator: str) -> PowerShellRedirect:
 
 
 def read_verbatim(at: TextCursor) -> list[PowerShellWord]:
-    """What follows `--%` is passed on as it stands, up to the end of the line or a pipe."""
+    """Text after `--%` is passed on unchanged, up to the end of the line or a pipe."""
     found = at.eat(REST_OF_COMMAND)
     rest = found[0] if found else ""
     at.fault("it stops parsing (--%)")

@@ -1,5 +1,5 @@
-"""What is known while a PowerShell text is walked: variables with literal values, the folder, aliases,
-what came down the pipeline; and what was found so far in the whole line."""
+"""What is known while a PowerShell line is judged: literal values of variables, the folder, aliases, pipeline
+input, and the facts collected about the whole line."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ from cockpit.workspace.resolver import Access
 
 MAX_VALUES = 8
 Values = tuple[str, ...]
-# Members that are the place itself, or one beside it that is guarded as well.
+# Members that are the path itself, or a path with the same protection.
 PATH_MEMBERS = frozenset(
     {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
      "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
@@ -36,7 +36,8 @@ PathSort = Literal[
 
 @dataclass(frozen=True, slots=True)
 class PowerShellLocation:
-    """`tree` is what would go if all below it were removed: root, system, home, above, workspace."""
+    """Where a path is. `tree` says what would be lost if everything below it were removed: root, system,
+    home, above, workspace."""
 
     level: Level
     sort: PathSort
@@ -47,7 +48,7 @@ class PowerShellLocation:
 
 @dataclass(slots=True)
 class LineFacts:
-    """What the whole line does, for what only shows in combination. `read` judges more text."""
+    """What the whole line does, for findings that depend on several commands. `read` judges further text."""
 
     read: "Callable[[str, PowerShellScope], None]"
     parts: list[CommandPart] = field(default_factory=list)
@@ -71,7 +72,8 @@ class LineFacts:
 
 @dataclass(slots=True)
 class PowerShellScope:
-    """`cwd` is None once it is not known; `upstream` is what `$_` may be. `depth` counts shells."""
+    """What is known at one point. `cwd` is None if unknown; `upstream` are the possible values of `$_`;
+    `depth` counts nested shells."""
 
     context: ExecutionContext
     rules: RuleSet
@@ -83,12 +85,12 @@ class PowerShellScope:
     depth: int = 0
 
     def below(self, upstream: Values) -> "PowerShellScope":
-        """The scope of a block that is fed `upstream`."""
+        """The scope of a block that gets `upstream` from the pipeline."""
         return replace(self, upstream=upstream)
 
 
 def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values | None:
-    """The values a word can have; None where they are known only when it runs."""
+    """The possible values of a word, None if it is only known when it runs."""
     if len(pieces) == 1 and pieces[0].kind == "text":
         return (pieces[0].text,)
     options: list[Values] = []
@@ -116,7 +118,7 @@ def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values
 
 
 def _drop_home_drive(value: str, scope: PowerShellScope) -> str:
-    """$env:HOMEDRIVE$env:HOMEPATH: the drive in front of what already is the whole path."""
+    """Drop the drive of `$env:HOMEDRIVE$env:HOMEPATH`, as the path is complete without it."""
     home = scope.context.home
     return value[2:] if home and value[2:].startswith(home) and value[1:2] == ":" else value
 
@@ -147,12 +149,12 @@ def _fold_variable(name: str, scope: PowerShellScope) -> Values | None:
 
 
 def fold_word(word: PowerShellWord, scope: PowerShellScope) -> Values | None:
-    """As `fold`; a member behind a variable makes it unknown."""
+    """The possible values of a word; a member of a variable makes it unknown."""
     return fold_pieces(word.pieces, scope)
 
 
 def fold_script(script: PowerShellScript | None, scope: PowerShellScope) -> Values | None:
-    """The value of a group, where it is one literal, a sum of literals, a format or a Join-Path."""
+    """The value of a group that is one literal, a sum of literals, a format or a Join-Path."""
     if script is None or len(script.pipelines) != 1 or len(script.pipelines[0].elements) != 1:
         return None
     element = script.pipelines[0].elements[0]
@@ -221,7 +223,7 @@ def _fold_operator(
 
 
 def _fold_list(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str] | None:
-    """The elements of a list of literals; a group around it counts as the list itself."""
+    """The items of a list of literals, with or without a group around it."""
     if len(pieces) == 1 and pieces[0].kind == "group" and pieces[0].script is not None:
         pipelines = pieces[0].script.pipelines
         if len(pipelines) == 1 and len(pipelines[0].elements) == 1:
@@ -245,7 +247,7 @@ def _fold_list(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[st
 
 
 def _apply_casts(pieces: tuple[WordPiece, ...]) -> tuple[WordPiece, ...] | None:
-    """`[string]` and `[char]105` worked in; None where a type does anything else."""
+    """Apply `[string]` and `[char]105`; None for a type that does anything else."""
     changed: list[WordPiece] = []
     cast = ""
     for piece in pieces:

@@ -94,7 +94,8 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
     for rule in rules:
         if rule.id in seen:
             raise SettingsInvalid(
-                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {seen[rule.id]} has it too", "rename one of the two rules"
+                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {seen[rule.id]} has it too",
+                "rename one of the two rules",
             )
         seen[rule.id] = rule.line
     return rules
