@@ -1,10 +1,7 @@
-"""From the schema of a question (the flat subset of JSON Schema that the protocol allows) to a form, and
-from a person's answer to what the server is told. Pure; knows no SDK.
+"""The SDK's client for one server, with cockpit's own values at its border.
 
-What a server may ask and tell us, in the SDK's words. Imports the SDK.
-
-The SDK's client for one server, behind our own values. Imports the SDK: only `connection` imports it, when
-a server starts.
+Also answers the requests that a server sends to its client: forms (elicitation), sampling, roots and logging.
+Imports the SDK; only `connection` imports this module, when a server starts.
 """
 
 import asyncio
@@ -54,8 +51,7 @@ MAX_FIELDS = 40
 
 
 def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
-    """The fields that a form asks for, in the schema's order. One whose name hides characters is asked of
-    nobody."""
+    """The form fields of an elicitation schema, in its order. A field whose name hides characters is dropped."""
     properties = _as_mapping(schema.get("properties"))
     required = schema.get("required")
     names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
@@ -64,7 +60,7 @@ def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
 
 
 def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str, Json]:
-    """What the server is told of an accepted form: defaults stand where nothing was entered."""
+    """The content of an accepted form; fields left empty get their default."""
     values: dict[str, Json] = {}
     for field in fields:
         value = answer.values.get(field.name)
@@ -95,7 +91,7 @@ def _parse_field(name: str, one: Mapping[str, Json], required: bool) -> FormFiel
 
 
 def _parse_choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The values a field may have, and their words where they differ (`enumNames`, `oneOf`, `anyOf`)."""
+    """The values a field may have, and their labels where they differ (`enumNames`, `oneOf`, `anyOf`)."""
     titled = one.get("oneOf") or one.get("anyOf")
     if isinstance(titled, list):
         rows = [row for row in titled if isinstance(row, dict) and isinstance(row.get("const"), str)]
@@ -113,7 +109,7 @@ def _parse_choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str,
 
 
 def _describe_field(one: Mapping[str, Json]) -> str:
-    """What else a person should know: the description, then the bounds."""
+    """Further text for the user: the description, then the limits."""
     words = [clean_prose(str(one["description"]), 500)] if one.get("description") else []
     if one.get("format"):
         words.append(clean_prose(str(one["format"]), 40))
@@ -131,7 +127,7 @@ def _as_mapping(value: object) -> Mapping[str, Json]:
 
 
 class ClientCallbacks:
-    """The callbacks of one connection. `asking` is who answers now."""
+    """The client callbacks of one connection. `asking` returns who handles requests at the moment."""
 
     def __init__(
         self, terms: ConnectionSettings, asking: Callable[[], ServerRequestHandler], log: ServerLog
@@ -192,7 +188,7 @@ ProgressReport = Callable[[float, float | None, str], None]
 
 
 class PageNeeded(McpFailed):
-    """The server wants a person to open `pages` (a message, an address) before it answers."""
+    """The server wants the user to open `pages` (message, address) before it answers."""
 
     def __init__(self, pages: tuple[tuple[str, str], ...]) -> None:
         super().__init__("a page must be opened first", "; ".join(url for _, url in pages))
@@ -208,8 +204,10 @@ async def open_session(
     answers: LastHttpResponse,
     gone: asyncio.Event,
 ) -> AsyncIterator["McpSession"]:
-    """A server that was started, reached and greeted. `asking` is who answers now what it wants to know;
-    `gone` is set when its process has nothing more to say."""
+    """Start or reach a server and complete its handshake.
+
+    `asking` returns who handles its requests at the moment; `gone` is set when its process closes stdout.
+    """
     _silence_sdk_logs()
     log = ServerLog(terms.log)
     era = ProtocolCompat()
@@ -234,7 +232,7 @@ async def open_session(
 
 
 def _silence_sdk_logs() -> None:
-    """What the SDK logs goes nowhere: Python's last resort would write it over the screen."""
+    """Discard what the SDK logs: Python's default handler would write it over the screen."""
     logger = logging.getLogger("mcp")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
@@ -244,7 +242,7 @@ def _silence_sdk_logs() -> None:
 
 
 class _SdkTransport:
-    """A context of streams, as the SDK takes it."""
+    """A context manager of streams, in the form the SDK expects."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -259,7 +257,7 @@ class _SdkTransport:
 
 
 class McpSession:
-    """One greeted server. Every method raises `McpFailed`, `ServerGone` where the connection is over."""
+    """One connected server. Every method raises `McpFailed`, or `ServerGone` where the connection is over."""
 
     def __init__(self, client: Client, terms: ConnectionSettings, era: ProtocolCompat) -> None:
         self._client = client
@@ -270,7 +268,7 @@ class McpSession:
         )
 
     async def tools(self, refused: list[str]) -> tuple[ToolDefinition, ...]:
-        """What it offers; what cannot be made safe is left out, and `refused` is told why."""
+        """The server's tools. Tools that cannot be made safe are left out, with the reason in `refused`."""
         if "tools" not in self.welcome.can:
             return ()
 
@@ -308,7 +306,7 @@ class McpSession:
         try:
             open_ones = await _fetch_pages(templates)
         except McpFailed:
-            return fixed  # many servers have resources and know no templates
+            return fixed  # many servers have resources but no templates
         return (*fixed, *await self._taken("template", open_ones, sdk_conversion.convert_template, refused))
 
     async def call(self, name: str, arguments: Mapping[str, Json], heard: ProgressReport) -> McpResult:
@@ -332,7 +330,7 @@ class McpSession:
     async def complete(
         self, ref: str, argument: str, value: str, known: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Values for an argument of the prompt `ref`, or of a template of addresses (it holds `://`)."""
+        """Values for an argument of the prompt `ref`, or of a resource template (its name contains `://`)."""
         if "completions" not in self.welcome.can:
             return ()
         about: types.ResourceTemplateReference | types.PromptReference
@@ -347,7 +345,7 @@ class McpSession:
         return tuple(single_line(one, 200) for one in result.completion.values)
 
     async def listen(self) -> None:
-        """Hear of changes of the offer until the stream ends. Older servers tell of them by themselves."""
+        """Wait for changes of the offer until the stream ends. Older servers notify by themselves."""
         if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
         can = self._client.server_capabilities
@@ -361,7 +359,7 @@ class McpSession:
         )
         with _translate_errors():
             async with listening as events:
-                # Each event also reaches the message handler, which tells of it.
+                # Each event also reaches the message handler, which reports it.
                 async for _ in events:
                     pass
 
@@ -369,7 +367,7 @@ class McpSession:
         self, what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]
     ) -> tuple[T, ...]:
         refused += self._era.left_out()
-        # Hundreds of schemas are gone through: not on the loop, which answers keys.
+        # Converting hundreds of schemas would block the loop.
         return await asyncio.to_thread(_convert_rows, what, ones, read, refused)
 
 
@@ -378,7 +376,7 @@ def _convert_rows(what: str, ones: list[Any], read: Callable[[Any], T], refused:
     for one in ones:
         key = str(getattr(one, "uri", "") or getattr(one, "uri_template", "") or one.name)
         if key in out:
-            refused.append(f"{what} {single_line(key, 80)} is left out: it is there twice")
+            refused.append(f"{what} {single_line(key, 80)} is left out: it is listed twice")
             continue
         try:
             out[key] = read(one)
@@ -388,7 +386,7 @@ def _convert_rows(what: str, ones: list[Any], read: Callable[[Any], T], refused:
 
 
 async def _fetch_pages(page: Callable[[str | None], Awaitable[tuple[list[T], str | None]]]) -> list[T]:
-    """All pages of a list, up to a bound: a server that pages for ever ends here."""
+    """All pages of a list, up to a limit, in case a server never stops paging."""
     rows: list[T] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
@@ -402,7 +400,7 @@ async def _fetch_pages(page: Callable[[str | None], Awaitable[tuple[list[T], str
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """The SDK's errors as ours."""
+    """Translate the SDK's errors."""
     try:
         yield
     except MCPError as error:
@@ -410,9 +408,9 @@ def _translate_errors() -> Iterator[None]:
     except ValidationError as error:
         raise McpFailed(f"its answer does not fit the protocol: {single_line(str(error), 300)}") from error
     except SubscriptionLost as error:
-        raise McpFailed("it no longer tells of changes") from error
+        raise McpFailed("it no longer reports changes") from error
     except RuntimeError as error:
-        # The SDK says so when structured content does not fit the tool's own schema.
+        # The SDK raises this when structured content does not match the tool's own schema.
         raise McpFailed(single_line(str(error), 400)) from error
 
 
@@ -425,5 +423,5 @@ def _translate_error(error: MCPError) -> McpFailed:
         pages = [row for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
         return PageNeeded(tuple((single_line(str(row.get("message", ""))), row["url"]) for row in pages))
     if error.code == METHOD_NOT_FOUND:
-        return McpFailed(f"the server does not know that: {said}")
+        return McpFailed(f"the server does not support that: {said}")
     return McpFailed(said or f"error {error.code}")

@@ -1,11 +1,7 @@
-"""One call of a server while it runs: what it heard, and the person behind it.
+"""The connection to one server, from start to end. It does not restart a server.
 
-What went wrong, out of what the SDK's tasks raise, in words for a person.
-
-The connection to one server, from its start to its end: greeted, asked, ended. Does not start again.
-
-One task owns it: the SDK must be entered and left in the same one. The SDK is imported by `open()`, in a
-thread. A server that hangs, dies or floods makes the call at hand fail, and nothing else.
+One task owns it, as the SDK must be entered and left in the same task. `open()` imports the SDK in a thread.
+A server that hangs, dies or floods makes the current call fail, and nothing else.
 """
 
 import asyncio
@@ -46,16 +42,16 @@ if TYPE_CHECKING:
 
 
 ProgressCallback = Callable[[float, float | None, str], None]
-# Somebody who looks on sees no more.
+# Minimum seconds between two progress reports.
 PROGRESS_INTERVAL = 0.1
 
 
 def ignore_progress(done: float, total: float | None, message: str) -> None:
-    """Nobody looks on."""
+    """Report no progress."""
 
 
 class CallProgress:
-    """What a call heard of its server, and when."""
+    """What a call heard from its server, and when."""
 
     def __init__(self, progress: ProgressCallback, asking: ServerRequestHandler | None) -> None:
         self.asking: ServerRequestHandler = asking or DecliningHandler()
@@ -73,7 +69,7 @@ class CallProgress:
 
 
 class CallHandler:
-    """The person behind one call. While they are asked the call's time stands still."""
+    """Handles a server's requests during one call. While the user answers, the call's time does not run."""
 
     def __init__(self, told: CallProgress) -> None:
         self._told = told
@@ -100,7 +96,7 @@ class CallHandler:
 
 
 def explain_failure(error: BaseException, answers: "LastHttpResponse | None") -> McpFailed:
-    """The fault behind `error`; `answers` is what the other side said over HTTP."""
+    """The failure behind `error`; `answers` is the last HTTP response."""
     found = list(iter_leaf_errors(error))
     for one in found:
         if isinstance(one, McpFailed):
@@ -111,16 +107,16 @@ def explain_failure(error: BaseException, answers: "LastHttpResponse | None") ->
     if problem is not None:
         return McpFailed(problem.message, problem.hint)
     if answers is not None and answers.wanted:
-        return LoginNeeded("the server wants a login", "cockpit mcp login does it")
+        return LoginNeeded("the server requires a login", "log in with cockpit mcp login")
     if answers is not None and answers.status >= 400:
-        return McpFailed(f"the server answered with HTTP {answers.status}", "look at its address")
+        return McpFailed(f"the server answered with HTTP {answers.status}", "check the server's address")
     first = found[0] if found else error
     said = single_line(str(first), 300) or type(first).__name__
     return McpFailed(f"{said} ({type(first).__name__})" if str(first) else said)
 
 
 def iter_leaf_errors(error: BaseException) -> Iterator[BaseException]:
-    """The errors in a group of groups."""
+    """The errors in nested exception groups."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
             yield from iter_leaf_errors(one)
@@ -129,7 +125,7 @@ def iter_leaf_errors(error: BaseException) -> Iterator[BaseException]:
 
 
 T = TypeVar("T")
-# A call that tells of progress may take longer than its time, but not for ever.
+# Progress extends a call's time, but not beyond this.
 MAX_CALL_SECONDS = 600.0
 CLOSE_SECONDS = 3.0
 LIST_SECONDS = 5.0
@@ -140,8 +136,8 @@ _current_call: ContextVar["CallHandler | None"] = ContextVar("asking", default=N
 
 
 class McpConnection:
-    """A server that is connected once. `open()` first, `close()` at last; the rest in between, from any
-    task of the loop."""
+    """A server that is connected once. Call `open()` first and `close()` last; the other methods in between,
+    from any task of the loop."""
 
     def __init__(self, server: McpServer, terms: ConnectionSettings, mode: str = "auto") -> None:
         self.server = server
@@ -157,16 +153,17 @@ class McpConnection:
 
     @property
     def welcome(self) -> ServerWelcome | None:
-        """How the server introduced itself, None before it did."""
+        """How the server introduced itself, None before the handshake."""
         return self._talk.welcome if self._talk is not None else None
 
     @property
     def is_over(self) -> bool:
-        """Whether it ended, or is about to: no request gets through any more."""
+        """Whether the connection has ended or is ending, so that no request gets through."""
         return self._gone.is_set() or self._over.done()
 
     async def open(self) -> ServerWelcome:
-        """Start it and greet it. Raises `LoginNeeded`, `McpFailed`; nothing is left behind then."""
+        """Start the server and complete the handshake. Raises `LoginNeeded`, `McpFailed`, and then leaves
+        nothing running."""
         await asyncio.to_thread(import_module, "cockpit.mcp.client")
         greeted: asyncio.Future[ServerWelcome] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(greeted), name=f"mcp {self.server.name}")
@@ -178,12 +175,12 @@ class McpConnection:
             raise
 
     async def close(self) -> None:
-        """End it, and what it started, within a few seconds."""
+        """End the server and everything it started, within a few seconds."""
         self._stop.set()
         if self._owner is None:
             return
         if self._talk is None:
-            # It is still being greeted: nothing of it can be left in good order.
+            # During the handshake there is nothing to close in order.
             self._owner.cancel()
         _, late = await asyncio.wait((self._owner,), timeout=CLOSE_SECONDS)
         if late:
@@ -191,18 +188,18 @@ class McpConnection:
             await asyncio.wait((self._owner,), timeout=CLOSE_SECONDS)
 
     async def ended(self) -> McpFailed:
-        """Wait until the connection is over; why."""
+        """Wait until the connection is over and return the reason."""
         return await asyncio.shield(self._over)
 
     async def offer(self) -> ServerOffer:
-        """All that it offers now. `refused` says what of it was left out."""
+        """Everything the server offers now. `refused` says what was left out."""
 
         seconds = self.terms.call_seconds
         refused: list[str] = []
         tools = await self._ask(lambda talk: talk.tools(refused), seconds)
         prompts: tuple[PromptDefinition, ...] = ()
         resources: tuple[ResourceDefinition, ...] = ()
-        # Tools are what most servers are for: they are not lost to a list that cannot be read.
+        # Most servers exist for their tools, so these are not lost when another list cannot be read.
         try:
             prompts = await self._ask(lambda talk: talk.prompts(refused), min(seconds, LIST_SECONDS))
         except ServerGone:
@@ -226,8 +223,11 @@ class McpConnection:
         progress: ProgressCallback = ignore_progress,
         seconds: float = 0.0,
     ) -> McpResult:
-        """Call a tool. `progress` hears of it at most ten times a second; each word of it, and each moment
-        in which a person is asked, leaves it its whole time again. Raises `McpFailed`."""
+        """Call a tool. Raises `McpFailed`.
+
+        `progress` is called at most ten times a second. Each progress report and each answer of the user
+        restarts the call's time limit.
+        """
 
         async def ask(talk: "McpSession") -> McpResult:
             return await talk.call(name, arguments, told.take)
@@ -244,14 +244,14 @@ class McpConnection:
     async def prompt(
         self, name: str, arguments: Mapping[str, str], asking: ServerRequestHandler | None = None
     ) -> PromptText:
-        """A prompt with its arguments. Raises `McpFailed`."""
+        """Fill in a prompt's arguments. Raises `McpFailed`."""
         told = CallProgress(ignore_progress, asking)
         return await self._asked(lambda talk: talk.prompt(name, arguments), told, self.terms.call_seconds)
 
     async def complete(
         self, ref: str, argument: str, value: str, known: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Values for an argument of a prompt, or of a template of addresses. Raises `McpFailed`."""
+        """Values for an argument of a prompt or of a resource template. Raises `McpFailed`."""
         return await self._ask(lambda talk: talk.complete(ref, argument, value, known), 2.0)
 
     async def _asked(
@@ -267,9 +267,9 @@ class McpConnection:
                 return await self._ask(make, seconds, told)
             except PageNeeded as needed:
                 for message, url in needed.pages:
-                    answer = await asked.form(message or "The server wants a page opened.", (), url)
+                    answer = await asked.form(message or "The server wants you to open a page.", (), url)
                     if answer.action != "accept":
-                        raise McpFailed(f"the person did not open {url}") from needed
+                        raise McpFailed(f"the user did not open {url}") from needed
                 return await self._ask(make, seconds, told)
         finally:
             _current_call.reset(token)
@@ -278,7 +278,7 @@ class McpConnection:
     async def _ask(
         self, make: Callable[["McpSession"], Awaitable[T]], seconds: float, told: "CallProgress | None" = None
     ) -> T:
-        """Run one request to its end, to its deadline or to the end of the connection."""
+        """Run one request until it ends, its time is over or the connection ends."""
         talk = self._talk
         if talk is None or self._over.done():
             raise self._over.result() if self._over.done() else ServerGone("the server is not connected")
@@ -305,18 +305,18 @@ class McpConnection:
             raise
         finally:
             if not asking.done():
-                # The SDK tells the server that nobody waits any more.
+                # The SDK tells the server that the request is cancelled.
                 asking.cancel()
                 await asyncio.wait((asking,), timeout=1.0)
 
     async def _own(self, greeted: "asyncio.Future[ServerWelcome]") -> None:
-        """The task that enters the SDK and leaves it."""
-        fault: McpFailed = ServerGone("the server ended, or closed the connection")
+        """The task that enters and leaves the SDK."""
+        fault: McpFailed = ServerGone("the server ended or closed the connection")
         try:
             await self._connected(greeted)
         except asyncio.CancelledError:
             pass
-        # Foreign code: whatever it raises, the connection is over and says why.
+        # The SDK and servers may raise anything: the connection is over, and the failure says why.
         except Exception as error:
             fault = explain_failure(error, self._answers)
         finally:
@@ -348,13 +348,13 @@ class McpConnection:
                     limit.reschedule(asyncio.get_running_loop().time() + CLOSE_SECONDS)
         except TimeoutError as error:
             if greeted.done():
-                return  # it was slow to leave
+                return  # it was slow to close
             reason = f"{self.server.name} did not answer within {seconds:g} s of its start"
             raise GreetingTimeout(reason, "cockpit mcp log shows what it wrote") from error
 
     @asynccontextmanager
     async def _listening(self, made: "McpSession") -> AsyncIterator[None]:
-        """Hears of changes, and of the end, while the body runs."""
+        """Listen for changes and for the end while the body runs."""
         hearing = asyncio.create_task(self._hear(made))
         try:
             yield
@@ -373,8 +373,11 @@ class McpConnection:
                 return
 
     def _who(self) -> ServerRequestHandler:
-        """Who answers what the server asks now: of the later era it is the call that waits; older servers
-        do not say for which call they ask, so the latest one answers."""
+        """Who handles the server's current request.
+
+        Servers of the 2026-07-28 protocol name the call they ask for; for older ones the latest call is
+        assumed.
+        """
         asked = _current_call.get()
         if asked is not None and asked in self._calls:
             return asked
@@ -382,7 +385,7 @@ class McpConnection:
 
 
 async def _wait_for_any(*events: asyncio.Event) -> None:
-    """Wait for one of them."""
+    """Wait for one of the events."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

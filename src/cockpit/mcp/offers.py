@@ -1,11 +1,8 @@
-"""Which words in the arguments of a foreign tool may be paths. Too many rather than too few: nobody but the
-server knows what it does with a word, and each of these is judged as a path. Pure, but for links.
+"""Turns what servers offer into cockpit's tools and commands.
 
-What servers offer as values of ours: tools, and prompts as commands. A tool of theirs is found by search,
-is judged like any other, and its hints about itself can tighten only.
-
-The prompts of servers as commands: their arguments as a person writes them, completed by the server and
-asked for where they are missing.
+A server's tool is found by search and judged like any other; its hints can only tighten the verdict. The
+words of its arguments that may be paths are judged as paths: rather too many than too few, as only the server
+knows what it does with them. Prompts become commands; the server completes their arguments.
 """
 
 import asyncio
@@ -49,8 +46,7 @@ def find_path_words(arguments: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def resolve_paths(words: tuple[str, ...], root: str) -> tuple[str, ...]:
-    """The real paths that `words` may name, seen from `root`. Follows links, so it is called in a worker
-    thread."""
+    """The real paths that `words` may name, relative to `root`. Follows links, so call it in a worker thread."""
     real = (os.path.realpath(Path(root, _expand_home(word))) for word in words)
     return tuple(dict.fromkeys(real))
 
@@ -71,7 +67,7 @@ def _iter_words(value: Json, name: str) -> Iterator[str]:
 
 
 def _iter_path_words(text: str, name: str) -> Iterator[str]:
-    """A value by itself, and the words of one that may be a command line."""
+    """The value itself, and the words of a value that may be a command line."""
     whole = text.strip()
     if "\0" in whole:
         return
@@ -97,27 +93,27 @@ def _looks_like_path(word: str) -> bool:
 
 
 MAX_DESCRIPTION = 2_000
-# The connection bounds a call; this only ends one that a person forgot.
+# The connection limits a call; this only ends one that waits for an absent user.
 CALL_TIMEOUT = 3_600.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 YES, NO = "approve and call", "no"
 
 
 def describe_destination(server: McpServer) -> str:
-    """Where something would be sent: the host, or the program."""
+    """Where data would be sent: the host, or the program."""
     return urlsplit(server.url).netloc if server.url else describe_target(server)
 
 
 def choose_kind(definition: ToolDefinition) -> Kind:
-    """By its own word, where that asks for more care. One that says it only reads is never of a kind that
-    rules or modes let run unasked."""
+    """The kind of a tool, by its hints where they ask for more care. A tool that claims to be read-only still
+    gets a kind that is asked about."""
     if definition.destroys and not definition.reads_only:
         return "delete"
     return "fetch" if definition.reads_only else "other"
 
 
 def choose_capabilities(server: McpServer, definition: ToolDefinition) -> frozenset[Capability]:
-    """Other people's code does it. What may change something far away sends, too."""
+    """A tool runs the server's code. One that may change something remote can also send data."""
     remote = bool(server.url) and urlsplit(server.url).hostname not in LOOPBACK
     if not definition.reads_only and (remote or definition.is_open):
         return frozenset({"code.exec", "net.egress"})
@@ -131,7 +127,7 @@ def make_tool(lives: SupervisorLookup, server: McpServer, definition: ToolDefini
         return await _call_tool(lives, server.name, definition.name, arguments, context)
 
     async def preview(arguments: Arguments, context: Context) -> Preview:
-        # That is where the server runs, whatever worktree its caller works in.
+        # The server runs in the session's root, whatever worktree its caller works in.
         words = find_path_words(arguments)
         paths = await asyncio.to_thread(resolve_paths, words, context.session.root) if words else ()
         written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
@@ -181,7 +177,7 @@ async def _call_tool(
 
 
 def make_done(outcome: McpResult) -> Done:
-    """A server's answer as a tool's."""
+    """A server's result as a tool's result."""
     return Done(outcome.text, outcome.blocks, outcome.structured, outcome.is_error, "none")
 
 
@@ -190,14 +186,18 @@ def _format_progress(done: float, total: float | None) -> str:
 
 
 async def _require_approval(life: ServerSupervisor, name: str, context: Context) -> None:
-    """Whether the tool is what was approved; a person is asked where it is not. Raises `ToolFailed`."""
+    """Ask the user if the tool has changed since it was approved. Raises `ToolFailed`."""
     if name not in life.changed:
         return
     changed, server = life.changed[name], life.server.name
-    text = f"the tool {name} of the MCP server {server} is not what was approved, so it was not called"
-    hint = f"a person looks at it and approves it with /mcp approve {server}"
+    text = (
+        f"the tool {name} of the MCP server {server} has changed since it was approved, so it was not called"
+    )
+    hint = f"the user can look at the change and approve it with /mcp approve {server}"
     refused = ToolFailed(f"{text}:\n{changed}\n", hint)
-    question = f"The MCP server {server} describes {name} otherwise than when it was approved:\n{changed}"
+    question = (
+        f"The MCP server {server} has changed the description of {name} since it was approved:\n{changed}"
+    )
     field = FormField("answer", "Call it?", "choice", True, (YES, NO), (), NO)
     try:
         answer = await context.session.ask_form(question, (field,), source=f"MCP server {server}")
@@ -206,11 +206,11 @@ async def _require_approval(life: ServerSupervisor, name: str, context: Context)
     if answer.action != "accept" or answer.values.get("answer") != YES:
         raise refused
     if life.changed.get(name) != changed:
-        raise ToolFailed(f"{name} changed again while the person looked; call it again")
+        raise ToolFailed(f"{name} changed again while the user looked at it; call it again")
     await life.accept(name)
 
 
-# One word, quoted or not; a quote that is still open goes on to the end.
+# One word, with or without quotes; an open quote extends to the end.
 ARGUMENT_WORD = re.compile(r"""(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+""")
 
 
@@ -241,8 +241,8 @@ def make_command(
 async def _complete_argument(
     lives: SupervisorLookup, server: str, definition: PromptDefinition, text: str
 ) -> tuple[Completion, ...]:
-    """What the server offers for the argument at the end of `text`; nothing where it is not there now, or
-    what stands there is a whole value already: then Enter sends."""
+    """Values that the server offers for the argument at the end of `text`. Empty if the server is not ready
+    or a complete value is already there, so that Enter sends."""
     life = lives.life(server)
     start, word = _last_word(text)
     known = _parse_arguments(definition.arguments, text[:start])
@@ -266,7 +266,7 @@ async def _complete_argument(
 
 
 def _last_word(text: str) -> tuple[int, str]:
-    """Where the word begins that is being written at the end, and that word."""
+    """The start of the word at the end, and the word."""
     found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
     return (found[-1].start(), found[-1].group()) if found else (len(text), "")
 
@@ -274,7 +274,7 @@ def _last_word(text: str) -> tuple[int, str]:
 def _match_argument(
     wanted: tuple[PromptArgument, ...], known: Mapping[str, str], word: str
 ) -> tuple[PromptArgument | None, str]:
-    """The argument that `word` is for, and what of its value is written."""
+    """The argument that `word` belongs to, and the part of its value typed so far."""
     name, equals, value = word.partition("=")
     for one in wanted:
         if equals and one.name == name:
@@ -289,10 +289,10 @@ def _strip_quotes(word: str) -> str:
 async def _collect_arguments(
     wanted: tuple[PromptArgument, ...], invoked: Invoked, context: Context
 ) -> Mapping[str, str]:
-    """The arguments of a prompt: `name=value` or in their order; the rest of the words are the last one's.
-    What is missing is asked for. Raises `McpFailed`."""
+    """The arguments of a prompt: `name=value`, or in order; further words belong to the last one. The user is
+    asked for missing ones. Raises `McpFailed`."""
     given = {one.name: invoked.arguments.get(one.name) for one in wanted}
-    # A screen sends the words behind the name as an argument, too.
+    # A screen also sends the words after the name as an argument.
     named = {name: str(one) for name, one in given.items() if one is not None and one != invoked.text}
     values = _parse_arguments(wanted, invoked.text) | named
     missing = tuple(one for one in wanted if one.required and not values.get(one.name))
@@ -300,12 +300,12 @@ async def _collect_arguments(
         return values
     fields = tuple(FormField(one.name, one.name, "text", True, note=one.description) for one in missing)
     try:
-        answer = await context.session.ask_form("What should the prompt be made of?", fields)
+        answer = await context.session.ask_form("Which values should the prompt use?", fields)
     except UserUnavailable:
         answer = FormAnswer("decline")
     if answer.action != "accept":
         names = ", ".join(one.name for one in missing)
-        raise McpFailed(f"the prompt needs {names}", "write them behind its name: name=value")
+        raise McpFailed(f"the prompt needs {names}", "write them after the command's name, as name=value")
     return values | {name: str(value) for name, value in answer.values.items()}
 
 

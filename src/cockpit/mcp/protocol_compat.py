@@ -1,12 +1,9 @@
-"""Results that do not fit the protocol, made to: one row that is broken, or a kind of content that is newer
-than this program, is no reason to lose all the others. Imports the SDK. Pure.
+"""Differences between protocol versions, and results that the SDK would reject. Imports the SDK.
 
-Which era of the protocol is spoken on a connection, and what the SDK takes too strictly there. Imports the
-SDK.
-
-A result of the later era that names no `resultType` is a complete one: the protocol says so, the SDK refuses
-it. On pipes a server that never answers `server/discover` is taken for one of the old days after `PATIENCE`
-(the SDK would wait ten seconds); what it still answers to that goes nowhere.
+A broken row in a list, or a kind of content newer than this program, must not lose all the others. A result
+of the 2026-07-28 protocol without a `resultType` is complete, though the SDK refuses it. On pipes a server
+that does not answer `server/discover` counts as an older one after `DISCOVER_TIMEOUT` (the SDK would wait ten
+seconds); its late answer is dropped.
 """
 
 import json
@@ -32,13 +29,13 @@ LIST_METHODS: dict[str, tuple[str, str, type[BaseModel]]] = {
 CALL_METHOD = "tools/call"
 REPAIRED_METHODS = frozenset({*LIST_METHODS, CALL_METHOD})
 CONTENT_KINDS = frozenset({"text", "image", "audio", "resource_link", "resource"})
-# The SDK matches results with a tool's own schema: one of these in it can take for ever.
+# The SDK validates results against a tool's own schema, and these keywords can make that endless.
 UNBOUNDED_KEYWORDS = frozenset({"pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"})
 MAX_ROW_DEPTH = 60
 
 
 def repair_result(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
-    """The result of `method`, itself where nothing is wrong with it. What is left out of a list is said."""
+    """The result of `method`, unchanged if it is valid. Rows left out of a list are reported in `left_out`."""
     return _repair_call(result) if method == CALL_METHOD else _repair_list(method, result, left_out)
 
 
@@ -90,8 +87,8 @@ def _has_unbounded_keyword(value: Any) -> bool:
 
 
 def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
-    """A call's result: content of kinds that nobody knows as their JSON; none where there is only structured
-    content."""
+    """A call's result with unknown kinds of content as JSON text, and empty content where only structured
+    content is present."""
     if result.get("resultType", "complete") != "complete":
         return result
     out = dict(result)
@@ -119,7 +116,7 @@ def _text_content(said: str) -> dict[str, Any]:
     return {"type": "text", "text": said}
 
 
-# One of the later era that starts slowly says so when it is greeted in the old way: the SDK asks again.
+# A newer server that starts slowly rejects the older handshake, and the SDK tries the newer one again.
 DISCOVER_TIMEOUT = 3.0
 DISCOVER_METHOD = "server/discover"
 MAX_REPORTED = 20
@@ -128,7 +125,7 @@ IncomingMessage = SessionMessage | Exception
 
 
 class ProtocolCompat:
-    """One connection's: `sent` sees each message to the server, `mended` each from it."""
+    """Filters the messages of one connection: `sent` sees each message to the server, `mended` each from it."""
 
     def __init__(self) -> None:
         self._is_later = False
@@ -146,7 +143,7 @@ class ProtocolCompat:
                 self.probe = message.id
 
     def mended(self, message: JSONRPCMessage) -> JSONRPCMessage | None:
-        """`message` as the SDK takes it, None for one that nobody waits for any more."""
+        """`message` in a form that the SDK accepts, None for a late answer."""
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return message
         if message.id is not None and message.id == self._given_up:
@@ -164,12 +161,12 @@ class ProtocolCompat:
         return message if result is message.result else message.model_copy(update={"result": result})
 
     def left_out(self) -> list[str]:
-        """What of the lists since the last time was no tool, prompt or resource, and why."""
+        """What was left out of lists since the last call, with the reasons."""
         left, self._left_out = self._left_out[:MAX_REPORTED], []
         return left
 
     def give_up(self, probe: RequestId) -> JSONRPCError | None:
-        """What the SDK is told in the place of a server that was silent; None where it answered."""
+        """The error given to the SDK in place of a missing answer, None if the server answered."""
         if self.probe != probe:
             return None
         self.probe, self._given_up = None, probe
@@ -178,12 +175,12 @@ class ProtocolCompat:
 
 
 def wrap_streams(streams: TransportStreams, era: ProtocolCompat) -> TransportStreams:
-    """The streams of one of the SDK's own transports, with `era` between."""
+    """The streams of one of the SDK's own transports, filtered by `era`."""
     return _CompatReadStream(streams[0], era), _CompatWriteStream(streams[1], era)
 
 
 class _CompatReadStream:
-    """What a server says, as the SDK takes it."""
+    """Messages from a server, repaired for the SDK."""
 
     def __init__(self, inner: ReadStream[IncomingMessage], era: ProtocolCompat) -> None:
         self._inner = inner
@@ -191,7 +188,7 @@ class _CompatReadStream:
 
     @property
     def last_context(self) -> object:
-        """In what context the last message was sent: the SDK asks for it by this name."""
+        """The context of the last message. The SDK asks for it by this name."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> IncomingMessage:
@@ -225,7 +222,7 @@ class _CompatReadStream:
 
 
 class _CompatWriteStream:
-    """What is said to a server."""
+    """Messages to a server."""
 
     def __init__(self, inner: WriteStream[SessionMessage], era: ProtocolCompat) -> None:
         self._inner = inner

@@ -1,4 +1,5 @@
-"""Who answers what a server asks while it works for a session: its person, and a model they let it use."""
+"""Handles what a server requests during a session: forms go to the user, sampling to a model that the user
+allows."""
 
 from cockpit.errors import CockpitError
 from cockpit.mcp.values import SamplingReply, SamplingRequest
@@ -15,7 +16,7 @@ ONCE, SESSION, NO = "this once", "for this session", "no"
 
 
 class SessionRequestHandler:
-    """The session behind a call. `lets` are the sessions whose person lets the server ask models."""
+    """Handles requests for a session. `lets` are the sessions whose user allows the server to ask models."""
 
     def __init__(self, server: str, context: Context, lets: set[str]) -> None:
         self._source = f"MCP server {server}"
@@ -23,7 +24,7 @@ class SessionRequestHandler:
         self._lets = lets
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
-        """Declined where nobody is there. A page is opened after the yes."""
+        """Show a form, declined without a user. A page is opened after the user agrees."""
         try:
             answer = await self._context.session.ask_form(question, fields, source=self._source, url=url)
         except UserUnavailable:
@@ -35,9 +36,9 @@ class SessionRequestHandler:
         return answer
 
     async def sample(self, request: SamplingRequest) -> SamplingReply:
-        """Asked for each time, until the person lets the server do it for this session."""
+        """Ask the user each time, until they allow it for the session."""
         if not await self._may(request):
-            return SamplingReply(refused="the person did not allow it")
+            return SamplingReply(refused="the user did not allow it")
         try:
             answer = await self._context.models.complete(request.tier, _model_request(request))
         except CockpitError as error:
@@ -46,10 +47,9 @@ class SessionRequestHandler:
         return SamplingReply(answer.text, answer.model)
 
     def _tell(self, request: SamplingRequest, answer: str, model: str) -> None:
-        """What goes back to the server stands in the Trace, as what was asked: also where nobody is asked any
-        more."""
+        """Show the request and the answer in the Trace, also when the user is no longer asked."""
         asked, told = _shorten(_format_request(request)), _shorten(clean(answer))
-        said = f"{self._source} asked {model}:\n\n{asked}\n\nand is told:\n\n{told}"
+        said = f"{self._source} asked {model}:\n\n{asked}\n\nAnswer sent to the server:\n\n{told}"
         notice = Noticed("mcp", "show", (Text(said),), {"source": self._source, "model": model})
         self._context.session.emit(notice)
 
@@ -69,10 +69,10 @@ class SessionRequestHandler:
 
 
 def _sampling_question(request: SamplingRequest) -> str:
-    """What a person is shown: all that a model would get, and what it costs at most."""
+    """The question to the user: everything that the model would get, and the maximum cost."""
     most = min(request.most_tokens, MOST_TOKENS)
     shown = _shorten(_format_request(request))
-    return f"It wants to ask a model, on your account (at most {most} tokens of answer):\n\n{shown}"
+    return f"It wants to ask a model at your expense (at most {most} tokens of answer):\n\n{shown}"
 
 
 def _format_request(request: SamplingRequest) -> str:
@@ -84,7 +84,7 @@ def _format_request(request: SamplingRequest) -> str:
 
 def _shorten(text: str) -> str:
     return (
-        f"{text[:MAX_SHOWN]}\n... and {len(text) - MAX_SHOWN} characters more"
+        f"{text[:MAX_SHOWN]}\n... and {len(text) - MAX_SHOWN} more characters"
         if len(text) > MAX_SHOWN
         else text
     )

@@ -1,9 +1,7 @@
-"""Making safe what a server says of itself: a model reads it before anybody looked at it.
+"""Converts the SDK's results to cockpit's values and makes server descriptions safe. Imports the SDK.
 
-Escape sequences and characters that nobody sees are taken out of descriptions, and what is too long is
-cut. Where they stand in a place that has a meaning (a name, an enum's value), the tool is refused.
-
-The SDK's results as our values. Imports the SDK; what comes out is cleaned.
+A model reads descriptions before the user sees them. Escape sequences and invisible characters are removed
+from prose, and long prose is cut. Where they occur in a name or an enum value, the definition is refused.
 """
 
 import json
@@ -37,30 +35,30 @@ PROSE_KEYS = frozenset({"description", "title", "$comment", "examples", "markdow
 
 
 class UnsafeDefinition(ValueError):
-    """A definition that cannot be made safe; the message says where."""
+    """A definition that cannot be made safe; the message says why."""
 
 
 def clean_prose(text: str, most: int = MAX_TEXT) -> str:
-    """Text of a definition: no escape sequences, nothing invisible, at most `most` characters."""
+    """Prose of a definition, without escape sequences and invisible characters, at most `most` characters."""
     safe = clean_output(text[: most * 2]).replace("\ufffd", "").strip()
     return safe if len(safe) <= most else f"{safe[: most - 1].rstrip()}…"
 
 
 def clean_schema(raw: Mapping[str, Json]) -> dict[str, Json]:
-    """A JSON Schema with its prose cleaned. Raises `Unsafe`."""
+    """A JSON Schema with its prose cleaned. Raises `UnsafeDefinition`."""
     out = _clean_table(raw, 0)
     if len(json.dumps(out)) > MAX_SCHEMA:
         raise UnsafeDefinition(f"its schema is larger than {MAX_SCHEMA:,} characters")
     if out.get("type", "object") != "object":
-        raise UnsafeDefinition("its schema is not one of an object")
+        raise UnsafeDefinition("its schema does not describe an object")
     out["type"] = "object"
     return out
 
 
 def require_visible(text: str, what: str) -> str:
-    """`text`, which has a meaning as it stands. Raises `Unsafe` for one that hides something."""
+    """Return `text` unchanged. Raises `UnsafeDefinition` if it contains invisible characters."""
     if clean(text) != text:
-        raise UnsafeDefinition(f"{what} holds characters that are not seen: {clean(text)[:80]!r}")
+        raise UnsafeDefinition(f"{what} contains invisible characters: {clean(text)[:80]!r}")
     return text
 
 
@@ -73,7 +71,7 @@ def _clean_table(raw: Mapping[str, Json], depth: int, properties: bool = False) 
         if key in PROSE_KEYS and not properties:
             out[key] = _clean_prose_value(value)
         elif key in REFERENCE_KEYS and not properties and not str(value).startswith("#"):
-            raise UnsafeDefinition(f"its schema points to another place: {clean(str(value))[:80]!r}")
+            raise UnsafeDefinition(f"its schema refers to another document: {clean(str(value))[:80]!r}")
         elif isinstance(value, Mapping):
             out[key] = _clean_table(value, depth + 1, key in ("properties", "$defs", "definitions"))
         elif isinstance(value, list):
@@ -121,11 +119,11 @@ def convert_welcome(
 
 
 def convert_tool(one: types.Tool) -> ToolDefinition:
-    """A tool, cleaned. Raises `Unsafe`."""
+    """A tool, cleaned. Raises `UnsafeDefinition`."""
     hints = one.annotations
     name = require_visible(one.name, "its name")
     if not name.strip() or len(name) > 256:
-        raise UnsafeDefinition("it has no name that can be used")
+        raise UnsafeDefinition("its name is empty or too long")
     title = one.title or (hints.title if hints is not None else None)
     return ToolDefinition(
         name=name,
@@ -140,7 +138,7 @@ def convert_tool(one: types.Tool) -> ToolDefinition:
 
 
 def convert_prompt(one: types.Prompt) -> PromptDefinition:
-    """A prompt, cleaned. Raises `Unsafe`."""
+    """A prompt, cleaned. Raises `UnsafeDefinition`."""
     arguments = tuple(
         PromptArgument(
             require_visible(a.name, "an argument"), clean_prose(a.description or "", 200), bool(a.required)
@@ -153,7 +151,7 @@ def convert_prompt(one: types.Prompt) -> PromptDefinition:
 
 
 def convert_resource(one: types.Resource) -> ResourceDefinition:
-    """A resource, cleaned. Raises `Unsafe`."""
+    """A resource, cleaned. Raises `UnsafeDefinition`."""
     return ResourceDefinition(
         uri=require_visible(str(one.uri), "its address"),
         name=single_line(one.title or one.name, 200),
@@ -164,7 +162,7 @@ def convert_resource(one: types.Resource) -> ResourceDefinition:
 
 
 def convert_template(one: types.ResourceTemplate) -> ResourceDefinition:
-    """A template of addresses, cleaned. Raises `Unsafe`."""
+    """A resource template, cleaned. Raises `UnsafeDefinition`."""
     return ResourceDefinition(
         uri=require_visible(one.uri_template, "its address"),
         name=single_line(one.title or one.name, 200),
@@ -175,14 +173,14 @@ def convert_template(one: types.ResourceTemplate) -> ResourceDefinition:
 
 
 def convert_result(result: types.CallToolResult) -> McpResult:
-    """A call's result. Structured content that the text says already is not said twice."""
+    """A call's result. Structured content is added as text unless the text already contains it."""
     text, blocks = convert_contents(result.content)
     structured = cast("Json", result.structured_content)
     if structured is not None and not _repeats_structured(result.content, structured):
         as_text = clean_output(json.dumps(structured, ensure_ascii=False, indent=1))
         text = "\n\n".join(part for part in (text, as_text) if part)
         blocks = (*blocks, Code(as_text, "json"))
-    return McpResult(text or "(nothing came back)", blocks, structured, bool(result.is_error))
+    return McpResult(text or "(empty result)", blocks, structured, bool(result.is_error))
 
 
 def _repeats_structured(content: Sequence[SdkContent], structured: Json) -> bool:
@@ -199,7 +197,7 @@ def _repeats_structured(content: Sequence[SdkContent], structured: Json) -> bool
 
 
 def convert_contents(content: Sequence[SdkContent]) -> tuple[str, tuple[Block, ...]]:
-    """Blocks of the protocol as text for a model and as blocks for people."""
+    """Content as text for a model and as blocks for the user."""
     texts: list[str] = []
     blocks: list[Block] = []
     for one in content:
@@ -246,14 +244,14 @@ def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceCont
 
 
 def convert_resource_text(result: types.ReadResourceResult) -> McpResult:
-    """What was read."""
+    """The content of a resource."""
     pairs = [_convert_embedded(one) for one in result.contents]
     text = "\n\n".join(text for text, _ in pairs)
     return McpResult(text or "(it is empty)", tuple(block for _, block in pairs))
 
 
 def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
-    """A prompt's messages as one text; what the assistant is to have said is marked."""
+    """A prompt's messages as one text, with the assistant's messages marked."""
     texts: list[str] = []
     blocks: list[Block] = []
     for message in result.messages:
@@ -264,7 +262,7 @@ def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
 
 
 def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingRequest:
-    """What a server wants a model to answer."""
+    """A server's request for a model's answer."""
     wants = params.model_preferences
     tier: Literal["fast", "default", "strong"] = "default"
     if wants is not None:
@@ -308,5 +306,5 @@ def _code_language(media_type: str) -> str:
 
 
 def clean_message(text: str) -> str:
-    """A server's words to a person."""
+    """A server's message to the user."""
     return clean_output(text[:4_000]).strip()

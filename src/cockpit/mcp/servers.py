@@ -1,5 +1,7 @@
-"""The MCP servers of one root, shared by its sessions: which there are, what they offer, what a person wants
-done with them. Implements `plugin.connections`."""
+"""The MCP servers of one root, shared by its sessions: what they offer and the user's commands for them.
+
+Implements `plugin.connections`.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +25,7 @@ from cockpit.workspace.processes.server_process import ServerLog
 if TYPE_CHECKING:
     from cockpit.mcp.oauth.provider import OAuthLogin
 
-# A shorter one would be found in every other word.
+# A shorter value would match ordinary words.
 MIN_SECRET = 8
 ServerWatcher = Callable[[bool], None]
 CONNECT_SECONDS = 15.0
@@ -32,8 +34,8 @@ CALL_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ServersContext:
-    """What a root's servers stand on. `disabled` are switched off by their names; `state` is cockpit's
-    state folder."""
+    """Settings that all servers of a root share. `disabled` are names of servers that are switched off;
+    `state` is cockpit's state folder."""
 
     root: str
     state: Path
@@ -44,7 +46,7 @@ class ServersContext:
 
 @dataclass(frozen=True, slots=True)
 class OfferedValues:
-    """The values of all servers, each with its server; `refused` says what was left out, and why."""
+    """The tools and commands of all servers, each with its server; `refused` says what was left out and why."""
 
     tools: tuple[tuple[McpServer, Tool], ...] = ()
     commands: tuple[tuple[McpServer, Command], ...] = ()
@@ -52,14 +54,14 @@ class OfferedValues:
 
 
 def _stored_auth(server: McpServer) -> "OAuthLogin | None":
-    """The login that is kept for a server; what is missing is said, nobody is asked."""
+    """The stored login for a server. A missing login is reported; the user is not asked."""
     from cockpit.mcp.oauth import auth_for
 
     return auth_for(server)
 
 
 def _register_secrets(server: McpServer) -> None:
-    """Redaction must know what a file says that is secret."""
+    """Register secrets of a server's configuration for redaction."""
     for name, value in (*server.environment.items(), *server.headers.items()):
         secret = value.removeprefix("Bearer ").strip()
         if len(secret) >= MIN_SECRET and (
@@ -83,13 +85,13 @@ class McpServers:
         self._asked: set[tuple[str, str, str, str]] = set()
 
     def watch(self, heard: ServerWatcher) -> Callable[[], None]:
-        """Call `heard` when a server is different; its argument says whether its offer is, too. What is
-        returned ends that."""
+        """Call `heard` when a server changes; its argument says whether its offer changed too. Returns a
+        function that ends that."""
         self._watchers.append(heard)
         return lambda: self._watchers.remove(heard) if heard in self._watchers else None
 
     def use(self, servers: tuple[McpServer, ...], house: ServersContext) -> None:
-        """Exactly these from now on. One that runs and is the same goes on; one that is gone is ended."""
+        """Replace the set of servers. Unchanged servers keep running, removed ones are ended."""
         switched = set(self._house.disabled) ^ set(house.disabled)
         self._house = house
         wanted = {server.name: server for server in servers}
@@ -103,21 +105,21 @@ class McpServers:
                     self._lives[name].begin()
 
     def begin(self) -> None:
-        """Start all that may start. Returns at once."""
+        """Start every server that may start. Returns at once."""
         self._begun = True
         for life in self._lives.values():
             life.begin()
 
     async def close(self) -> None:
-        """End them all, within a few seconds."""
+        """End all servers, within a few seconds."""
         self._begun = False
         lives, self._lives = tuple(self._lives.values()), {}
         self._watchers.clear()
         await asyncio.gather(*(life.stop() for life in lives), *self._leaving, return_exceptions=True)
 
     def offered(self, known: tuple[str, ...], commands: tuple[str, ...] = ()) -> OfferedValues:
-        """What the servers offer under names that nobody has; `known` are those of other tools and their
-        aliases, `commands` those of other commands."""
+        """What the servers offer, under names that are free. `known` are the names and aliases of other
+        tools, `commands` the names of other commands."""
         taken, slashes = NameRegistry(known), NameRegistry(commands)
         tools: list[tuple[McpServer, Tool]] = []
         prompts: list[tuple[McpServer, Command]] = []
@@ -139,10 +141,10 @@ class McpServers:
         return OfferedValues(tuple(tools), tuple(prompts), tuple(refused))
 
     def life(self, server: str) -> ServerSupervisor:
-        """Raises `McpFailed` for a server that is gone."""
+        """The supervisor of a server. Raises `McpFailed` for an unknown name."""
         if (life := self._lives.get(server)) is None:
             raise McpFailed(
-                f"there is no MCP server {server}", f"there are: {', '.join(self._lives) or 'none'}"
+                f"unknown MCP server {server}", f"configured servers: {', '.join(self._lives) or 'none'}"
             )
         return life
 
@@ -179,13 +181,13 @@ class McpServers:
                 return _describe_state(life)
             case "stop":
                 await life.stop()
-                return f"{name} was stopped; it is started again when one of its tools is called"
+                return f"{name} was stopped; it starts again when one of its tools is called"
             case "approve":
                 return await self._approve(life)
             case "refuse":
                 await asyncio.to_thread(self._pins.refuse, life.server)
-                await life.stop("disabled", "a person said no to it")
-                return f"{name} is not started; /mcp approve {name} takes that back"
+                await life.stop("disabled", "the user rejected it")
+                return f"{name} will not be started; undo this with /mcp approve {name}"
 
     def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
         waiting = tuple(row for row in self.rows() if row.state == "needs approval")
@@ -203,14 +205,14 @@ class McpServers:
         return ServerLog(life.log).tail() if life is not None else ""
 
     async def _approve(self, life: ServerSupervisor) -> str:
-        """A person agreed: to what is started, or to tools that describe themselves otherwise."""
+        """Approve what is started, or the changed descriptions of its tools."""
         name = life.server.name
         if life.changed:
             names = ", ".join(life.changed)
             await life.accept()
-            return f"approved as they are now: {names}"
+            return f"approved the current definitions of {names}"
         if life.state == "ready":
-            return f"{name} is approved already"
+            return f"{name} is already approved"
         await asyncio.to_thread(self._pins.approve, life.server)
         await life.stop("waiting")
         life.begin()
@@ -243,7 +245,7 @@ class McpServers:
 
 def _describe_conflict(server: McpServer, name: str, full: str, had: str) -> str:
     owner = had.partition("\0")[0]
-    return f"{name} of the MCP server {server.name} is left out: {full} is a name of {owner} already"
+    return f"{name} of the MCP server {server.name} is left out: {owner} already uses the name {full}"
 
 
 def _describe_state(life: ServerSupervisor) -> str:

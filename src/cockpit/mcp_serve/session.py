@@ -1,7 +1,7 @@
-"""One session and the calls that clients make in it: each goes in as an op and comes back as events.
+"""One session and the calls that clients make in it: each is submitted as an op and answered by events.
 
-A call may wait for a person at the client. Where the protocol has no way back to ask (2026-07-28) the call
-is parked under a token while its client asks, and taken up when the client comes again.
+A call may wait for the user at the client. In the 2026-07-28 protocol the server cannot ask the client, so
+the call is parked under a token until the client repeats the request with an answer.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ from cockpit.protocol.queries import (
 )
 
 ORIGIN = "mcp_serve"
-# How long a client has to come back to a call that waits for its person.
+# Seconds that a parked call waits for its client.
 PARKED_SECONDS = 300.0
 MAX_PARKED = 64
 MAX_CONCURRENT = 8
-NO_USER_TEXT = "the client that called can ask no person"
+NO_USER_TEXT = "the calling client cannot ask its user"
 NO_ANSWER_TEXT = "the client did not come back with an answer"
 
 ClientQuestion: TypeAlias = ApprovalRequested | QuestionAsked
@@ -52,7 +52,7 @@ CALL_EVENTS = (ToolCallProgressed, ApprovalRequested, QuestionAsked, ToolCallFin
 
 @dataclass(slots=True)
 class ActiveCall:
-    """A call that is under way. `asked` is what waits for a person, None where nothing does."""
+    """A running call. `asked` is the question that waits for the user, if any."""
 
     id: str
     name: str
@@ -62,7 +62,7 @@ class ActiveCall:
     pieces: int = 0
 
     async def events(self) -> AsyncIterator[CallEvent]:
-        """What becomes of it, up to its result."""
+        """The events of the call, up to its result."""
         while True:
             event = await self.said.get()
             yield event
@@ -71,23 +71,23 @@ class ActiveCall:
 
 
 class ParkedCalls:
-    """Calls that wait for a person at their client. `late` is told of one whose client does not come back."""
+    """Calls that wait for the user at their client. `late` is called for one whose client does not return."""
 
     def __init__(self, late: Callable[[ActiveCall], None]) -> None:
         self._late = late
         self._calls: dict[str, tuple[ActiveCall, asyncio.TimerHandle]] = {}
 
     def put(self, going: ActiveCall) -> str:
-        """Keep a call; the token to take it up with, which nobody can guess."""
+        """Park a call. Returns the secret token to resume it with."""
         if len(self._calls) >= MAX_PARKED:
-            raise CockpitError("too many calls wait for a person already", "answer one of them first")
+            raise CockpitError("too many calls are waiting for the user", "answer one of them first")
         token = secrets.token_urlsafe(32)
         timer = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, token)
         self._calls[token] = going, timer
         return token
 
     def take(self, token: str, name: str, arguments: Mapping[str, Json]) -> ActiveCall | None:
-        """The call under `token`, if it is this very one: what a person saw is what goes on."""
+        """The call under `token`, if the request repeats it exactly: the user must have seen what runs."""
         found = self._calls.get(token)
         if found is None or (found[0].name, dict(found[0].arguments)) != (name, dict(arguments)):
             return None
@@ -96,7 +96,7 @@ class ParkedCalls:
         return found[0]
 
     def empty(self) -> list[ActiveCall]:
-        """All of them, which are kept no longer."""
+        """Remove and return all parked calls."""
         found = list(self._calls.values())
         self._calls.clear()
         for _, timer in found:
@@ -109,7 +109,7 @@ class ParkedCalls:
 
 
 class SharedSession:
-    """The session that clients share."""
+    """The session that all clients share."""
 
     def __init__(self, deck: Deck, root: str) -> None:
         self._deck = deck
@@ -123,7 +123,7 @@ class SharedSession:
         self._closed = False
 
     async def channel(self) -> Channel:
-        """The session; opened by the first who wants it, so that a handshake waits for nothing."""
+        """The session, opened at the first use so that the handshake does not wait for it."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
         return await asyncio.shield(self._opening)
@@ -131,12 +131,12 @@ class SharedSession:
     async def _open(self) -> Channel:
         channel = await self._deck.open(self._root)
         self._reading = asyncio.create_task(self._read(channel))
-        # The reader is there before the first call, so that it misses nothing.
+        # The reader must be running before the first call, so that it misses no event.
         await asyncio.sleep(0)
         return channel
 
     async def close(self) -> None:
-        """End every call; the deck is the caller's to close."""
+        """End every call. The caller closes the deck."""
         for going in self.parked.empty():
             self.end_later(going)
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -145,7 +145,7 @@ class SharedSession:
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def ask(self, query: Query) -> Reply:
-        """A query's reply. Raises `CockpitError` where it is refused."""
+        """A query's reply. Raises `CockpitError` if it is refused."""
         reply = await (await self.channel()).ask(query)
         if isinstance(reply, Refused):
             raise CockpitError(reply.reason)
@@ -165,7 +165,7 @@ class SharedSession:
         return reply.text if isinstance(reply, Expanded) else ""
 
     async def begin(self, name: str, arguments: Mapping[str, Json]) -> ActiveCall:
-        """Start a call; at most eight run beside each other, the others wait here."""
+        """Start a call. At most eight run at the same time; further ones wait here."""
         channel = await self.channel()
         if self._closed:
             raise CockpitError("the session is closed", "start cockpit mcp-serve again")
@@ -180,25 +180,25 @@ class SharedSession:
         return going
 
     async def end(self, going: ActiveCall) -> None:
-        """Stop a call whose client has gone, or does not want it any more."""
+        """Stop a call whose client has left or cancelled it."""
         if going.id in self._going:
             await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=going.id))
 
     def end_later(self, going: ActiveCall) -> None:
-        """The same from a task that is being cancelled."""
+        """Stop a call, from a task that is being cancelled."""
         self._later(self.end(going))
 
     async def decide(self, asked: ApprovalRequested, allows: bool, note: str = "") -> None:
-        """A person at the client answered. Never more than this one call is allowed."""
+        """Submit the decision of the user at the client. It never allows more than this one call."""
         decision: Decision = "allow_once" if allows else "reject_once"
         await (await self.channel()).submit(Decide(_new_id(), ORIGIN, asked.id, decision, note))
 
     async def answer(self, asked: QuestionAsked, answer: Answer) -> None:
-        """A person at the client answered a question."""
+        """Submit the answer of the user at the client."""
         await (await self.channel()).submit(answer)
 
     async def nobody(self, asked: ClientQuestion, why: str = NO_USER_TEXT) -> None:
-        """Nobody could be asked: an approval is rejected, a question cancelled."""
+        """Reject an approval or cancel a question, as there is no user to ask."""
         channel = await self.channel()
         if isinstance(asked, ApprovalRequested):
             await channel.submit(Decide(_new_id(), ORIGIN, asked.id, "reject_once", why, by="nobody"))
@@ -231,7 +231,7 @@ class SharedSession:
             if isinstance(event, ToolCallFinished):
                 self._forget(going)
         elif isinstance(event, ApprovalRequested | QuestionAsked):
-            # Of no call of a client: what wants it must not wait for ever.
+            # It belongs to no client's call, so it must not wait forever.
             self._later(self.nobody(event))
 
     def _forget(self, going: ActiveCall) -> None:

@@ -1,4 +1,4 @@
-"""What a server's entry says about logging in (`oauth` in `.mcp.json`), and how a login can fail."""
+"""The `oauth` table of a server's entry in `.mcp.json`, and the failures of a login."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ CONFIG_KEYS = {
 
 
 class LoginFailed(CockpitError):
-    """A login did not come about. The message holds no token."""
+    """A login failed. The message contains no token."""
 
 
 class OAuthLoginNeeded(CockpitError):
-    """A server wants a login, and nobody is there to give it."""
+    """A server requires a login, and there is no user to log in."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthConfig:
     """How to log in to one server.
 
-    `grant`: `code` is a person in a browser; the others need nobody and name the `issuer` that their
-    secret may go to. `port` 0 takes any free port for the browser's way back. `metadata_url` is a client
-    id metadata document. `assertion` is a token that somebody else made (a workload's, an identity
-    provider's), `assertion_file` where a fresh one lies.
+    With the `grant` `code` the user logs in with a browser; the other grants need no user and name the
+    `issuer` that may receive their secret. `port` 0 takes any free port for the browser's return.
+    `metadata_url` is a client ID metadata document. `assertion` is a token made by others (a workload or
+    identity provider), `assertion_file` a file with a current one.
     """
 
     grant: Grant = "code"
@@ -65,23 +65,23 @@ class OAuthConfig:
     idp_client_secret: str = ""
 
     def secrets(self) -> tuple[str, ...]:
-        """What redaction must know."""
+        """The values that must be redacted."""
         return (self.client_secret, self.private_key, self.assertion, self.idp_client_secret)
 
 
 def is_secure_url(url: str) -> bool:
-    """Whether a secret may be sent to `url`: over https, or to this very machine."""
+    """Whether a secret may be sent to `url`: over https, or to this machine."""
     found = urlsplit(url)
     return found.scheme == "https" or (found.scheme == "http" and found.hostname in LOOPBACK)
 
 
 def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
-    """The `oauth` table of the server `name`. Raises `LoginFailed`, naming the key that is wrong."""
+    """Parse the `oauth` table of the server `name`. Raises `LoginFailed` naming the wrong key."""
     texts: dict[str, str] = {}
     for key, own in CONFIG_KEYS.items():
         value = table.get(key, table.get(own, ""))
         if not isinstance(value, str):
-            raise _invalid_value(name, key, "a text in quotes")
+            raise _invalid_value(name, key, "a text")
         texts[own] = value
     given, named = texts.pop("grant") or "code", texts.pop("method")
     grant = next((one for one in GRANTS if one == given), None)
@@ -98,10 +98,10 @@ def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
 
 def _check_config(name: str, wanted: OAuthConfig) -> OAuthConfig:
     if wanted.metadata_url and not wanted.metadata_url.startswith("https://"):
-        raise _invalid_value(name, "clientMetadataUrl", "an address with https and a path")
+        raise _invalid_value(name, "clientMetadataUrl", "an https address with a path")
     if wanted.grant == "code":
         return wanted
-    # Without it the server itself would say who gets the secret.
+    # Otherwise the server itself would decide who gets the secret.
     needed = {"clientId": wanted.client_id, "issuer": wanted.issuer}
     match wanted.grant:
         case "client_credentials":
@@ -113,17 +113,19 @@ def _check_config(name: str, wanted: OAuthConfig) -> OAuthConfig:
             needed["idpTokenEndpoint"] = wanted.idp_endpoint
             needed["idpClientId"] = wanted.idp_client_id
             if wanted.idp_endpoint and not is_secure_url(wanted.idp_endpoint):
-                raise _invalid_value(name, "idpTokenEndpoint", "an address with https")
+                raise _invalid_value(name, "idpTokenEndpoint", "an https address")
     for key, value in needed.items():
         if not value:
-            raise LoginFailed(f"MCP server {name}: `oauth.{key}` is missing", f"{wanted.grant} needs it")
+            raise LoginFailed(
+                f"MCP server {name}: `oauth.{key}` is missing", f"the grant {wanted.grant} requires it"
+            )
     return wanted
 
 
 def _parse_port(name: str, table: Mapping[str, Json]) -> int:
     port = table.get("callbackPort", table.get("callback_port", 0))
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
-        raise _invalid_value(name, "callbackPort", "a port, 1 to 65535")
+        raise _invalid_value(name, "callbackPort", "a port number from 1 to 65535")
     return port
 
 

@@ -1,8 +1,8 @@
-"""Token requests that need no person: a client's own credentials, a workload's token, an identity
-provider's. Each goes to the authorization server that the entry names, and to no other.
+"""Authorizes HTTP requests to a server: adds, gets and renews tokens.
 
-What every HTTP request to a server passes: it adds the token, gets and renews it, and asks a person
-where one is there. The SDK's own flow does the discovery; imported late, as the SDK is.
+Grants that need no user (client credentials, a workload's or identity provider's token) are requested from
+the authorization server that the entry names, and from no other. The SDK's own flow does the discovery.
+Imports the SDK, so it is imported late.
 """
 
 import asyncio
@@ -47,15 +47,15 @@ FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 async def token_request(name: str, wanted: OAuthConfig, context: "OAuthContext") -> "httpx2.Request":
-    """The request for a token of `wanted.grant`. Raises `LoginFailed` where the server leads elsewhere."""
+    """The request for a token of `wanted.grant`. Raises `LoginFailed` if the server names another issuer."""
     import httpx2
 
     metadata = context.oauth_metadata
     if metadata is None or not _is_same_issuer(str(metadata.issuer), wanted.issuer):
         found = str(metadata.issuer) if metadata is not None else "none"
         raise LoginFailed(
-            f"{name} leads to the authorization server {found}, not to {wanted.issuer}",
-            "nothing was sent; correct `oauth.issuer` if that server is right",
+            f"{name} names the authorization server {found}, expected {wanted.issuer}",
+            "nothing was sent; correct `oauth.issuer` if the new server is right",
         )
     issuer, resource = str(metadata.issuer), context.get_resource_url()
     body: dict[str, str] = {"resource": resource}
@@ -71,7 +71,7 @@ async def token_request(name: str, wanted: OAuthConfig, context: "OAuthContext")
             body |= {"grant_type": JWT_BEARER, "client_id": wanted.client_id}
             body["assertion"] = await load_assertion(name, wanted, issuer, resource)
         case "code":
-            raise ValueError("a code comes from a browser")
+            raise ValueError("a code can only come from a browser")
     scope = " ".join(wanted.scopes) or context.client_metadata.scope or ""
     if scope:
         body["scope"] = scope
@@ -80,7 +80,7 @@ async def token_request(name: str, wanted: OAuthConfig, context: "OAuthContext")
 
 
 async def sign_assertion(wanted: OAuthConfig, audience: str) -> str:
-    """A client's own assertion, signed with its private key (RFC 7523)."""
+    """A client's assertion, signed with its private key (RFC 7523)."""
     from mcp.client.auth.extensions.client_credentials import SignedJWTParameters
 
     made = SignedJWTParameters(
@@ -93,15 +93,15 @@ async def sign_assertion(wanted: OAuthConfig, audience: str) -> str:
 
 
 async def load_assertion(name: str, wanted: OAuthConfig, audience: str, resource: str) -> str:
-    """What stands for the workload or the person: the token itself, or what the identity provider gives
-    for it (RFC 8693, an ID-JAG)."""
+    """The assertion for the workload or the user: the token itself, or the one that the identity provider
+    exchanges it for (RFC 8693, an ID-JAG)."""
     token = wanted.assertion
     if wanted.assertion_file:
         try:
             token = (await asyncio.to_thread(file_io.read_text, wanted.assertion_file)).strip()
         except OSError as error:
             raise LoginFailed(
-                f"the assertion of {name} cannot be read: {error.strerror}", "see `oauth.assertionFile`"
+                f"the assertion of {name} cannot be read: {error.strerror}", "check `oauth.assertionFile`"
             ) from error
         api_keys.register_secret(token, f"{name} login")
     if wanted.grant == "jwt_bearer":
@@ -135,7 +135,7 @@ async def _exchange_token(name: str, wanted: OAuthConfig, token: str, audience: 
     if response.status_code != 200 or not isinstance(given, str):
         raise LoginFailed(
             f"the identity provider of {name} gave no token (HTTP {response.status_code})",
-            "its token may be too old; get a new one",
+            "its token may have expired; get a new one",
         )
     api_keys.register_secret(given, f"{name} login")
     return given
@@ -152,7 +152,7 @@ LOGIN_SECONDS = 300.0
 
 
 class SdkTokenStorage:
-    """The SDK's storage over a `Shelf`: what it is given is kept together with what it forgets to keep."""
+    """The SDK's storage, backed by a `TokenStore`. Also stores what the SDK does not save."""
 
     def __init__(self, shelf: TokenStore) -> None:
         self.shelf = shelf
@@ -175,14 +175,14 @@ class SdkTokenStorage:
     @property
     def _login(self) -> "OAuthLogin":
         if self.provider is None:
-            raise RuntimeError("a storage belongs to a login")
+            raise RuntimeError("the storage has no login")
         return self.provider
 
 
 class OAuthLogin(OAuthClientProvider):
-    """The `httpx2.Auth` of one server. `problem` is why the last request was given up.
+    """The `httpx2.Auth` of one server. `problem` is why the last request failed.
 
-    Without a `person` a server that wants one gets `LoginNeeded`, and nobody's browser opens.
+    Without a `person` a required login raises `OAuthLoginNeeded`, and no browser is opened.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class OAuthLogin(OAuthClientProvider):
         )
 
     async def keep(self, tokens: OAuthToken | None) -> None:
-        """Write what is known now to the shelf; `tokens` None leaves them out."""
+        """Write the current state to the token store, without tokens if `tokens` is None."""
         context = self.context
         found = context.client_info
         client = None if self._is_given() else found
@@ -244,7 +244,7 @@ class OAuthLogin(OAuthClientProvider):
                 found = ProtectedResourceMetadata.model_validate(kept.resource)
                 context.protected_resource_metadata = found
         except ValidationError:
-            # A file that somebody edited is as good as none: the person logs in again.
+            # An edited file that cannot be read counts as none: the user logs in again.
             context.current_tokens, context.client_info = None, self._client(StoredLogin())
         context.token_expiry_time, self._more = kept.expires, kept.more
         context.auth_server_url = kept.issuer or None
@@ -267,7 +267,7 @@ class OAuthLogin(OAuthClientProvider):
         found = OAuthClientInformationFull.model_validate(kept.client)
         known = [str(one) for one in found.redirect_uris or ()]
         if self._callback is not None and self._callback.address not in known:
-            # Registered with another way back: the server would not take this one.
+            # The client was registered with another callback address, which the server would reject.
             return None
         return found
 
@@ -278,13 +278,14 @@ class OAuthLogin(OAuthClientProvider):
                 if not self._initialized:
                     await self._initialize()
             if self.context.is_token_valid() or not self.context.can_refresh_token():
-                # The SDK's flow holds its lock until the answer begins: calls would wait for each other.
+                # The SDK's flow holds its lock until the answer arrives, so calls would wait for each
+                # other.
                 if self.context.is_token_valid():
                     self._add_auth_header(request)
                 response = yield request
                 if response.status_code not in (401, 403):
                     return
-            # Closed in this task, which holds its lock.
+            # The flow must be closed in the task that holds its lock.
             async with aclosing(super()._auth_flow(request)) as flow:
                 outgoing = await anext(flow)
                 while True:
@@ -303,7 +304,7 @@ class OAuthLogin(OAuthClientProvider):
             raise self.problem from error
 
     async def _asked(self, response: httpx2.Response) -> None:
-        """The server wants a login, or one with more scopes. Raises `LoginNeeded` where nobody is there."""
+        """The server requires a login, or further scopes. Raises `OAuthLoginNeeded` without a user."""
         self._is_stepping_up = response.status_code == 403
         if self._person is not None or self.wanted.grant != "code":
             return
@@ -312,7 +313,7 @@ class OAuthLogin(OAuthClientProvider):
             kept = await asyncio.to_thread(self._shelf.load)
             await asyncio.to_thread(self._shelf.save, replace(kept, more=self._more))
         raise OAuthLoginNeeded(
-            f"{self.name} wants a login{f' for {more}' if more else ''}", f"cockpit mcp login {self.name}"
+            f"{self.name} requires a login{f' for {more}' if more else ''}", f"cockpit mcp login {self.name}"
         )
 
     def _is_asked(self, response: httpx2.Response) -> bool:
@@ -320,20 +321,20 @@ class OAuthLogin(OAuthClientProvider):
         return response.status_code == 401 or (response.status_code == 403 and scope)
 
     def _check(self, outgoing: httpx2.Request, request: httpx2.Request) -> None:
-        """Codes, secrets and tokens go over https, or stay on this machine."""
+        """Check that codes, secrets and tokens are sent over https or stay on this machine."""
         if outgoing is request or outgoing.method == "GET":
             return
         if self._is_given() and self.context.client_info is None:
-            # The SDK drops a client of another authorization server, and would register a new one.
+            # The SDK drops a client of another authorization server and would register a new one.
             raise LoginFailed(
-                f"{self.name} leads to another authorization server than {self.wanted.issuer}",
-                "nothing was sent; correct `oauth.issuer` if that server is right",
+                f"{self.name} names another authorization server than {self.wanted.issuer}",
+                "nothing was sent; correct `oauth.issuer` if the new server is right",
             )
         if is_secure_url(str(outgoing.url)):
             return
         raise LoginFailed(
-            f"{self.name} wants its login sent without https to {outgoing.url.host}",
-            "nothing was sent; tell whoever runs the server",
+            f"{self.name} wants its login sent to {outgoing.url.host} without https",
+            "nothing was sent; report this to the operator of the server",
         )
 
     async def _perform_authorization(self) -> httpx2.Request:
@@ -357,23 +358,23 @@ class OAuthLogin(OAuthClientProvider):
             self._callback.expect(_state_of(url))
 
     async def _came_back(self) -> AuthorizationCodeResult:
-        """The code, from the browser or from what a person pastes, whichever comes first."""
+        """The code from the browser or from a pasted address, whichever comes first."""
         if self._person is None or self._callback is None:
-            raise OAuthLoginNeeded(f"{self.name} wants a login", f"cockpit mcp login {self.name}")
+            raise OAuthLoginNeeded(f"{self.name} requires a login", f"cockpit mcp login {self.name}")
         guiding = asyncio.create_task(self._guided(self._person, self._callback))
         waiting = asyncio.create_task(self._callback.answer())
         try:
             both = (guiding, waiting)
             done, _ = await asyncio.wait(both, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                raise LoginFailed(f"nobody finished the login to {self.name}", "begin it again")
+                raise LoginFailed(f"the login to {self.name} was not finished in time", "start it again")
             answered = done.pop().result()
         finally:
             guiding.cancel()
             waiting.cancel()
             await asyncio.gather(guiding, waiting, return_exceptions=True)
         if answered.error or not answered.code:
-            raise LoginFailed(f"{self.name} refused the login: {answered.error or 'no code came'}")
+            raise LoginFailed(f"{self.name} refused the login: {answered.error or 'no code was sent'}")
         return AuthorizationCodeResult(code=answered.code, state=answered.state, iss=answered.issuer)
 
     async def _guided(self, person: LoginPrompt, callback: CallbackServer) -> AuthorizationAnswer:
@@ -381,7 +382,8 @@ class OAuthLogin(OAuthClientProvider):
         found = parse_answer(pasted, _state_of(self._authorization_url))
         if found is None:
             raise LoginFailed(
-                "that address is no answer to this login", "paste the whole address that the browser ended on"
+                "that address is not an answer to this login",
+                "paste the whole address that the browser ended on",
             )
         return found
 
@@ -408,7 +410,7 @@ def _state_of(url: str) -> str:
 
 
 def _error_text(response: httpx2.Response) -> str:
-    """The two fields of RFC 6749 that say what is wrong; the rest of a body may hold anything."""
+    """The two error fields of RFC 6749. The rest of a body may contain anything."""
     try:
         body = response.json()
     except ValueError:
