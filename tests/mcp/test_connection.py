@@ -147,7 +147,7 @@ async def test_a_line_without_end_ends_the_connection_and_fills_no_memory(tmp_pa
     with pytest.raises(McpFailed):
         async with connected(tmp_path, endless=True, largest=1_000_000):
             pass
-    assert "a line of more than 1000000 bytes" in (tmp_path / "log").read_text(encoding="utf-8")
+    assert "a line is longer than 1000000 bytes" in (tmp_path / "log").read_text(encoding="utf-8")
 
 
 async def test_a_flood_of_messages_is_kept_out_and_the_answer_comes(tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ MAX_FIELDS = 40
 
 
 def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
-    """The form fields of an elicitation schema, in its order. A field whose name hides characters is dropped."""
+    """The form fields of an elicitation schema, in its order. A field whose name hides characters is
+    dropped."""
     properties = _as_mapping(schema.get("properties"))
     required = schema.get("required")
     names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()

@@ -46,7 +46,8 @@ def find_path_words(arguments: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def resolve_paths(words: tuple[str, ...], root: str) -> tuple[str, ...]:
-    """The real paths that `words` may name, relative to `root`. Follows links, so call it in a worker thread."""
+    """The real paths that `words` may name, relative to `root`. Follows links, so call it in a worker
+    thread."""
     real = (os.path.realpath(Path(root, _expand_home(word))) for word in words)
     return tuple(dict.fromkeys(real))
 

@@ -35,7 +35,8 @@ MAX_ROW_DEPTH = 60
 
 
 def repair_result(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
-    """The result of `method`, unchanged if it is valid. Rows left out of a list are reported in `left_out`."""
+    """The result of `method`, unchanged if it is valid. Rows left out of a list are reported in
+    `left_out`."""
     return _repair_call(result) if method == CALL_METHOD else _repair_list(method, result, left_out)
 
 
@@ -125,7 +126,8 @@ IncomingMessage = SessionMessage | Exception
 
 
 class ProtocolCompat:
-    """Filters the messages of one connection: `sent` sees each message to the server, `mended` each from it."""
+    """Filters the messages of one connection: `sent` sees each message to the server, `mended` each from
+    it."""
 
     def __init__(self) -> None:
         self._is_later = False

@@ -220,7 +220,8 @@ def _convert_content(one: SdkContent) -> tuple[str, Block]:
             return text, Text(text)
         case types.ResourceLink():
             about = clean_prose(one.description or "", 300)
-            text = f"[resource {single_line(one.title or one.name, 200)}: {single_line(str(one.uri))}] {about}".strip()
+            name = single_line(one.title or one.name, 200)
+            text = f"[resource {name}: {single_line(str(one.uri))}] {about}".strip()
             return text, Text(text)
         case types.EmbeddedResource(resource=inner):
             return _convert_embedded(inner)

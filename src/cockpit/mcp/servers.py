@@ -46,7 +46,8 @@ class ServersContext:
 
 @dataclass(frozen=True, slots=True)
 class OfferedValues:
-    """The tools and commands of all servers, each with its server; `refused` says what was left out and why."""
+    """The tools and commands of all servers, each with its server; `refused` says what was left out and
+    why."""
 
     tools: tuple[tuple[McpServer, Tool], ...] = ()
     commands: tuple[tuple[McpServer, Command], ...] = ()

@@ -66,7 +66,8 @@ StdioIncoming = SessionMessage | Exception
 async def open_stdio(
     server: McpServer, terms: ConnectionSettings, gone: asyncio.Event, era: ProtocolCompat
 ) -> AsyncIterator[TransportStreams]:
-    """Start the child and return its streams. `gone` is set when it closes stdout. Raises `ServerNotStarted`."""
+    """Start the child and return its streams. `gone` is set when it closes stdout. Raises
+    `ServerNotStarted`."""
     log = ServerLog(terms.log)
     folder = str(Path(terms.root, server.cwd))
     try:
@@ -122,7 +123,8 @@ async def _end_child(
 
 
 class _StdoutReader:
-    """Reads stdout in a thread and passes messages on one by one; the next is read after the last was taken."""
+    """Reads stdout in a thread and passes messages on one by one; the next is read after the last was
+    taken."""
 
     def __init__(
         self,

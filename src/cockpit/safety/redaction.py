@@ -263,7 +263,8 @@ class _OpenStream:
 
 
 class RedactedStreams:
-    """The open streams of a session, by name. Text that may begin a secret is held back until more arrives."""
+    """The open streams of a session, by name. Text that may begin a secret is held back until more
+    arrives."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor

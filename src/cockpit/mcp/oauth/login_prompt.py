@@ -101,7 +101,8 @@ class TerminalLoginPrompt:
         print(clean(text), file=self._out, flush=True)
 
     async def _line(self) -> str:
-        """A line of the user. It is read by a thread, which nobody waits for once the browser has returned."""
+        """A line of the user. It is read by a thread, which nobody waits for once the browser has
+        returned."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[str] = loop.create_future()
 

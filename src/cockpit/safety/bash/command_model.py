@@ -136,7 +136,8 @@ def unquote_ansi(text: str) -> str:
 
 
 def expand_braces(text: str) -> list[str]:
-    """Every word that brace lists expand to. Braces and commas that form no list become ordinary characters."""
+    """Every word that brace lists expand to. Braces and commas that form no list become ordinary
+    characters."""
     if BRACE not in text:
         return [text.replace(COMMA, ",").replace(BRACE_END, "}")]
     done: list[str] = []

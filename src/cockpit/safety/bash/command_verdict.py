@@ -151,7 +151,8 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
 def _apply_rules(
     command: SimpleCommand, named: list[FileOperand], found: list[SafetyFinding], setting: LineContext
 ) -> tuple[list[SafetyFinding], CommandRule | None]:
-    """The findings together with those of the rules, and the rule that proves the command read-only, or None."""
+    """The findings together with those of the rules, and the rule that proves the command read-only, or
+    None."""
     held = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
     proof = _find_proof(command, named, setting)
     if proof.rule is not None:

@@ -50,7 +50,8 @@ class WordPart:
 
 @dataclass(frozen=True, slots=True)
 class WordExpander:
-    """Expands words. The callbacks walk `$( )`, `<( )` and text in backticks; `note` records unreadable text."""
+    """Expands words. The callbacks walk `$( )`, `<( )` and text in backticks; `note` records unreadable
+    text."""
 
     home: str
     user: str

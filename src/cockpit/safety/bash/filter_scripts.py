@@ -105,7 +105,8 @@ MAX_AWK_LENGTH = 20_000
 
 
 def awk_only_prints(program: str) -> bool:
-    """Whether the program uses no programs, files, environment or indirect calls, and prints to stdout only."""
+    """Whether the program uses no programs, files, environment or indirect calls, and prints to stdout
+    only."""
     if len(program) > MAX_AWK_LENGTH or re.search(r"\w\\\r?\n\w", program):
         return False
     at, depth, before = 0, 0, ""

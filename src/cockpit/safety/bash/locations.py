@@ -260,7 +260,8 @@ def _path_parts(path: str) -> tuple[str, ...]:
 
 
 def glob_candidates(text: str, likely_cwd: str, context: ExecutionContext) -> list[str]:
-    """Literal paths for what a pattern can match: a plain one, and one for each sensitive name that matches."""
+    """Literal paths for what a pattern can match: a plain one, and one for each sensitive name that
+    matches."""
     if not any(sign in text for sign in GLOB_SIGNS):
         return [text]
     choices: list[list[str]] = []

@@ -98,9 +98,13 @@ def _locate_windows(
     own = scope.context.own if scope.context.platform == "windows" else ()
     judged = judge_windows_path(path, access, root, home, own)
     if wild:
-        judged = _judge_wildcard(judged, value[len(path) if len(base) > 1 else 0 :], lambda one: judge_windows_path(
-            ntpath.join(path, one), access, root, home, own
-        ), access)  # fmt: skip
+        rest = value[len(path) if len(base) > 1 else 0 :]
+        judged = _judge_wildcard(
+            judged,
+            rest,
+            lambda name: judge_windows_path(ntpath.join(path, name), access, root, home, own),
+            access,
+        )
     whole = path_names.windows_absolute(path, root, home)
     return _make_location(judged, _windows_tree(whole, home))
 

@@ -32,7 +32,8 @@ CMD_PREFIXES = frozenset(
 
 
 def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The words of each command and the files it redirects to, split as cmd.exe splits them. Raises nothing."""
+    """The words of each command and the files it redirects to, split as cmd.exe splits them. Raises
+    nothing."""
     found: list[tuple[list[str], list[str]]] = [([], [])]
     word, redirecting = "", False
 
@@ -103,9 +104,12 @@ SWITCHED_OFF = re.compile(
 # Program, pattern for its arguments, rule id, reason.
 PROTECTION_SERVICES = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
 REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
-    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb", "it starts copies of itself endlessly"),
-    ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it creates or changes a task that runs later"),
-    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes files"),
+    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb",
+     "it starts copies of itself endlessly"),
+    ("schtasks", r"/(create|change|run|delete)", "ps-persist",
+     "it creates or changes a task that runs later"),
+    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree",
+     "it removes files"),
     ("robocopy", r"(?=.*/(mir|purge)).*\s\"?[a-z]:\\(windows|users|program files|programdata)?[\\\"\s]",
      "ps-delete-tree", "it empties a drive"),
     ("stop-service", PROTECTION_SERVICES, "ps-defender", "it stops protection of the machine"),
