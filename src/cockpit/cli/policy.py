@@ -80,7 +80,7 @@ def _build_ground(given: argparse.Namespace) -> ExecutionContext:
     home = given.home or str(Path.home())
     home = home if lexical and ":" in home else os.path.realpath(home)
     if not lexical:
-        return build_context(root, held=bool(getattr(given, "sandbox", False)), home=home)
+        return build_context(root, sandbox=bool(getattr(given, "sandbox", False)), home=home)
     return ExecutionContext(root, home, sandbox=bool(getattr(given, "sandbox", False)), platform=platform)
 
 

@@ -55,9 +55,9 @@ def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
     dropped."""
     properties = _as_mapping(schema.get("properties"))
     required = schema.get("required")
-    names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
-    rows = [(name, one) for name, one in properties.items() if clean(name) == name][:MAX_FIELDS]
-    return tuple(_parse_field(name, _as_mapping(one), name in names) for name, one in rows)
+    names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    rows = [(name, field) for name, field in properties.items() if clean(name) == name][:MAX_FIELDS]
+    return tuple(_parse_field(name, _as_mapping(row), name in names) for name, row in rows)
 
 
 def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str, Json]:
@@ -99,8 +99,8 @@ def _parse_choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str,
         rows = [row for row in rows if clean(str(row["const"])) == row["const"]]
         values = tuple(str(row["const"]) for row in rows)
         return values, tuple(clean_prose(str(row.get("title") or row["const"]), 200) for row in rows)
-    given = one.get("enum")
-    values = tuple(str(value) for value in given) if isinstance(given, list) else ()
+    values_value = one.get("enum")
+    values = tuple(str(value) for value in values_value) if isinstance(values_value, list) else ()
     if any(clean(value) != value for value in values):
         return tuple(value for value in values if clean(value) == value), ()
     names = one.get("enumNames")
@@ -343,7 +343,7 @@ class McpSession:
             result = await self._client.complete(
                 about, {"name": argument, "value": value}, dict(known) or None
             )
-        return tuple(single_line(one, 200) for one in result.completion.values)
+        return tuple(single_line(value, 200) for value in result.completion.values)
 
     async def listen(self) -> None:
         """Wait for changes of the offer until the stream ends. Older servers notify by themselves."""
@@ -365,24 +365,24 @@ class McpSession:
                     pass
 
     async def _taken(
-        self, what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]
+        self, what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]
     ) -> tuple[T, ...]:
         refused += self._era.left_out()
         # Converting hundreds of schemas would block the loop.
-        return await asyncio.to_thread(_convert_rows, what, ones, read, refused)
+        return await asyncio.to_thread(_convert_rows, what, items, read, refused)
 
 
-def _convert_rows(what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
+def _convert_rows(what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
     out: dict[str, T] = {}
-    for one in ones:
-        key = str(getattr(one, "uri", "") or getattr(one, "uri_template", "") or one.name)
+    for one_value in items:
+        key = str(getattr(one_value, "uri", "") or getattr(one_value, "uri_template", "") or one_value.name)
         if key in out:
             refused.append(f"{what} {single_line(key, 80)} is left out: it is listed twice")
             continue
         try:
-            out[key] = read(one)
+            out[key] = read(one_value)
         except UnsafeDefinition as error:
-            refused.append(f"{what} {single_line(one.name, 80)} is left out: {error}")
+            refused.append(f"{what} {single_line(one_value.name, 80)} is left out: {error}")
     return tuple(out.values())
 
 
@@ -416,13 +416,13 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _translate_error(error: MCPError) -> McpFailed:
-    said = single_line(error.message, 1_000)
-    if error.code == CONNECTION_CLOSED or said == "Session terminated":
+    text = single_line(error.message, 1_000)
+    if error.code == CONNECTION_CLOSED or text == "Session terminated":
         return ServerGone("the connection to the server ended")
     if error.code == URL_ELICITATION_REQUIRED and isinstance(error.data, dict):
         rows = error.data.get("elicitations") or []
         pages = [row for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
         return PageNeeded(tuple((single_line(str(row.get("message", ""))), row["url"]) for row in pages))
     if error.code == METHOD_NOT_FOUND:
-        return McpFailed(f"the server does not support that: {said}")
-    return McpFailed(said or f"error {error.code}")
+        return McpFailed(f"the server does not support that: {text}")
+    return McpFailed(text or f"error {error.code}")

@@ -97,10 +97,10 @@ class CallHandler:
 
 def explain_failure(error: BaseException, answers: "LastHttpResponse | None") -> McpFailed:
     """The failure behind `error`; `answers` is the last HTTP response."""
-    found = list(iter_leaf_errors(error))
-    for one in found:
-        if isinstance(one, McpFailed):
-            return one
+    errors = list(iter_leaf_errors(error))
+    for finding in errors:
+        if isinstance(finding, McpFailed):
+            return finding
     problem = answers.problem() if answers is not None else None
     if isinstance(problem, Unanswered):
         return LoginNeeded(problem.message, problem.hint)
@@ -110,16 +110,16 @@ def explain_failure(error: BaseException, answers: "LastHttpResponse | None") ->
         return LoginNeeded("the server requires a login", "log in with cockpit mcp login")
     if answers is not None and answers.status >= 400:
         return McpFailed(f"the server answered with HTTP {answers.status}", "check the server's address")
-    first = found[0] if found else error
-    said = single_line(str(first), 300) or type(first).__name__
-    return McpFailed(f"{said} ({type(first).__name__})" if str(first) else said)
+    first = errors[0] if errors else error
+    text = single_line(str(first), 300) or type(first).__name__
+    return McpFailed(f"{text} ({type(first).__name__})" if str(first) else text)
 
 
 def iter_leaf_errors(error: BaseException) -> Iterator[BaseException]:
     """The errors in nested exception groups."""
     if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:
-            yield from iter_leaf_errors(one)
+        for exception in error.exceptions:
+            yield from iter_leaf_errors(exception)
     else:
         yield error
 
@@ -230,10 +230,10 @@ class McpConnection:
         """
 
         async def ask(talk: "McpSession") -> McpResult:
-            return await talk.call(name, arguments, told.take)
+            return await talk.call(name, arguments, progress_state.take)
 
-        told = CallProgress(progress, asking)
-        return await self._asked(ask, told, seconds or self.terms.call_seconds)
+        progress_state = CallProgress(progress, asking)
+        return await self._asked(ask, progress_state, seconds or self.terms.call_seconds)
 
     async def read(self, uri: str, asking: ServerRequestHandler | None = None) -> McpResult:
         """Read a resource. Raises `McpFailed`."""
@@ -245,8 +245,10 @@ class McpConnection:
         self, name: str, arguments: Mapping[str, str], asking: ServerRequestHandler | None = None
     ) -> PromptText:
         """Fill in a prompt's arguments. Raises `McpFailed`."""
-        told = CallProgress(ignore_progress, asking)
-        return await self._asked(lambda talk: talk.prompt(name, arguments), told, self.terms.call_seconds)
+        progress_state = CallProgress(ignore_progress, asking)
+        return await self._asked(
+            lambda talk: talk.prompt(name, arguments), progress_state, self.terms.call_seconds
+        )
 
     async def complete(
         self, ref: str, argument: str, value: str, known: Mapping[str, str]
@@ -259,21 +261,21 @@ class McpConnection:
     ) -> T:
         from cockpit.mcp.client import PageNeeded
 
-        asked = CallHandler(told)
-        self._calls.append(asked)
-        token = _current_call.set(asked)
+        handler = CallHandler(told)
+        self._calls.append(handler)
+        token = _current_call.set(handler)
         try:
             try:
                 return await self._ask(make, seconds, told)
             except PageNeeded as needed:
                 for message, url in needed.pages:
-                    answer = await asked.form(message or "The server wants you to open a page.", (), url)
+                    answer = await handler.form(message or "The server wants you to open a page.", (), url)
                     if answer.action != "accept":
                         raise McpFailed(f"the user did not open {url}") from needed
                 return await self._ask(make, seconds, told)
         finally:
             _current_call.reset(token)
-            self._calls.remove(asked)
+            self._calls.remove(handler)
 
     async def _ask(
         self, make: Callable[["McpSession"], Awaitable[T]], seconds: float, told: "CallProgress | None" = None
@@ -338,12 +340,12 @@ class McpConnection:
             async with asyncio.timeout(seconds) as limit:
                 async with open_session(
                     self.server, self.terms, self.mode, self._who, answers, self._gone
-                ) as made:
+                ) as session:
                     limit.reschedule(None)
-                    self._talk = made
+                    self._talk = session
                     if not greeted.done():
-                        greeted.set_result(made.welcome)
-                    async with self._listening(made):
+                        greeted.set_result(session.welcome)
+                    async with self._listening(session):
                         await _wait_for_any(self._stop, self._gone)
                     limit.reschedule(asyncio.get_running_loop().time() + CLOSE_SECONDS)
         except TimeoutError as error:
@@ -353,9 +355,9 @@ class McpConnection:
             raise GreetingTimeout(reason, "cockpit mcp log shows what it wrote") from error
 
     @asynccontextmanager
-    async def _listening(self, made: "McpSession") -> AsyncIterator[None]:
+    async def _listening(self, session: "McpSession") -> AsyncIterator[None]:
         """Listen for changes and for the end while the body runs."""
-        hearing = asyncio.create_task(self._hear(made))
+        hearing = asyncio.create_task(self._hear(session))
         try:
             yield
         finally:
@@ -363,10 +365,10 @@ class McpConnection:
             with contextlib.suppress(asyncio.CancelledError):
                 await hearing
 
-    async def _hear(self, made: "McpSession") -> None:
+    async def _hear(self, session: "McpSession") -> None:
         for wait in (RETRY_SECONDS, 5 * RETRY_SECONDS, 30 * RETRY_SECONDS):
             try:
-                await made.listen()
+                await session.listen()
             except McpFailed:
                 await asyncio.sleep(wait)
             else:
@@ -378,9 +380,9 @@ class McpConnection:
         Servers of the 2026-07-28 protocol name the call they ask for; for older ones the latest call is
         assumed.
         """
-        asked = _current_call.get()
-        if asked is not None and asked in self._calls:
-            return asked
+        handler = _current_call.get()
+        if handler is not None and handler in self._calls:
+            return handler
         return self._calls[-1] if self._calls else DecliningHandler()
 
 

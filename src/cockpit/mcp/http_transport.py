@@ -70,9 +70,11 @@ async def open_http(
         async with old as streams:
             yield wrap_streams(streams, era)
         return
-    async with client(dict(server.headers)) as made:
+    async with client(dict(server.headers)) as created:
         most = terms.largest
-        async with streamable_http_client(server.url, http_client=made, max_sse_event_size=most) as streams:
+        async with streamable_http_client(
+            server.url, http_client=created, max_sse_event_size=most
+        ) as streams:
             yield wrap_streams(streams, era)
 
 

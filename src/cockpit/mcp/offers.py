@@ -60,11 +60,11 @@ def _iter_words(value: Json, name: str) -> Iterator[str]:
     if isinstance(value, str):
         yield from _iter_path_words(value, name)
     elif isinstance(value, list):
-        for one in value:
-            yield from _iter_words(one, name)
+        for item in value:
+            yield from _iter_words(item, name)
     elif isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _iter_words(one, key)
+        for key, item in value.items():
+            yield from _iter_words(item, key)
 
 
 def _iter_path_words(text: str, name: str) -> Iterator[str]:
@@ -233,7 +233,10 @@ def make_command(
     async def complete(text: str, context: Context) -> tuple[Completion, ...]:
         return await _complete_argument(lives, server.name, definition, text)
 
-    hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in definition.arguments)
+    hint = " ".join(
+        f"<{argument.name}>" if argument.required else f"[{argument.name}]"
+        for argument in definition.arguments
+    )
     about = definition.description or f"the prompt {definition.name}"
     about = f"{single_line(about, 200)} (MCP server {server.name})"
     return Command(name, about, run, hint, complete=complete if definition.arguments else None)
@@ -257,30 +260,30 @@ async def _complete_argument(
         return ()
     if typed in values:
         return ()
-    named = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
+    operands = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
     about = argument.description or argument.name
     return tuple(
-        Completion(f"{named}{shlex.quote(one)} ", one, single_line(about, 100), start, len(text))
-        for one in values
-        if one
+        Completion(f"{operands}{shlex.quote(value)} ", value, single_line(about, 100), start, len(text))
+        for value in values
+        if value
     )
 
 
 def _last_word(text: str) -> tuple[int, str]:
     """The start of the word at the end, and the word."""
-    found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
-    return (found[-1].start(), found[-1].group()) if found else (len(text), "")
+    words_found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
+    return (words_found[-1].start(), words_found[-1].group()) if words_found else (len(text), "")
 
 
 def _match_argument(
-    wanted: tuple[PromptArgument, ...], known: Mapping[str, str], word: str
+    arguments: tuple[PromptArgument, ...], known: Mapping[str, str], word: str
 ) -> tuple[PromptArgument | None, str]:
     """The argument that `word` belongs to, and the part of its value typed so far."""
     name, equals, value = word.partition("=")
-    for one in wanted:
-        if equals and one.name == name:
-            return one, _strip_quotes(value)
-    return next((one for one in wanted if one.name not in known), None), _strip_quotes(word)
+    for argument in arguments:
+        if equals and argument.name == name:
+            return argument, _strip_quotes(value)
+    return next((argument for argument in arguments if argument.name not in known), None), _strip_quotes(word)
 
 
 def _strip_quotes(word: str) -> str:
@@ -288,34 +291,41 @@ def _strip_quotes(word: str) -> str:
 
 
 async def _collect_arguments(
-    wanted: tuple[PromptArgument, ...], invoked: Invoked, context: Context
+    arguments: tuple[PromptArgument, ...], invoked: Invoked, context: Context
 ) -> Mapping[str, str]:
     """The arguments of a prompt: `name=value`, or in order; further words belong to the last one. The user is
     asked for missing ones. Raises `McpFailed`."""
-    given = {one.name: invoked.arguments.get(one.name) for one in wanted}
+    passed = {argument.name: invoked.arguments.get(argument.name) for argument in arguments}
     # A screen also sends the words after the name as an argument.
-    named = {name: str(one) for name, one in given.items() if one is not None and one != invoked.text}
-    values = _parse_arguments(wanted, invoked.text) | named
-    missing = tuple(one for one in wanted if one.required and not values.get(one.name))
+    operands = {
+        name: str(argument)
+        for name, argument in passed.items()
+        if argument is not None and argument != invoked.text
+    }
+    values = _parse_arguments(arguments, invoked.text) | operands
+    missing = tuple(argument for argument in arguments if argument.required and not values.get(argument.name))
     if not missing:
         return values
-    fields = tuple(FormField(one.name, one.name, "text", True, note=one.description) for one in missing)
+    fields = tuple(
+        FormField(argument.name, argument.name, "text", True, note=argument.description)
+        for argument in missing
+    )
     try:
         answer = await context.session.ask_form("Which values should the prompt use?", fields)
     except UserUnavailable:
         answer = FormAnswer("decline")
     if answer.action != "accept":
-        names = ", ".join(one.name for one in missing)
+        names = ", ".join(argument.name for argument in missing)
         raise McpFailed(f"the prompt needs {names}", "write them after the command's name, as name=value")
     return values | {name: str(value) for name, value in answer.values.items()}
 
 
-def _parse_arguments(wanted: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
+def _parse_arguments(arguments: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
     try:
         words = shlex.split(text)
     except ValueError:
         words = text.split()
-    names = [one.name for one in wanted]
+    names = [argument.name for argument in arguments]
     values: dict[str, str] = {}
     loose: list[str] = []
     for word in words:

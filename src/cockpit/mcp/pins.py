@@ -50,11 +50,11 @@ def fingerprint(server: McpServer, root: str) -> str:
     """A digest of what is approved: everything that is started or contacted, and the files of the root that a
     project's command line names. Values with secret names may change."""
     files = [_digest_file(root, word) for word in server.command] if is_project_server(server) else []
-    given = sorted(
+    values = sorted(
         (name, "" if is_secret_variable(name) else value) for name, value in server.environment.items()
     )
-    said = [server.name, list(server.command), server.url, server.transport, server.cwd, given]
-    raw = json.dumps([*said, sorted(server.headers), files]).encode("utf-8", "surrogatepass")
+    text = [server.name, list(server.command), server.url, server.transport, server.cwd, values]
+    raw = json.dumps([*text, sorted(server.headers), files]).encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()
 
 
@@ -80,14 +80,14 @@ class PinStore:
     def standing(self, server: McpServer) -> PinStatus:
         """Whether a server may start. A server of the user's own files is approved as first seen and must
         stay the same."""
-        kept, now = self._load(server), fingerprint(server, self._root)
-        if kept.get("target") == now:
+        entry, now = self._load(server), fingerprint(server, self._root)
+        if entry.get("target") == now:
             return PinStatus(True)
         words = describe_target(server)
-        if kept.get("refused") == now:
+        if entry.get("refused") == now:
             return PinStatus(False, "the user rejected it", True)
-        if kept.get("target"):
-            was = str(kept.get("words"))
+        if entry.get("target"):
+            was = str(entry.get("words"))
             change = (
                 f"it was {was!r} and is now {words!r}"
                 if was != words
@@ -116,8 +116,8 @@ class PinStore:
         A tool seen for the first time is approved as it is. One that disappears stays stored, so that it
         cannot come back with another description.
         """
-        kept = self._load(server)
-        known = dict(cast("Mapping[str, Mapping[str, Json]]", kept.get("tools") or {}))
+        entry = self._load(server)
+        known = dict(cast("Mapping[str, Mapping[str, Json]]", entry.get("tools") or {}))
         standing: list[ToolDefinition] = []
         changed: dict[str, str] = {}
         fresh = False
@@ -130,30 +130,30 @@ class PinStore:
                 changed[tool.name] = diff_definitions(before, now)
                 tool = _approved_definition(before, tool)
             standing.append(tool)
-        if fresh or "target" not in kept:
+        if fresh or "target" not in entry:
             target = {"target": fingerprint(server, self._root), "words": describe_target(server)}
             self._save(server, {**target, "tools": cast("Json", known)})
         return PinnedTools(tuple(standing), changed)
 
     def accept(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> None:
         """Store the approval of the definitions as they are now."""
-        kept = self._load(server)
-        known = cast("dict[str, Json]", dict(cast("Mapping[str, Json]", kept.get("tools") or {})))
+        entry = self._load(server)
+        known = cast("dict[str, Json]", dict(cast("Mapping[str, Json]", entry.get("tools") or {})))
         known |= {tool.name: cast("Json", _definition_to_json(tool)) for tool in tools}
-        self._save(server, {**kept, "tools": known})
+        self._save(server, {**entry, "tools": known})
 
     def _file(self, server: McpServer) -> Path:
         fields = server.origin.fields if server.origin is not None else {}
         return self._own if is_project_server(server) or fields.get("scope") == "local" else self._user
 
     def _load(self, server: McpServer) -> Mapping[str, Json]:
-        kept = _read_entries(self._file(server)).get(server.name)
-        return kept if isinstance(kept, dict) else {}
+        entry = _read_entries(self._file(server)).get(server.name)
+        return entry if isinstance(entry, dict) else {}
 
     def _save(self, server: McpServer, entry: Mapping[str, Json] | None) -> None:
         file = self._file(server)
         with _WRITING:
-            entries = {name: one for name, one in _read_entries(file).items() if name != server.name}
+            entries = {name: entry for name, entry in _read_entries(file).items() if name != server.name}
             if entry is not None:
                 entries[server.name] = dict(entry)
             write_atomically(file, json.dumps(entries, indent=1).encode(), private=True)
@@ -189,16 +189,16 @@ def _definition_to_json(tool: ToolDefinition) -> dict[str, Json]:
     return cast("dict[str, Json]", json.loads(json.dumps(asdict(tool))))
 
 
-def _approved_definition(kept: Mapping[str, Json], now: ToolDefinition) -> ToolDefinition:
+def _approved_definition(entry: Mapping[str, Json], now: ToolDefinition) -> ToolDefinition:
     """The approved definition, which the model continues to see."""
     return replace(
         now,
-        description=str(kept.get("description", "")),
-        parameters=cast("Mapping[str, Json]", kept.get("parameters") or {"type": "object"}),
-        title=str(kept.get("title", "")),
-        reads_only=kept.get("reads_only") is True and now.reads_only is True,
-        destroys=kept.get("destroys") is True or now.destroys is True,
-        is_open=kept.get("is_open") is True or now.is_open is True,
+        description=str(entry.get("description", "")),
+        parameters=cast("Mapping[str, Json]", entry.get("parameters") or {"type": "object"}),
+        title=str(entry.get("title", "")),
+        reads_only=entry.get("reads_only") is True and now.reads_only is True,
+        destroys=entry.get("destroys") is True or now.destroys is True,
+        is_open=entry.get("is_open") is True or now.is_open is True,
     )
 
 

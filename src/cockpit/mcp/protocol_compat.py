@@ -45,14 +45,14 @@ def _repair_list(method: str, result: dict[str, Any], left_out: list[str]) -> di
     rows = result.get(key)
     if not isinstance(rows, list):
         return result
-    kept = []
+    stored = []
     for row in rows:
         if problem := _explain_row(row, kind):
             name = row.get("name") if isinstance(row, dict) else None
             left_out.append(f"{what} {single_line(str(name or '?'), 80)} is left out: {problem}")
         else:
-            kept.append(_drop_unbounded_schema(row) if what == "tool" else row)
-    return {**result, key: kept}
+            stored.append(_drop_unbounded_schema(row) if what == "tool" else row)
+    return {**result, key: stored}
 
 
 def _explain_row(row: Any, kind: type[BaseModel]) -> str:
@@ -70,7 +70,7 @@ def _is_too_deep(value: Any, depth: int) -> bool:
     if depth > MAX_ROW_DEPTH:
         return True
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_is_too_deep(one, depth + 1) for one in inner)
+    return any(_is_too_deep(child, depth + 1) for child in inner)
 
 
 def _drop_unbounded_schema(row: dict[str, Any]) -> dict[str, Any]:
@@ -82,9 +82,9 @@ def _drop_unbounded_schema(row: dict[str, Any]) -> dict[str, Any]:
 def _has_unbounded_keyword(value: Any) -> bool:
     if isinstance(value, dict):
         return not UNBOUNDED_KEYWORDS.isdisjoint(value) or any(
-            _has_unbounded_keyword(one) for one in value.values()
+            _has_unbounded_keyword(item) for item in value.values()
         )
-    return isinstance(value, list) and any(_has_unbounded_keyword(one) for one in value)
+    return isinstance(value, list) and any(_has_unbounded_keyword(item) for item in value)
 
 
 def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
         out["content"] = []
     else:
         out["content"] = [
-            one if _is_known_content(one) else _text_content(json.dumps(one)) for one in content
+            item if _is_known_content(item) else _text_content(json.dumps(item)) for item in content
         ]
     structured = result.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
@@ -113,8 +113,8 @@ def _is_known_content(one: Any) -> bool:
     return isinstance(one, dict) and one.get("type") in CONTENT_KINDS
 
 
-def _text_content(said: str) -> dict[str, Any]:
-    return {"type": "text", "text": said}
+def _text_content(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 # A newer server that starts slowly rejects the older handshake, and the SDK tries the newer one again.

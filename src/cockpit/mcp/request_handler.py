@@ -48,9 +48,9 @@ class SessionRequestHandler:
 
     def _tell(self, request: SamplingRequest, answer: str, model: str) -> None:
         """Show the request and the answer in the Trace, also when the user is no longer asked."""
-        asked, told = _shorten(_format_request(request)), _shorten(clean(answer))
-        said = f"{self._source} asked {model}:\n\n{asked}\n\nAnswer sent to the server:\n\n{told}"
-        notice = Noticed("mcp", "show", (Text(said),), {"source": self._source, "model": model})
+        question, message = _shorten(_format_request(request)), _shorten(clean(answer))
+        text = f"{self._source} asked {model}:\n\n{question}\n\nAnswer sent to the server:\n\n{message}"
+        notice = Noticed("mcp", "show", (Text(text),), {"source": self._source, "model": model})
         self._context.session.emit(notice)
 
     async def _may(self, request: SamplingRequest) -> bool:
@@ -76,7 +76,7 @@ def _sampling_question(request: SamplingRequest) -> str:
 
 
 def _format_request(request: SamplingRequest) -> str:
-    parts = [f"[{one.role}] {one.text}" for one in request.messages]
+    parts = [f"[{message.role}] {message.text}" for message in request.messages]
     if request.system:
         parts.insert(0, f"[system] {request.system}")
     return clean("\n\n".join(parts))
@@ -92,12 +92,14 @@ def _shorten(text: str) -> str:
 
 def _model_request(request: SamplingRequest) -> ModelRequest:
     messages: list[Message] = []
-    for one in request.messages:
-        match one.role:
+    for message in request.messages:
+        match message.role:
             case "user":
-                pictures: tuple[Block, ...] = tuple(block for block in one.blocks if isinstance(block, Image))
-                messages.append(UserMessage((Text(one.text), *pictures)))
+                pictures: tuple[Block, ...] = tuple(
+                    block for block in message.blocks if isinstance(block, Image)
+                )
+                messages.append(UserMessage((Text(message.text), *pictures)))
             case "assistant":
-                messages.append(AssistantMessage(one.text))
+                messages.append(AssistantMessage(message.text))
     most = max(1, min(request.most_tokens, MOST_TOKENS))
     return ModelRequest("", request.system, tuple(messages), max_tokens=most)

@@ -75,7 +75,7 @@ def _clean_table(raw: Mapping[str, Json], depth: int, properties: bool = False) 
         elif isinstance(value, Mapping):
             out[key] = _clean_table(value, depth + 1, key in ("properties", "$defs", "definitions"))
         elif isinstance(value, list):
-            out[key] = [_clean_value(one, depth + 1) for one in value]
+            out[key] = [_clean_value(item, depth + 1) for item in value]
         else:
             out[key] = _clean_value(value, depth)
     return out
@@ -85,7 +85,7 @@ def _clean_value(value: Json, depth: int) -> Json:
     if isinstance(value, Mapping):
         return _clean_table(value, depth + 1)
     if isinstance(value, list):
-        return [_clean_value(one, depth + 1) for one in value] if depth < MAX_SCHEMA_DEPTH else []
+        return [_clean_value(item, depth + 1) for item in value] if depth < MAX_SCHEMA_DEPTH else []
     return require_visible(value, "a value in its schema") if isinstance(value, str) else value
 
 
@@ -108,13 +108,13 @@ def convert_welcome(
     protocol: str, info: types.Implementation | None, can: types.ServerCapabilities, instructions: str | None
 ) -> ServerWelcome:
     names = ("tools", "prompts", "resources", "completions", "logging")
-    had = frozenset(name for name in names if getattr(can, name) is not None)
-    said = clean_prose(instructions or "")
+    owner = frozenset(name for name in names if getattr(can, name) is not None)
+    text = clean_prose(instructions or "")
     later = protocol in MODERN_PROTOCOL_VERSIONS
     if info is None:
-        return ServerWelcome(protocol, instructions=said, can=had, is_later=later)
+        return ServerWelcome(protocol, instructions=text, can=owner, is_later=later)
     return ServerWelcome(
-        protocol, single_line(info.name, 100), single_line(info.version, 40), said, had, later
+        protocol, single_line(info.name, 100), single_line(info.version, 40), text, owner, later
     )
 
 
@@ -184,14 +184,14 @@ def convert_result(result: types.CallToolResult) -> McpResult:
 
 
 def _repeats_structured(content: Sequence[SdkContent], structured: Json) -> bool:
-    for one in content:
-        if not isinstance(one, types.TextContent):
+    for item in content:
+        if not isinstance(item, types.TextContent):
             continue
         try:
-            said = json.loads(one.text)
+            text = json.loads(item.text)
         except ValueError:
-            said = one.text
-        if said == structured or structured == {"result": said}:
+            text = item.text
+        if text == structured or structured == {"result": text}:
             return True
     return False
 
@@ -200,8 +200,8 @@ def convert_contents(content: Sequence[SdkContent]) -> tuple[str, tuple[Block, .
     """Content as text for a model and as blocks for the user."""
     texts: list[str] = []
     blocks: list[Block] = []
-    for one in content:
-        text, block = _convert_content(one)
+    for item in content:
+        text, block = _convert_content(item)
         texts.append(text)
         blocks.append(block)
     return "\n\n".join(text for text in texts if text), tuple(blocks)
@@ -246,7 +246,7 @@ def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceCont
 
 def convert_resource_text(result: types.ReadResourceResult) -> McpResult:
     """The content of a resource."""
-    pairs = [_convert_embedded(one) for one in result.contents]
+    pairs = [_convert_embedded(content) for content in result.contents]
     text = "\n\n".join(text for text, _ in pairs)
     return McpResult(text or "(it is empty)", tuple(block for _, block in pairs))
 
@@ -273,7 +273,7 @@ def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingReques
     hints = tuple(
         single_line(hint.name or "", 60) for hint in (wants.hints or () if wants is not None else ())
     )
-    messages = tuple(_convert_message(one) for one in params.messages)
+    messages = tuple(_convert_message(message) for message in params.messages)
     system = clean_output(params.system_prompt or "")
     return SamplingRequest(messages, system, params.max_tokens, tier, hints)
 

@@ -95,11 +95,11 @@ class McpServers:
         """Replace the set of servers. Unchanged servers keep running, removed ones are ended."""
         switched = set(self._house.disabled) ^ set(house.disabled)
         self._house = house
-        wanted = {server.name: server for server in servers}
+        expected = {server.name: server for server in servers}
         for name, life in tuple(self._lives.items()):
-            if wanted.get(name) != life.server or name in switched:
+            if expected.get(name) != life.server or name in switched:
                 self._leave(self._lives.pop(name))
-        for name, server in wanted.items():
+        for name, server in expected.items():
             if name not in self._lives:
                 self._lives[name] = self._made(server)
                 if self._begun:
@@ -121,22 +121,22 @@ class McpServers:
     def offered(self, known: tuple[str, ...], commands: tuple[str, ...] = ()) -> OfferedValues:
         """What the servers offer, under names that are free. `known` are the names and aliases of other
         tools, `commands` the names of other commands."""
-        taken, slashes = NameRegistry(known), NameRegistry(commands)
+        accepted, slashes = NameRegistry(known), NameRegistry(commands)
         tools: list[tuple[McpServer, Tool]] = []
         prompts: list[tuple[McpServer, Command]] = []
         refused: list[str] = []
-        for life in sorted(self._lives.values(), key=lambda one: one.server.name):
+        for life in sorted(self._lives.values(), key=lambda live: live.server.name):
             server = life.server
             for definition in life.offer.tools:
                 name = make_tool_name(server.name, definition.name)
-                if had := taken.take(name, f"{server.name}\0{definition.name}"):
-                    refused.append(_describe_conflict(server, definition.name, name, had))
+                if owner := accepted.take(name, f"{server.name}\0{definition.name}"):
+                    refused.append(_describe_conflict(server, definition.name, name, owner))
                 else:
                     tools.append((server, make_tool(self, server, definition, name)))
             for prompt in life.offer.prompts:
                 name = make_tool_name(server.name, prompt.name)
-                if had := slashes.take(name, f"{server.name}\0{prompt.name}"):
-                    refused.append(_describe_conflict(server, prompt.name, name, had))
+                if owner := slashes.take(name, f"{server.name}\0{prompt.name}"):
+                    refused.append(_describe_conflict(server, prompt.name, name, owner))
                 else:
                     prompts.append((server, make_command(self, server, prompt, name)))
         return OfferedValues(tuple(tools), tuple(prompts), tuple(refused))
@@ -157,9 +157,16 @@ class McpServers:
 
     def resources(self) -> tuple[ResourceRow, ...]:
         return tuple(
-            ResourceRow(name, one.uri, one.name, one.description, one.media_type, one.is_template)
+            ResourceRow(
+                name,
+                resource.uri,
+                resource.name,
+                resource.description,
+                resource.media_type,
+                resource.is_template,
+            )
             for name, life in sorted(self._lives.items())
-            for one in life.offer.resources
+            for resource in life.offer.resources
         )
 
     async def read(self, server: str, uri: str, context: Context) -> Done:
@@ -244,8 +251,8 @@ class McpServers:
             heard(offer)
 
 
-def _describe_conflict(server: McpServer, name: str, full: str, had: str) -> str:
-    owner = had.partition("\0")[0]
+def _describe_conflict(server: McpServer, name: str, full: str, owner_value: str) -> str:
+    owner = owner_value.partition("\0")[0]
     return f"{name} of the MCP server {server.name} is left out: {owner} already uses the name {full}"
 
 

@@ -66,8 +66,8 @@ def store_greeting_mode(state: Path, server: McpServer, mode: GreetingMode) -> N
 
 
 def _legacy_marker(state: Path, server: McpServer) -> Path:
-    said = json.dumps([server.command, server.url, server.transport, server.cwd])
-    return state / "mcp" / "legacy" / hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    text = json.dumps([server.command, server.url, server.transport, server.cwd])
+    return state / "mcp" / "legacy" / hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 FIRST_BACKOFF = 1.0

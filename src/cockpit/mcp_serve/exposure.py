@@ -26,7 +26,7 @@ class ExposedTools:
         if fnmatchcase(row.name, MCP_TOOLS):
             return False
         looks = row.looks_only and row.kind in READING_KINDS
-        return any(looks if one == DEFAULT_SET else fnmatchcase(row.name, one) for one in self.names)
+        return any(looks if name == DEFAULT_SET else fnmatchcase(row.name, name) for name in self.names)
 
     def rows(self, rows: Iterable[ToolRow]) -> tuple[ToolRow, ...]:
         """The exposed tools among `rows`, by name."""
@@ -36,9 +36,9 @@ class ExposedTools:
         """The names that match no tool, so that the user learns of them."""
         known = {row.name for row in rows}
         return tuple(
-            one
-            for one in self.names
-            if one != DEFAULT_SET and not any(one == name or fnmatchcase(name, one) for name in known)
+            entry
+            for entry in self.names
+            if entry != DEFAULT_SET and not any(entry == name or fnmatchcase(name, entry) for name in known)
         )
 
 
@@ -46,7 +46,7 @@ def parse_exposed(text: str | None, words: tuple[str, ...]) -> ExposedTools:
     """The exposure given on the command line (`--expose a,b`), else in the settings (`mcp.expose_tools`)."""
     if text is None:
         return ExposedTools(words) if words else ExposedTools()
-    names = tuple(one.strip() for one in text.split(",") if one.strip())
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
     if not names:
         raise CockpitError(
             "--expose names no tool", f"for example --expose {DEFAULT_SET},edit; or leave the option out"

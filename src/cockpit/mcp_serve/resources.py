@@ -43,8 +43,8 @@ class WorkspaceResources:
 
     async def listed(self) -> list[Resource]:
         about = "Errors and warnings of the files checked so far, as rows of path, line, message"
-        found = Resource(uri=PROBLEMS, name="problems", description=about, mime_type="text/plain")
-        return [found] if await self._is_open() else []
+        result = Resource(uri=PROBLEMS, name="problems", description=about, mime_type="text/plain")
+        return [result] if await self._is_open() else []
 
     async def templates(self) -> Templates:
         if not await self._is_open():
@@ -99,8 +99,8 @@ class WorkspaceResources:
         raise MCPError(INVALID_PARAMS, result.text, {"uri": uri})
 
     async def _first_line(self, path: str) -> ToolResult:
-        going = await self._served.begin("read", {"path": path, "lines": 1})
-        async for event in going.events():
+        call = await self._served.begin("read", {"path": path, "lines": 1})
+        async for event in call.events():
             match event:
                 case ApprovalRequested() | QuestionAsked():
                     await self._served.nobody(

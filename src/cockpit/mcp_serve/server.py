@@ -54,13 +54,13 @@ async def list_prompts(served: SharedSession) -> list[Prompt]:
     return [_convert_prompt(row) for row in (await served.prompts()).rows]
 
 
-async def get_prompt(served: SharedSession, name: str, given: Mapping[str, str]) -> GetPromptResult:
+async def get_prompt(served: SharedSession, name: str, values: Mapping[str, str]) -> GetPromptResult:
     """The prompt `name` with its arguments filled in. Raises `MCPError`."""
-    row = next((one for one in (await served.prompts()).rows if one.name == name), None)
+    row = next((row for row in (await served.prompts()).rows if row.name == name), None)
     if row is None:
         raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
     try:
-        text = await served.expand(name, _argument_text(row, given))
+        text = await served.expand(name, _argument_text(row, values))
     except CockpitError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from error
     return GetPromptResult(
@@ -71,17 +71,17 @@ async def get_prompt(served: SharedSession, name: str, given: Mapping[str, str])
 
 def _convert_prompt(row: PromptRow) -> Prompt:
     if row.arguments:
-        arguments = [PromptArgument(name=one, required=False) for one in row.arguments]
+        arguments = [PromptArgument(name=argument, required=False) for argument in row.arguments]
     else:
         arguments = [PromptArgument(name=ALL_ARGUMENTS, description=row.hint or None, required=False)]
     return Prompt(name=row.name, description=row.description, arguments=arguments)
 
 
-def _argument_text(row: PromptRow, given: Mapping[str, str]) -> str:
+def _argument_text(row: PromptRow, values: Mapping[str, str]) -> str:
     """The text after the command's name, with arguments quoted so that each stays one word."""
     if not row.arguments:
-        return given.get(ALL_ARGUMENTS, "")
-    words = [given.get(name, "") for name in row.arguments]
+        return values.get(ALL_ARGUMENTS, "")
+    words = [values.get(name, "") for name in row.arguments]
     while words and not words[-1]:
         words.pop()
     return shlex.join(words)

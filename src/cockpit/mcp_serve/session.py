@@ -77,35 +77,35 @@ class ParkedCalls:
         self._late = late
         self._calls: dict[str, tuple[ActiveCall, asyncio.TimerHandle]] = {}
 
-    def put(self, going: ActiveCall) -> str:
+    def put(self, call: ActiveCall) -> str:
         """Park a call. Returns the secret token to resume it with."""
         if len(self._calls) >= MAX_PARKED:
             raise CockpitError("too many calls are waiting for the user", "answer one of them first")
         token = secrets.token_urlsafe(32)
         timer = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, token)
-        self._calls[token] = going, timer
+        self._calls[token] = call, timer
         return token
 
     def take(self, token: str, name: str, arguments: Mapping[str, Json]) -> ActiveCall | None:
         """The call under `token`, if the request repeats it exactly: the user must have seen what runs."""
-        found = self._calls.get(token)
-        if found is None or (found[0].name, dict(found[0].arguments)) != (name, dict(arguments)):
+        result = self._calls.get(token)
+        if result is None or (result[0].name, dict(result[0].arguments)) != (name, dict(arguments)):
             return None
         del self._calls[token]
-        found[1].cancel()
-        return found[0]
+        result[1].cancel()
+        return result[0]
 
     def empty(self) -> list[ActiveCall]:
         """Remove and return all parked calls."""
-        found = list(self._calls.values())
+        result = list(self._calls.values())
         self._calls.clear()
-        for _, timer in found:
+        for _, timer in result:
             timer.cancel()
-        return [going for going, _ in found]
+        return [item for item, _ in result]
 
     def _expire(self, token: str) -> None:
-        going, _ = self._calls.pop(token)
-        self._late(going)
+        call, _ = self._calls.pop(token)
+        self._late(call)
 
 
 class SharedSession:
@@ -137,8 +137,8 @@ class SharedSession:
 
     async def close(self) -> None:
         """End every call. The caller closes the deck."""
-        for going in self.parked.empty():
-            self.end_later(going)
+        for call in self.parked.empty():
+            self.end_later(call)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._reading is not None:
             self._reading.cancel()
@@ -170,44 +170,44 @@ class SharedSession:
         if self._closed:
             raise CockpitError("the session is closed", "start cockpit mcp-serve again")
         await self._room.acquire()
-        going = ActiveCall(_new_id(), name, arguments)
-        self._going[going.id] = going
+        call = ActiveCall(_new_id(), name, arguments)
+        self._going[call.id] = call
         try:
-            await channel.submit(CallTool(going.id, ORIGIN, name, arguments))
+            await channel.submit(CallTool(call.id, ORIGIN, name, arguments))
         except BaseException:
-            self._forget(going)
+            self._forget(call)
             raise
-        return going
+        return call
 
-    async def end(self, going: ActiveCall) -> None:
+    async def end(self, call: ActiveCall) -> None:
         """Stop a call whose client has left or cancelled it."""
-        if going.id in self._going:
-            await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=going.id))
+        if call.id in self._going:
+            await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=call.id))
 
-    def end_later(self, going: ActiveCall) -> None:
+    def end_later(self, call: ActiveCall) -> None:
         """Stop a call, from a task that is being cancelled."""
-        self._later(self.end(going))
+        self._later(self.end(call))
 
-    async def decide(self, asked: ApprovalRequested, allows: bool, note: str = "") -> None:
+    async def decide(self, question: ApprovalRequested, allows: bool, note: str = "") -> None:
         """Submit the decision of the user at the client. It never allows more than this one call."""
         decision: Decision = "allow_once" if allows else "reject_once"
-        await (await self.channel()).submit(Decide(_new_id(), ORIGIN, asked.id, decision, note))
+        await (await self.channel()).submit(Decide(_new_id(), ORIGIN, question.id, decision, note))
 
-    async def answer(self, asked: QuestionAsked, answer: Answer) -> None:
+    async def answer(self, question: QuestionAsked, answer: Answer) -> None:
         """Submit the answer of the user at the client."""
         await (await self.channel()).submit(answer)
 
-    async def nobody(self, asked: ClientQuestion, why: str = NO_USER_TEXT) -> None:
+    async def nobody(self, question: ClientQuestion, why: str = NO_USER_TEXT) -> None:
         """Reject an approval or cancel a question, as there is no user to ask."""
         channel = await self.channel()
-        if isinstance(asked, ApprovalRequested):
-            await channel.submit(Decide(_new_id(), ORIGIN, asked.id, "reject_once", why, by="nobody"))
+        if isinstance(question, ApprovalRequested):
+            await channel.submit(Decide(_new_id(), ORIGIN, question.id, "reject_once", why, by="nobody"))
         else:
-            await channel.submit(Answer(_new_id(), ORIGIN, asked.id, "", "cancel"))
+            await channel.submit(Answer(_new_id(), ORIGIN, question.id, "", "cancel"))
 
-    def _late(self, going: ActiveCall) -> None:
-        if going.asked is not None:
-            self._later(self.nobody(going.asked, NO_ANSWER_TEXT))
+    def _late(self, call: ActiveCall) -> None:
+        if call.asked is not None:
+            self._later(self.nobody(call.asked, NO_ANSWER_TEXT))
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -218,24 +218,24 @@ class SharedSession:
         async for envelope in channel.events():
             self._take(envelope)
         self._closed = True
-        for going in tuple(self._going.values()):
-            going.said.put_nowait(SessionClosed("the session was closed"))
-            self._forget(going)
+        for call in tuple(self._going.values()):
+            call.said.put_nowait(SessionClosed("the session was closed"))
+            self._forget(call)
 
     def _take(self, envelope: Envelope) -> None:
-        event, going = envelope.event, self._going.get(envelope.call)
+        event, call = envelope.event, self._going.get(envelope.call)
         if not isinstance(event, CALL_EVENTS):
             return
-        if going is not None:
-            going.said.put_nowait(event)
+        if call is not None:
+            call.said.put_nowait(event)
             if isinstance(event, ToolCallFinished):
-                self._forget(going)
+                self._forget(call)
         elif isinstance(event, ApprovalRequested | QuestionAsked):
             # It belongs to no client's call, so it must not wait forever.
             self._later(self.nobody(event))
 
-    def _forget(self, going: ActiveCall) -> None:
-        if self._going.pop(going.id, None) is not None:
+    def _forget(self, call: ActiveCall) -> None:
+        if self._going.pop(call.id, None) is not None:
             self._room.release()
 
 

@@ -96,33 +96,35 @@ DECISION, ALLOW, REJECT, ANSWER = "decision", "allow this once", "reject", "answ
 MAX_FORM_TEXT = 8_000
 
 
-def make_elicitation(asked: ApprovalRequested | QuestionAsked) -> ElicitRequest:
+def make_elicitation(question: ApprovalRequested | QuestionAsked) -> ElicitRequest:
     """The request that asks the user `asked`."""
-    if isinstance(asked, ApprovalRequested):
+    if isinstance(question, ApprovalRequested):
         choice: dict[str, Json] = {
             "type": "string",
             "title": "Decision",
             "enum": [ALLOW, REJECT],
             "default": REJECT,
         }
-        return _make_form("\n".join(_approval_lines(asked)), {DECISION: choice}, [DECISION])
-    if asked.url:
+        return _make_form("\n".join(_approval_lines(question)), {DECISION: choice}, [DECISION])
+    if question.url:
         params = ElicitRequestURLParams(
-            message=_shorten(asked.question), url=asked.url, elicitation_id=asked.id
+            message=_shorten(question.question), url=question.url, elicitation_id=question.id
         )
         return ElicitRequest(params=params)
-    if asked.fields:
-        wanted = [field.name for field in asked.fields if field.required]
-        return _make_form(asked.question, {field.name: field_schema(field) for field in asked.fields}, wanted)
+    if question.fields:
+        expected = [field.name for field in question.fields if field.required]
+        return _make_form(
+            question.question, {field.name: field_schema(field) for field in question.fields}, expected
+        )
     answer: dict[str, Json] = {"type": "string", "title": "Answer"}
-    if asked.options:
-        answer["enum"] = list(asked.options)
-    return _make_form(asked.question, {ANSWER: answer}, [ANSWER])
+    if question.options:
+        answer["enum"] = list(question.options)
+    return _make_form(question.question, {ANSWER: answer}, [ANSWER])
 
 
-def fits_in_form(asked: ApprovalRequested) -> bool:
+def fits_in_form(question: ApprovalRequested) -> bool:
     """Whether the form shows everything that would happen, as the user must not approve what is not shown."""
-    return len("\n".join(_approval_lines(asked))) <= MAX_FORM_TEXT
+    return len("\n".join(_approval_lines(question))) <= MAX_FORM_TEXT
 
 
 def is_allowed(result: ElicitResult) -> bool:
@@ -187,18 +189,18 @@ def _shorten(text: str) -> str:
     )
 
 
-def _approval_lines(asked: ApprovalRequested) -> Iterator[str]:
-    yield f"{asked.title}: {asked.reason} (risk {asked.risk})"
-    if asked.destination:
-        yield f"goes to {asked.destination}"
-    if asked.held:
-        yield asked.held
-    if asked.alternative:
-        yield f"instead: {asked.alternative}"
-    for part in asked.parts:
+def _approval_lines(question: ApprovalRequested) -> Iterator[str]:
+    yield f"{question.title}: {question.reason} (risk {question.risk})"
+    if question.destination:
+        yield f"goes to {question.destination}"
+    if question.held:
+        yield question.held
+    if question.alternative:
+        yield f"instead: {question.alternative}"
+    for part in question.parts:
         yield from _part_lines(part)
-    if asked.note:
-        yield asked.note
+    if question.note:
+        yield question.note
 
 
 def _part_lines(part: ApprovalPart) -> Iterator[str]:
@@ -223,12 +225,12 @@ async def call_tool(
 ) -> CallToolResult | InputRequiredResult:
     """Answer `tools/call`. Raises `MCPError` for an unknown tool."""
     arguments: Mapping[str, Json] = params.arguments or {}
-    row = next((one for one in await served.tools() if one.name == params.name), None)
+    row = next((item for item in await served.tools() if item.name == params.name), None)
     if row is None or not exposed.takes(row):
         raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
     try:
-        going = await _find_or_start_call(served, params, params.name, arguments)
-        finished = await follow_call(served, levels, ctx, going)
+        call = await _find_or_start_call(served, params, params.name, arguments)
+        finished = await follow_call(served, levels, ctx, call)
     except CockpitError as error:
         return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
     return finished if isinstance(finished, InputRequiredResult) else convert_result(finished)
@@ -240,65 +242,65 @@ async def _find_or_start_call(
     """A new call, or the parked call that this request answers."""
     if params.request_state is None:
         return await served.begin(name, arguments)
-    going = served.parked.take(params.request_state, name, arguments)
-    if going is None:
+    call = served.parked.take(params.request_state, name, arguments)
+    if call is None:
         raise MCPError(
             INVALID_PARAMS, "requestState is unknown, was already used, or belongs to another call"
         )
-    response = (params.input_responses or {}).get(question_key(going.asked))
+    response = (params.input_responses or {}).get(question_key(call.asked))
     if isinstance(response, ElicitResult):
-        await _apply_answer(served, going, response)
-        return going
+        await _apply_answer(served, call, response)
+        return call
     # The answer is missing, so the question is asked again.
-    if going.asked is not None:
-        going.said.put_nowait(going.asked)
-    return going
+    if call.asked is not None:
+        call.said.put_nowait(call.asked)
+    return call
 
 
 async def follow_call(
-    served: SharedSession, levels: ClientLogLevels, ctx: RequestContext, going: ActiveCall
+    served: SharedSession, levels: ClientLogLevels, ctx: RequestContext, call: ActiveCall
 ) -> ToolResult | InputRequiredResult:
     """Follow a call until its result, or until its client must ask the user."""
     try:
-        async for event in going.events():
+        async for event in call.events():
             match event:
                 case ToolCallProgressed(text=text):
-                    going.pieces += 1
-                    await ctx.session.report_progress(going.pieces, None, text)
+                    call.pieces += 1
+                    await ctx.session.report_progress(call.pieces, None, text)
                 case Warned():
                     await levels.tell(ctx, event)
                 case ApprovalRequested() | QuestionAsked():
-                    if (parked := await _ask_client(served, ctx, going, event)) is not None:
+                    if (parked := await _ask_client(served, ctx, call, event)) is not None:
                         return parked
                 case ToolCallFinished(result=result):
                     return result
                 case SessionClosed(reason=reason):
                     raise CockpitError(reason, "start cockpit mcp-serve again")
     except asyncio.CancelledError:
-        served.end_later(going)
+        served.end_later(call)
         raise
     raise CockpitError("the call ended without a result")
 
 
 async def _ask_client(
-    served: SharedSession, ctx: RequestContext, going: ActiveCall, asked: ClientQuestion
+    served: SharedSession, ctx: RequestContext, call: ActiveCall, question: ClientQuestion
 ) -> InputRequiredResult | None:
     """Ask the client's user. Returns None if the question is already answered."""
-    going.asked = asked
-    if isinstance(asked, ApprovalRequested) and not fits_in_form(asked):
-        await served.nobody(asked, TOO_LONG_TEXT)
+    call.asked = question
+    if isinstance(question, ApprovalRequested) and not fits_in_form(question):
+        await served.nobody(question, TOO_LONG_TEXT)
         return None
-    request = make_elicitation(asked)
+    request = make_elicitation(question)
     is_page = request.params.mode == "url"
     if not _can_elicit(ctx, is_page):
-        await served.nobody(asked)
-        if isinstance(asked, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            served.end_later(going)
+        await served.nobody(question)
+        if isinstance(question, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            served.end_later(call)
             raise _missing_capability(is_page)
         return None
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return InputRequiredResult(
-            input_requests={question_key(asked): request}, request_state=served.parked.put(going)
+            input_requests={question_key(question): request}, request_state=served.parked.put(call)
         )
     params = request.params
     try:
@@ -309,15 +311,15 @@ async def _ask_client(
             result = await ctx.session.elicit_form(params.message, params.requested_schema, ctx.request_id)
     except MCPError:
         # The client claimed to support it, but does not.
-        await served.nobody(asked)
+        await served.nobody(question)
         return None
-    await _apply_answer(served, going, result)
+    await _apply_answer(served, call, result)
     return None
 
 
-def question_key(asked: ClientQuestion | None) -> str:
+def question_key(question: ClientQuestion | None) -> str:
     """The key of a question in a request: who asks it, if known."""
-    source = asked.source if isinstance(asked, QuestionAsked) else ""
+    source = question.source if isinstance(question, QuestionAsked) else ""
     return re.sub(r"\W+", "_", source).strip("_") or DEFAULT_KEY
 
 
@@ -333,9 +335,9 @@ def _can_elicit(ctx: RequestContext, is_page: bool) -> bool:
 def _missing_capability(is_page: bool) -> MCPError:
     """The error for a tool that asks questions. A missing approval needs none, as it is a denied call."""
     kind = {"url": UrlElicitationCapability()} if is_page else {"form": FormElicitationCapability()}
-    wanted = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
-    found = MissingRequiredClientCapabilityErrorData(required_capabilities=wanted)
-    data = found.model_dump(by_alias=True, mode="json", exclude_none=True)
+    expected = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
+    result = MissingRequiredClientCapabilityErrorData(required_capabilities=expected)
+    data = result.model_dump(by_alias=True, mode="json", exclude_none=True)
     return MCPError(
         MISSING_REQUIRED_CLIENT_CAPABILITY,
         "this tool asks the user by elicitation, which the client does not support",
@@ -343,16 +345,16 @@ def _missing_capability(is_page: bool) -> MCPError:
     )
 
 
-async def _apply_answer(served: SharedSession, going: ActiveCall, result: ElicitResult) -> None:
-    asked, going.asked = going.asked, None
-    if isinstance(asked, ApprovalRequested):
+async def _apply_answer(served: SharedSession, call: ActiveCall, result: ElicitResult) -> None:
+    question, call.asked = call.asked, None
+    if isinstance(question, ApprovalRequested):
         note = "" if result.action == "accept" else "the user at the client rejected it"
-        await served.decide(asked, is_allowed(result), note)
-    elif isinstance(asked, QuestionAsked):
+        await served.decide(question, is_allowed(result), note)
+    elif isinstance(question, QuestionAsked):
         values = read_values(result)
-        text = str(values.get("answer", "")) if not asked.fields else ""
-        answer = Answer(f"{going.id}-{asked.id}", "mcp_serve", asked.id, text, result.action, values)
-        await served.answer(asked, answer)
+        text = str(values.get("answer", "")) if not question.fields else ""
+        answer = Answer(f"{call.id}-{question.id}", "mcp_serve", question.id, text, result.action, values)
+        await served.answer(question, answer)
 
 
 def convert_result(result: ToolResult) -> CallToolResult:

@@ -151,7 +151,7 @@ def _security_options(address: ListenAddress) -> dict[str, Any]:
     names = [address.host, *(("127.0.0.1", "localhost", "[::1]") if address.host in LOOPBACK else ())]
     settings = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[one for name in names for one in (name, f"{name}:*")],
+        allowed_hosts=[item for name in names for item in (name, f"{name}:*")],
         allowed_origins=[
             f"{scheme}://{name}{port}"
             for name in names
@@ -175,8 +175,8 @@ def _require_token(app: "ASGIApp", token: str) -> "ASGIApp":
         if scope["type"] != "http" or not token:
             await app(scope, receive, send)
             return
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        if hmac.compare_digest(given, expected):
+        values = dict(scope["headers"]).get(b"authorization", b"")
+        if hmac.compare_digest(values, expected):
             await app(scope, receive, send)
             return
         refusal = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
@@ -208,9 +208,9 @@ def _bind_socket(address: ListenAddress) -> Any:
 async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSession) -> None:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(run())
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for item in (signal.SIGINT, signal.SIGTERM):
         try:
-            loop.add_signal_handler(one, task.cancel)
+            loop.add_signal_handler(item, task.cancel)
         except (NotImplementedError, RuntimeError):
             # On Windows, or outside of the main thread, Ctrl+C ends the process itself.
             break

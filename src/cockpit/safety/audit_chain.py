@@ -50,10 +50,10 @@ class ChainReader:
 
     def _line(self, line: bytes) -> str:
         """Says what is wrong with the line, or returns an empty string."""
-        found = CHAINED_LINE.fullmatch(line)
-        if found is None:
+        match = CHAINED_LINE.fullmatch(line)
+        if match is None:
             return self._unchained(line)
-        body, before, hashed = found[1], found[2].decode(), found[3].decode()
+        body, before, hashed = match[1], match[2].decode(), match[3].decode()
         if hashlib.sha256(body).hexdigest() != hashed:
             return "the line was changed: its hash does not match"
         if before != self.last:
@@ -80,8 +80,8 @@ class ChainReader:
         if record.get("what") != CHAIN_STARTED:
             return LINES_BEFORE_CHAIN if self.unchained else ""
         known = record.get("unchained"), record.get("sha256")
-        found = self.unchained, self._plain.hexdigest()
-        return "" if known == found else "the lines before the chain are not those it started after"
+        result = self.unchained, self._plain.hexdigest()
+        return "" if known == result else "the lines before the chain are not those it started after"
 
 
 def seal_record(fields: Mapping[str, object], before: str) -> tuple[bytes, str]:
@@ -99,9 +99,9 @@ def read_hash(line: bytes) -> str:
     tampered with it is the hash of its bytes, so that the chain continues and the fault is reported at that
     line only.
     """
-    found = CHAINED_LINE.fullmatch(line)
-    if found is not None:
-        return found[3].decode()
+    match = CHAINED_LINE.fullmatch(line)
+    if match is not None:
+        return match[3].decode()
     return "" if _is_unchained(line) else hashlib.sha256(line).hexdigest()
 
 

@@ -31,14 +31,14 @@ def current_file(folder: Path) -> Path:
 
 def list_files(folder: Path) -> tuple[Path, ...]:
     """Every file of the chain, the oldest first."""
-    rotated = sorted(one for one in folder.glob("audit.*.jsonl") if one.suffixes[0][1:].isdecimal())
+    rotated = sorted(path for path in folder.glob("audit.*.jsonl") if path.suffixes[0][1:].isdecimal())
     now = current_file(folder)
     return (*rotated, now) if now.exists() else tuple(rotated)
 
 
 def next_rotated_path(folder: Path) -> Path:
     """The path that the current file is renamed to when it is full."""
-    numbers = [int(one.suffixes[0][1:]) for one in list_files(folder) if one != current_file(folder)]
+    numbers = [int(file.suffixes[0][1:]) for file in list_files(folder) if file != current_file(folder)]
     return folder / f"audit.{max(numbers, default=0) + 1:06}.jsonl"
 
 
@@ -104,10 +104,13 @@ def store_head(folder: Path, session: str, hashed: str) -> None:
 def load_heads(folder: Path) -> dict[str, str]:
     """The newest hash that each session wrote, by a description for the user."""
     try:
-        found = sorted((folder / "audit-heads").iterdir())
+        result = sorted((folder / "audit-heads").iterdir())
     except OSError:
         return {}
-    return {f"the head of session {one.name}": one.read_text("ascii", "replace").strip() for one in found}
+    return {
+        f"the head of session {finding.name}": finding.read_text("ascii", "replace").strip()
+        for finding in result
+    }
 
 
 # A larger file is renamed and the chain continues in a new one.
@@ -169,7 +172,7 @@ class AuditLog:
             approver=approver,
             latency_ms=round(latency_ms, 1),
             form={"seal": seal, "argv": list(argv), "cwd": cwd, "profile": profile, "isolation": isolation},
-            parts=[{"text": one.text, "level": one.level, "rules": list(one.rules)} for one in parts],
+            parts=[{"text": part.text, "level": part.level, "rules": list(part.rules)} for part in parts],
             hunks=dict(hunks or {}),
         )
 
@@ -188,9 +191,9 @@ class AuditLog:
     def noted(self, what: str, agent: str = "main", **fields: object) -> None:
         """Record anything else that changes what may run: `rewound`, `mode_changed`. Raises `AuditFailed`."""
         record = {"time": round(time.time(), 3), "session": self._session, "agent": agent, "what": what}
-        told = {key: self._clean(value) for key, value in fields.items() if value not in ("", [], {}, ())}
+        message = {key: self._clean(value) for key, value in fields.items() if value not in ("", [], {}, ())}
         try:
-            self._append(record | told)
+            self._append(record | message)
         except OSError as error:
             raise _write_failure(error) from error
 
@@ -256,7 +259,7 @@ class AuditLog:
         return audit_chain.read_hash(last) or self._began(descriptor, facts.st_size)
 
     def _end_of_older(self) -> str:
-        older = [one for one in list_files(self._folder) if one.suffixes[0] != ".jsonl"]
+        older = [file for file in list_files(self._folder) if file.suffixes[0] != ".jsonl"]
         if not older:
             return GENESIS
         raw = older[-1].read_bytes()
@@ -297,9 +300,9 @@ class AuditLog:
         if isinstance(value, str):
             return self._redact(value)
         if isinstance(value, Mapping):
-            return {str(key): self._clean(one) for key, one in value.items()}
+            return {str(key): self._clean(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._clean(one) for one in value]
+            return [self._clean(item) for item in value]
         return value
 
 

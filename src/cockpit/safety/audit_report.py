@@ -77,8 +77,8 @@ class AuditSummary:
             self.denied[tool] += 1
         elif approver != "person":
             rules = row.get("rules")
-            named = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
-            self.unasked[f"{tool}: {named}"] += 1
+            operands = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
+            self.unasked[f"{tool}: {operands}"] += 1
 
     def as_json(self) -> dict[str, object]:
         return {

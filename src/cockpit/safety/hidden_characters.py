@@ -23,11 +23,13 @@ def find_hidden_characters(text: str) -> HiddenCharacters | None:
     """The hidden characters of `text`, or None."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return None
-    found = sorted({sign for sign in text if is_hidden(sign)})
-    if not found:
+    result = sorted({character for character in text if is_hidden(character)})
+    if not result:
         return None
-    names = ", ".join(f"U+{ord(sign):04X} {_character_name(sign)}".rstrip() for sign in found[:5])
-    return HiddenCharacters(names, "\0" in found)
+    names = ", ".join(
+        f"U+{ord(character):04X} {_character_name(character)}".rstrip() for character in result[:5]
+    )
+    return HiddenCharacters(names, "\0" in result)
 
 
 def is_hidden(sign: str) -> bool:
@@ -51,7 +53,11 @@ _VISIBLE_CONTROLS = frozenset("\n\t")
 
 def describe_misleading_character(text: str) -> str:
     """Says which character hides what a PowerShell line says, or returns an empty string."""
-    for sign in text if not text.isascii() else [one for one in text if one < " " or one == "\x7f"]:
+    for sign in (
+        text
+        if not text.isascii()
+        else [character for character in text if character < " " or character == "\x7f"]
+    ):
         if sign in _VISIBLE_CONTROLS or (sign.isascii() and sign.isprintable()):
             continue
         category = unicodedata.category(sign)

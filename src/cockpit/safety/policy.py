@@ -32,19 +32,19 @@ def _load_merged(own: str | None, user: Path | None, theirs: str | None, project
     basis = load_builtin_rules()
     rules, sources, left_out = list(basis.rules), list(basis.sources), list[str]()
     if user is not None and own is not None:
-        found = _parse_rules(own, user, "user")
+        result = _parse_rules(own, user, "user")
         sources.append(str(user))
         places = {rule.id: at for at, rule in enumerate(rules)}
-        for rule in found:
+        for rule in result:
             if rule.id in places:
                 rules[places[rule.id]] = rule
             else:
                 rules.append(rule)
     if project is not None and theirs is not None:
-        found = _parse_rules(theirs, project, "project")
+        result = _parse_rules(theirs, project, "project")
         sources.append(str(project))
         present = {rule.id: rule for rule in rules}
-        for rule in found:
+        for rule in result:
             lower = present.get(rule.id)
             if rule.level == "allow" or (lower and LEVEL_RANK[rule.level] < LEVEL_RANK[lower.level]):
                 left_out.append(
@@ -54,10 +54,10 @@ def _load_merged(own: str | None, user: Path | None, theirs: str | None, project
                 rules.append(rule)
     if len(sources) == len(basis.sources):
         return basis
-    made = index_rules(tuple(sources), tuple(rules), tuple(left_out))
+    created = index_rules(tuple(sources), tuple(rules), tuple(left_out))
 
-    verify_examples(made, tuple(rule for rule in rules if rule.source != "built-in"))
-    return made
+    verify_examples(created, tuple(rule for rule in rules if rule.source != "built-in"))
+    return created
 
 
 @lru_cache(maxsize=1)
@@ -105,14 +105,14 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 
     for rule in chosen:
         context = SANDBOXED_CONTEXT if rule.needs == "sandbox" else EXAMPLE_CONTEXT
-        for wanted, lines in ((True, rule.match), (False, rule.not_match)):
+        for item, lines in ((True, rule.match), (False, rule.not_match)):
             for line in lines:
                 verdict = judge_line(line, "bash", context, rules).verdict
                 hit = any(rule.id in part.rules for part in verdict.parts) and (
                     rule.level != "allow" or verdict.level == "allow"
                 )
-                if hit is not wanted:
-                    word = "does not match" if wanted else "matches"
+                if hit is not item:
+                    word = "does not match" if item else "matches"
                     raise SettingsInvalid(
                         f"{rule.file}:{rule.line}: the rule `{rule.id}` {word} its example {line!r}",
                         "correct the rule or the example",
@@ -120,9 +120,9 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 
 
 def build_context(
-    root: str, cwd: str = "", held: bool = False, home: str = "", reads_git: bool = True
+    root: str, cwd: str = "", value: bool = False, home: str = "", reads_git: bool = True
 ) -> ExecutionContext:
-    """The context for `root`, a real folder. `held`: a full sandbox is available; `home` "" is the user's.
+    """The context for `root`, a real folder. `sandbox`: a full sandbox is available; `home` "" is the user's.
     With `reads_git` False the repository's configuration is not read, so that git readers ask."""
     from cockpit.safety.bash.git import is_repository_plain
 
@@ -132,7 +132,7 @@ def build_context(
         cwd=cwd,
         own=list_cockpit_folders(),
         git_is_plain=reads_git and is_repository_plain(root),
-        sandbox=held,
+        sandbox=sandbox,
         platform="windows" if sys.platform == "win32" else "posix",
     )
 

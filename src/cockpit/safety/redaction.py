@@ -43,7 +43,7 @@ def _map_value(value: object, clean: TextFilter) -> object:
     if isinstance(value, tuple | list):
         return _map_sequence(value, clean)
     if isinstance(value, Mapping):
-        changed = {key: _map_value(one, clean) for key, one in value.items()}
+        changed = {key: _map_value(item, clean) for key, item in value.items()}
         return changed if any(changed[key] is not value[key] for key in changed) else value
     if is_dataclass(value) and not isinstance(value, type):
         return _map_dataclass(value, clean)
@@ -51,7 +51,7 @@ def _map_value(value: object, clean: TextFilter) -> object:
 
 
 def _map_sequence(value: tuple[object, ...] | list[object], clean: TextFilter) -> object:
-    changed = [_map_value(one, clean) for one in value]
+    changed = [_map_value(item, clean) for item in value]
     if all(new is old for new, old in zip(changed, value, strict=True)):
         return value
     return changed if isinstance(value, list) else tuple(changed)
@@ -70,7 +70,7 @@ def _map_dataclass(value: Any, clean: TextFilter) -> object:
 
 @cache
 def _field_names(cls: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(cls))
+    return tuple(field.name for field in fields(cls))
 
 
 T = TypeVar("T")
@@ -108,24 +108,24 @@ class Redactor:
         self._keys = len(known)
         values = {key: f"{name} key" for key, name in known.items() if secret_patterns.is_redactable("", key)}
         values |= self._own
-        found = {
+        secrets_found = {
             form: name for value, name in values.items() for form in secret_patterns.encoded_forms(value)
         }
         # Longest first, as one value may contain another.
-        self._names = {form: found[form] for form in sorted(found, key=len, reverse=True)}
+        self._names = {form: secrets_found[form] for form in sorted(secrets_found, key=len, reverse=True)}
         self._searched = tuple((form, _search_bytes(form)) for form in self._names)
         self._bounds = frozenset(form[at : at + 4] for form in self._names for at in range(len(form) - 3))
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where `text` contains secrets, known or by pattern: start, end, name. They may overlap."""
         whole = _search_bytes(text)
-        found = [
+        secrets_found = [
             (match.start(), match.end(), self._names[form])
             for form, raw in self._searched
             if raw in whole
             for match in _across_lines(form).finditer(text)
         ]
-        return sorted([*found, *secret_patterns.find_secrets(text)])
+        return sorted([*secrets_found, *secret_patterns.find_secrets(text)])
 
     def text(self, text: str) -> str:
         """`text` without known values and without what looks like a secret."""
@@ -150,8 +150,8 @@ class Redactor:
         return _across_lines(form).sub(lambda _: end, plain) if "\n" in plain else plain
 
     def _shapes(self, text: str) -> str:
-        found = secret_patterns.find_secrets(text)
-        for start, end, kind in reversed(found):
+        secrets_found = secret_patterns.find_secrets(text)
+        for start, end, kind in reversed(secrets_found):
             text = f"{text[:start]}[redacted {kind}]{text[end:]}"
         return text
 
@@ -198,7 +198,7 @@ class Redactor:
             if b"[redacted " not in after:
                 continue
             old, new = (_markers(raw, kinds) for raw in (before, after))
-            if any(new.count(one) > old.count(one) for one in set(new)):
+            if any(new.count(item) > old.count(item) for item in set(new)):
                 return file.path
         return ""
 
@@ -228,10 +228,10 @@ def secrets_of(root: str, trusted: bool, ours: Mapping[str, str]) -> dict[str, s
     """The variables to redact: `ours` and those of a trusted folder's `.env` files."""
     from cockpit.settings.files import read_dotenv
 
-    found: dict[str, str] = {}
+    secrets_found: dict[str, str] = {}
     for name in DOTENV_FILES if trusted else ():
-        found |= read_dotenv(Path(root) / name)
-    return found | dict(ours)
+        secrets_found |= read_dotenv(Path(root) / name)
+    return secrets_found | dict(ours)
 
 
 # How many characters are searched for an unfinished secret, and the most that is ever held back.
@@ -303,8 +303,8 @@ def _safe_length(text: str, redactor: Redactor) -> int:
     """How much of `text` can be passed on without splitting a secret."""
     tail = max(0, len(text) - LOOKBACK)
     cut = redactor.begins(text)
-    if found := _OPEN.search(text, tail):
-        cut = min(cut, found.start())
+    if secrets_found := _OPEN.search(text, tail):
+        cut = min(cut, secrets_found.start())
     at = text.rfind("-----BEGIN ", max(0, len(text) - MAX_HELD_BACK))
     if at >= 0 and _OPEN_PEM.match(text, at):
         cut = min(cut, at)

@@ -31,7 +31,7 @@ def matches_words(pattern: str, argv: tuple[str | None, ...], bare: bool) -> boo
     if len(words) != len(shape):
         return False
     return all(
-        word is not None and fnmatch.fnmatchcase(word, one) for word, one in zip(words, shape, strict=True)
+        word is not None and fnmatch.fnmatchcase(word, item) for word, item in zip(words, shape, strict=True)
     )
 
 
@@ -46,8 +46,8 @@ def matches_command(pattern: str, command: str) -> bool:
 
 def split_commands(line: str) -> list[str]:
     """The texts in `line` that may be commands: rather too many than too few."""
-    found = (LEADING_ASSIGNMENTS.sub("", piece.strip(BLANK)) for piece in OPERATORS.split(line))
-    return [" ".join(piece.split()) for piece in found if piece.strip(BLANK)]
+    result = (LEADING_ASSIGNMENTS.sub("", piece.strip(BLANK)) for piece in OPERATORS.split(line))
+    return [" ".join(piece.split()) for piece in result if piece.strip(BLANK)]
 
 
 def matches_destination(pattern: str, destination: str) -> bool:
@@ -71,7 +71,7 @@ def restricts_path(pattern: str, path: str, root: str) -> bool:
     worktree was made from as well, seen from either (docs/adr/0023)."""
     paths = dict.fromkeys((path, origin_path(path)))
     roots = dict.fromkeys((root, origin_path(root)))
-    return any(matches_path(pattern, one, base) for one in paths for base in roots)
+    return any(matches_path(pattern, path, base) for path in paths for base in roots)
 
 
 @cache

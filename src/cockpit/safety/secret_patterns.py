@@ -113,15 +113,15 @@ CUES = tuple((shape, shape.cue.encode()) for shape in SECRET_PATTERNS)
 
 def find_secrets(text: str) -> list[tuple[int, int, str]]:
     """The secrets in `text` as (start, end, kind), in order and without overlaps."""
-    found: list[tuple[int, int, str]] = []
+    matches: list[tuple[int, int, str]] = []
     # Searching bytes is several times as fast; replacing each wide character by `?` keeps all positions.
     raw = text.encode("ascii", "replace")
     lowered = raw.lower()
     for shape, cue in CUES:
         hay = lowered if shape.any_case else raw
         if (at := hay.find(cue)) >= 0:
-            found += _find_matches(shape, text, hay, at)
-    return _drop_overlaps(found) if found else found
+            matches += _find_matches(shape, text, hay, at)
+    return _drop_overlaps(matches) if matches else matches
 
 
 def _find_matches(shape: SecretPattern, text: str, hay: bytes, at: int) -> Iterator[tuple[int, int, str]]:
@@ -131,7 +131,7 @@ def _find_matches(shape: SecretPattern, text: str, hay: bytes, at: int) -> Itera
         if match is None:
             at = hay.find(cue, at + 1)
             continue
-        group = next((one for one in range(1, match.re.groups + 1) if match[one] is not None), 0)
+        group = next((number for number in range(1, match.re.groups + 1) if match[number] is not None), 0)
         start, end = match.span(group)
         if not shape.checked or _looks_generated(text[start:end]):
             yield start, end, shape.kind
@@ -140,25 +140,25 @@ def _find_matches(shape: SecretPattern, text: str, hay: bytes, at: int) -> Itera
 
 def _looks_generated(value: str) -> bool:
     """Whether it mixes letters and digits and is not a path, an identifier or a version."""
-    letters = sum(one.isalpha() for one in value)
-    digits = sum(one.isdigit() for one in value)
+    letters = sum(item.isalpha() for item in value)
+    digits = sum(item.isdigit() for item in value)
     if not letters or digits < 2 or letters + digits < 8:
         return False
     if "/" in value and (len(value) < 24 or value.startswith(("/", "./", "../", "~", "http"))):
         return False
     # Words written by people: `two_words_2`, `a.b.c1`, `some-thing-2`.
     pieces = re.split(r"[_.:-]", value)
-    if len(pieces) > 1 and all(one.isalpha() or one.isdigit() or len(one) < 4 for one in pieces):
+    if len(pieces) > 1 and all(piece.isalpha() or piece.isdigit() or len(piece) < 4 for piece in pieces):
         return False
     return len(set(value)) >= 6
 
 
-def _drop_overlaps(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    kept: list[tuple[int, int, str]] = []
-    for start, end, kind in sorted(found, key=lambda one: (one[0], -one[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end, kind))
-    return kept
+def _drop_overlaps(matches: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    separate: list[tuple[int, int, str]] = []
+    for start, end, kind in sorted(matches, key=lambda finding: (finding[0], -finding[1])):
+        if not separate or start >= separate[-1][1]:
+            separate.append((start, end, kind))
+    return separate
 
 
 def is_redactable(name: str, value: str) -> bool:
@@ -172,11 +172,11 @@ def is_redactable(name: str, value: str) -> bool:
 def encoded_forms(value: str) -> tuple[str, ...]:
     """`value` and its encodings: base64 at each offset, hex, URL-encoded, JSON."""
     raw = value.encode("utf-8", "surrogateescape")
-    found = [value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]]
+    matches = [value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]]
     encoded = [raw.hex(), raw.hex().upper()]
     for shift in range(3):
         whole = base64.b64encode(b"\0" * shift + raw).decode()
         piece = whole[(shift * 8 + 5) // 6 : (shift + len(raw)) * 8 // 6]
         encoded += [piece, piece.replace("+", "-").replace("/", "_")]
-    found += [one for one in encoded if len(one) >= MIN_ENCODED_LENGTH]
-    return tuple(dict.fromkeys(found))
+    matches += [form for form in encoded if len(form) >= MIN_ENCODED_LENGTH]
+    return tuple(dict.fromkeys(matches))

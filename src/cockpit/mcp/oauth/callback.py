@@ -38,11 +38,11 @@ def parse_answer(address: str, state: str) -> AuthorizationAnswer | None:
         query = parse_qs(urlsplit(address).query)
     except ValueError:
         return None
-    found = {name: values[0] for name, values in query.items()}
-    if found.get("state") != state or not ("code" in found or "error" in found):
+    result = {name: values[0] for name, values in query.items()}
+    if result.get("state") != state or not ("code" in result or "error" in result):
         return None
-    said = clean(found.get("error_description") or found.get("error", ""))[:200]
-    return AuthorizationAnswer(found.get("code", ""), state, found.get("iss"), said)
+    text = clean(result.get("error_description") or result.get("error", ""))[:200]
+    return AuthorizationAnswer(result.get("code", ""), state, result.get("iss"), text)
 
 
 class CallbackServer:
@@ -68,10 +68,10 @@ class CallbackServer:
 
     def take(self, address: str) -> AuthorizationAnswer | None:
         """Take the answer in `address`, if it belongs to this login."""
-        found = parse_answer(address, self._state) if self._state else None
-        if found is not None and not self._answered.done():
-            self._answered.set_result(found)
-        return found
+        result = parse_answer(address, self._state) if self._state else None
+        if result is not None and not self._answered.done():
+            self._answered.set_result(result)
+        return result
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle one request of a browser."""
@@ -101,7 +101,9 @@ class CallbackServer:
 
     def _reply(self, head: str) -> tuple[str, str]:
         first, *fields = head.split("\r\n")
-        host = next((one.partition(":")[2].strip() for one in fields if one.lower().startswith("host:")), "")
+        host = next(
+            (field.partition(":")[2].strip() for field in fields if field.lower().startswith("host:")), ""
+        )
         # A web page that reaches this server under another host name (DNS rebinding) is rejected.
         if host not in (f"localhost:{self.port}", f"127.0.0.1:{self.port}", f"[::1]:{self.port}"):
             return "421 Misdirected Request", UNEXPECTED
@@ -109,10 +111,10 @@ class CallbackServer:
         target = rest.partition(" ")[0]
         if method != "GET" or urlsplit(target).path != CALLBACK_PATH:
             return "404 Not Found", UNEXPECTED
-        found = self.take(target)
-        if found is None:
+        result = self.take(target)
+        if result is None:
             return "400 Bad Request", UNEXPECTED
-        return "200 OK", REFUSED_TEXT if found.error or not found.code else LOGGED_IN_TEXT
+        return "200 OK", REFUSED_TEXT if result.error or not result.code else LOGGED_IN_TEXT
 
 
 @asynccontextmanager

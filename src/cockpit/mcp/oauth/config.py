@@ -71,8 +71,8 @@ class OAuthConfig:
 
 def is_secure_url(url: str) -> bool:
     """Whether a secret may be sent to `url`: over https, or to this machine."""
-    found = urlsplit(url)
-    return found.scheme == "https" or (found.scheme == "http" and found.hostname in LOOPBACK)
+    result = urlsplit(url)
+    return result.scheme == "https" or (result.scheme == "http" and result.hostname in LOOPBACK)
 
 
 def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
@@ -83,43 +83,43 @@ def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
         if not isinstance(value, str):
             raise _invalid_value(name, key, "a text")
         texts[own] = value
-    given, named = texts.pop("grant") or "code", texts.pop("method")
-    grant = next((one for one in GRANTS if one == given), None)
+    grant_name, method_name = texts.pop("grant") or "code", texts.pop("method")
+    grant = next((grant for grant in GRANTS if grant == grant_name), None)
     if grant is None:
         raise _invalid_value(name, "grant", f"one of {', '.join(GRANTS)}")
-    method: AuthMethod | Literal[""] = next((one for one in METHODS if one == named), "")
-    if named and not method:
+    method: AuthMethod | Literal[""] = next((method for method in METHODS if method == method_name), "")
+    if method_name and not method:
         raise _invalid_value(name, "tokenEndpointAuthMethod", f"one of {', '.join(METHODS)}")
     algorithm = texts.pop("algorithm") or "ES256"
     port, scopes = _parse_port(name, table), _parse_scopes(name, table)
-    wanted = OAuthConfig(grant, method=method, port=port, scopes=scopes, algorithm=algorithm, **texts)
-    return _check_config(name, wanted)
+    config = OAuthConfig(grant, method=method, port=port, scopes=scopes, algorithm=algorithm, **texts)
+    return _check_config(name, config)
 
 
-def _check_config(name: str, wanted: OAuthConfig) -> OAuthConfig:
-    if wanted.metadata_url and not wanted.metadata_url.startswith("https://"):
+def _check_config(name: str, config: OAuthConfig) -> OAuthConfig:
+    if config.metadata_url and not config.metadata_url.startswith("https://"):
         raise _invalid_value(name, "clientMetadataUrl", "an https address with a path")
-    if wanted.grant == "code":
-        return wanted
+    if config.grant == "code":
+        return config
     # Otherwise the server itself would decide who gets the secret.
-    needed = {"clientId": wanted.client_id, "issuer": wanted.issuer}
-    match wanted.grant:
+    needed = {"clientId": config.client_id, "issuer": config.issuer}
+    match config.grant:
         case "client_credentials":
-            needed["clientSecret` or `privateKey"] = wanted.client_secret or wanted.private_key
+            needed["clientSecret` or `privateKey"] = config.client_secret or config.private_key
         case "jwt_bearer":
-            needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
+            needed["assertion` or `assertionFile"] = config.assertion or config.assertion_file
         case "enterprise":
-            needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
-            needed["idpTokenEndpoint"] = wanted.idp_endpoint
-            needed["idpClientId"] = wanted.idp_client_id
-            if wanted.idp_endpoint and not is_secure_url(wanted.idp_endpoint):
+            needed["assertion` or `assertionFile"] = config.assertion or config.assertion_file
+            needed["idpTokenEndpoint"] = config.idp_endpoint
+            needed["idpClientId"] = config.idp_client_id
+            if config.idp_endpoint and not is_secure_url(config.idp_endpoint):
                 raise _invalid_value(name, "idpTokenEndpoint", "an https address")
     for key, value in needed.items():
         if not value:
             raise LoginFailed(
-                f"MCP server {name}: `oauth.{key}` is missing", f"the grant {wanted.grant} requires it"
+                f"MCP server {name}: `oauth.{key}` is missing", f"the grant {config.grant} requires it"
             )
-    return wanted
+    return config
 
 
 def _parse_port(name: str, table: Mapping[str, Json]) -> int:
@@ -133,9 +133,9 @@ def _parse_scopes(name: str, table: Mapping[str, Json]) -> tuple[str, ...]:
     scopes = table.get("scopes", table.get("scope", []))
     if isinstance(scopes, str):
         return tuple(scopes.split())
-    if not isinstance(scopes, list) or not all(isinstance(one, str) for one in scopes):
+    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
         raise _invalid_value(name, "scopes", "a list of texts")
-    return tuple(str(one) for one in scopes)
+    return tuple(str(scope) for scope in scopes)
 
 
 def _invalid_value(name: str, key: str, words: str) -> LoginFailed:

@@ -63,19 +63,19 @@ async def login(server: McpServer, person: LoginPrompt) -> LoginResult:
             f"{server.name} is started by cockpit and has no login", "configure its key with `env`"
         )
     silence_auth_log()
-    wanted = parse_config(server.name, server.oauth)
+    config = parse_config(server.name, server.oauth)
     shelf = TokenStore(server.name, server.url)
-    kept = await asyncio.to_thread(shelf.load)
+    stored = await asyncio.to_thread(shelf.load)
     # The old tokens would hide that a login is required; the registered client remains valid.
-    await asyncio.to_thread(shelf.save, StoredLogin(client=kept.client, more=kept.more))
-    async with open_callback(wanted.port or await _free_port(_registered_port(kept))) as callback:
-        auth = OAuthLogin(server.name, server.url, wanted, person, callback)
+    await asyncio.to_thread(shelf.save, StoredLogin(client=stored.client, more=stored.more))
+    async with open_callback(config.port or await _free_port(_registered_port(stored))) as callback:
+        auth = OAuthLogin(server.name, server.url, config, person, callback)
         await _send_initialize(server, auth)
-    kept = await asyncio.to_thread(shelf.load)
-    if not kept.tokens:
+    stored = await asyncio.to_thread(shelf.load)
+    if not stored.tokens:
         await asyncio.to_thread(shelf.forget)
         return LoginResult("")
-    scope = kept.tokens.get("scope")
+    scope = stored.tokens.get("scope")
     place = "keyring" if await asyncio.to_thread(api_keys.read_keyring, f"mcp:{shelf.file.stem}") else ""
     return LoginResult(place or str(shelf.file), tuple(scope.split()) if isinstance(scope, str) else ())
 
@@ -83,8 +83,8 @@ async def login(server: McpServer, person: LoginPrompt) -> LoginResult:
 async def logout(server: McpServer) -> bool:
     """Delete the stored login and revoke it at the server. Returns whether there was one."""
     shelf = TokenStore(server.name, server.url)
-    kept = await asyncio.to_thread(shelf.load)
-    await _revoke_tokens(kept)
+    stored = await asyncio.to_thread(shelf.load)
+    await _revoke_tokens(stored)
     return await asyncio.to_thread(shelf.forget)
 
 
@@ -116,16 +116,16 @@ async def _send_initialize(server: McpServer, auth: "OAuthLogin") -> None:
         raise LoginFailed(f"{server.name} still answers HTTP {status} after the login", "log in again")
 
 
-async def _revoke_tokens(kept: StoredLogin) -> None:
+async def _revoke_tokens(stored: StoredLogin) -> None:
     """Revoke the tokens (RFC 7009) if the server supports it. A failure does not prevent logging out."""
     import httpx2
 
-    endpoint, token = kept.metadata.get("revocation_endpoint"), None
+    endpoint, token = stored.metadata.get("revocation_endpoint"), None
     for name in ("refresh_token", "access_token"):
-        token = token or kept.tokens.get(name)
+        token = token or stored.tokens.get(name)
     if not isinstance(endpoint, str) or not is_secure_url(endpoint) or not isinstance(token, str):
         return
-    body = {"token": token, "client_id": str(kept.client.get("client_id") or "")}
+    body = {"token": token, "client_id": str(stored.client.get("client_id") or "")}
     try:
         async with httpx2.AsyncClient(timeout=5) as client:
             await client.post(endpoint, data=body)
@@ -133,9 +133,9 @@ async def _revoke_tokens(kept: StoredLogin) -> None:
         return
 
 
-def _registered_port(kept: StoredLogin) -> int:
+def _registered_port(stored: StoredLogin) -> int:
     """The callback port this client was registered with, 0 if there is none."""
-    uris = kept.client.get("redirect_uris")
+    uris = stored.client.get("redirect_uris")
     for uri in uris if isinstance(uris, list) else ():
         try:
             return urlsplit(str(uri)).port or 0

@@ -50,10 +50,10 @@ class TokenStore:
         """The stored login, an empty one if there is none."""
         return self._known(_parse_login(self._document()))
 
-    def save(self, kept: StoredLogin) -> str:
+    def save(self, login: StoredLogin) -> str:
         """Store the login. Returns where: `keyring` or the file. Raises OSError."""
-        self._known(kept)
-        text = json.dumps({"server": self._name, **asdict(kept)}, sort_keys=True)
+        self._known(login)
+        text = json.dumps({"server": self._name, **asdict(login)}, sort_keys=True)
         in_keyring = api_keys.write_keyring(self._keyring, text)
         shown = json.dumps({"server": self._name, KEYRING: True}) if in_keyring else text
         write_atomically(self.file, shown.encode(), private=True)
@@ -83,12 +83,12 @@ class TokenStore:
         except OSError:
             return {}
 
-    def _known(self, kept: StoredLogin) -> StoredLogin:
-        secrets = (kept.tokens.get("access_token"), kept.tokens.get("refresh_token"))
-        for secret in (*secrets, kept.client.get("client_secret")):
+    def _known(self, login: StoredLogin) -> StoredLogin:
+        secrets = (login.tokens.get("access_token"), login.tokens.get("refresh_token"))
+        for secret in (*secrets, login.client.get("client_secret")):
             if isinstance(secret, str):
                 api_keys.register_secret(secret, f"{self._name} login")
-        return kept
+        return login
 
 
 def _parse_object(text: str) -> dict[str, Json]:

@@ -92,13 +92,15 @@ def show_signs(text: str) -> str:
     """Globs and braces as ordinary characters again."""
     if text.isascii() or not SIGN_PATTERN.search(text):
         return text
-    return "".join(LETTER_OF_SIGN.get(sign, " " if sign == SPLIT else sign) for sign in text)
+    return "".join(
+        LETTER_OF_SIGN.get(character, " " if character == SPLIT else character) for character in text
+    )
 
 
 def unquote(text: str) -> str:
     """Unquoted text: backslashes resolved, active characters marked."""
     if "\\" not in text:
-        return "".join(ACTIVE_SIGNS.get(sign, sign) for sign in text)
+        return "".join(ACTIVE_SIGNS.get(character, character) for character in text)
     out: list[str] = []
     at = 0
     while at < len(text):
@@ -115,15 +117,15 @@ def unquote(text: str) -> str:
 
 def unquote_double(text: str) -> str:
     """Text between double quotes: a backslash only escapes $ ` " \ and a line break."""
-    return re.sub(r"\\([$`\"\\])|\\\n", lambda found: found[1] or "", text) if "\\" in text else text
+    return re.sub(r"\\([$`\"\\])|\\\n", lambda match: match[1] or "", text) if "\\" in text else text
 
 
 def unquote_ansi(text: str) -> str:
     """The text inside `$'...'`."""
 
     def plain(found: re.Match[str]) -> str:
-        one, two, four, octal, control, letter = found.groups()
-        if number := one or two or four:
+        item, two, four, octal, control, letter = found.groups()
+        if number := item or two or four:
             code = int(number, 16)
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else UNKNOWN
         if octal:
@@ -143,21 +145,21 @@ def expand_braces(text: str) -> list[str]:
     done: list[str] = []
     waiting = [text]
     while waiting:
-        one = waiting.pop()
-        found = _innermost(one)
-        if found is None:
-            done.append(one.replace(BRACE, "{").replace(COMMA, ",").replace(BRACE_END, "}"))
+        item = waiting.pop()
+        result = _innermost(item)
+        if result is None:
+            done.append(item.replace(BRACE, "{").replace(COMMA, ",").replace(BRACE_END, "}"))
             continue
-        start, end = found
-        choices = _choices(one[start + 1 : end])
+        start, end = result
+        choices = _choices(item[start + 1 : end])
         if not choices:
-            waiting.append(f"{one[:start]}{{{one[start + 1 : end]}}}{one[end + 1 :]}")
+            waiting.append(f"{item[:start]}{{{item[start + 1 : end]}}}{item[end + 1 :]}")
         elif len(waiting) + len(done) + len(choices) > MAX_BRACE_WORDS:
             done.append(
-                f"{one[:start]}{UNKNOWN}{one[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
+                f"{item[:start]}{UNKNOWN}{item[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
             )
         else:
-            waiting.extend(f"{one[:start]}{each}{one[end + 1 :]}" for each in reversed(choices))
+            waiting.extend(f"{item[:start]}{each}{item[end + 1 :]}" for each in reversed(choices))
     return done
 
 
@@ -174,8 +176,8 @@ def _innermost(text: str) -> tuple[int, int] | None:
                 return start, at
     # An unclosed brace is an ordinary character; a later one may still open a list.
     if depth and start >= 0:
-        found = _innermost(text[start + 1 :])
-        return (found[0] + start + 1, found[1] + start + 1) if found else None
+        result = _innermost(text[start + 1 :])
+        return (result[0] + start + 1, result[1] + start + 1) if result else None
     return None
 
 
@@ -188,8 +190,8 @@ def _choices(inside: str) -> list[str]:
             last = at + 1
     if parts:
         return [*parts, inside[last:]]
-    if found := RANGE.fullmatch(inside):
-        return _range(found[1], found[2], abs(int(found[3] or 1)) or 1)
+    if match := RANGE.fullmatch(inside):
+        return _range(match[1], match[2], abs(int(match[3] or 1)) or 1)
     return []
 
 
@@ -201,7 +203,7 @@ def _range(first: str, last: str, step: int) -> list[str]:
     span = range(start, end + 1, step) if start <= end else range(start, end - 1, -step)
     if len(span) > MAX_BRACE_WORDS:
         return [first, UNKNOWN, last]
-    return [str(one) if numeric else chr(one) for one in span]
+    return [str(number) if numeric else chr(number) for number in span]
 
 
 def split_fields(text: str) -> list[str]:
@@ -234,9 +236,9 @@ def expand_tilde(text: str, home: str, user: str, cwd: str | None) -> str:
             return UNKNOWN + rest
 
 
-def join_known(given: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
+def join_known(values: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
     """The words joined by blanks, or None where one is unknown. Globs stay as written."""
-    text = " ".join(word.guess for word in given)
+    text = " ".join(word.guess for word in values)
     return None if UNKNOWN in text or UNKNOWN_HARMLESS in text else text
 
 

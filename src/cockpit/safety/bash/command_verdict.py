@@ -49,26 +49,29 @@ NEVER_REMEMBERED_RULES = word_set(
 TRANSPARENT_WRAPPERS = TRANSPARENT | {name for name, _ in RUNNERS}
 
 
-def make_remembered_rule(command: SimpleCommand, found: list[SafetyFinding], level: Level) -> str:
+def make_remembered_rule(command: SimpleCommand, result: list[SafetyFinding], level: Level) -> str:
     """The rule stored for an approved command: `pytest *`, `git commit *` or the whole command; "" for a
     command that is asked about every time."""
     if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.wrappers):
         return ""
-    if any(one.capabilities & NEVER_REMEMBERED or one.rule in NEVER_REMEMBERED_RULES for one in found):
+    if any(
+        finding.capabilities & NEVER_REMEMBERED or finding.rule in NEVER_REMEMBERED_RULES
+        for finding in result
+    ):
         return ""
     # The words of a rule do not cover a redirection: permission to run pytest is not permission to
     # overwrite a file.
-    redirects = any(one.writes for one in command.redirects)
-    if redirects and any(one.rule == "write.inside" for one in found):
+    redirects = any(redirect.writes for redirect in command.redirects)
+    if redirects and any(finding.rule == "write.inside" for finding in result):
         return ""
     argv = tuple(word.literal for word in command.words)
-    known = tuple(one for one in argv if one is not None)
+    known = tuple(word for word in argv if word is not None)
     if not known or argv[0] is None:
         return ""
     if len(known) < len(argv):
-        sure = next(at for at, one in enumerate(argv) if one is None)
-        made = command_pattern(known[:sure]) if sure > 1 else ""
-        return made if made.endswith(" *") else ""
+        sure = next(at for at, word in enumerate(argv) if word is None)
+        created = command_pattern(known[:sure]) if sure > 1 else ""
+        return created if created.endswith(" *") else ""
     return command_pattern(known)
 
 
@@ -126,48 +129,54 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
     if context.sandbox and command.wrappers[-1:] == ("xargs",) and command.program in XARGS_READERS:
         # In a sandbox a reader may read any names it is given; only the known ones are judged.
         command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
-    named = operands.list_file_operands(command, context)
+    operands_value = operands.list_file_operands(command, context)
     inline, texts = inline_code.check_inline_code(command, context)
     if command.stdin.text and command.program not in SHELLS and network_checks.runs_standard_input(command):
         texts.append(command.stdin.text)
-    found = [
-        *file_checks.check_files(command, named, context),
+    result = [
+        *file_checks.check_files(command, operands_value, context),
         *git.check_origin_tree(command, context),
-        *network_checks.check_network(command, named, setting.written),
+        *network_checks.check_network(command, operands_value, setting.written),
         *host_checks.check_host(command, context),
         *inline,
         *_check_assignments(command),
     ]
     proven, reads_git = "", False
     if command.words:
-        found, proof = _apply_rules(command, named, found, setting)
+        result, proof = _apply_rules(command, operands_value, result, setting)
         if proof is not None:
             proven, reads_git = proof.id, proof.needs == "git"
     return JudgedCommand(
-        command, _make_part(command, named, found, proven, context), tuple(texts), reads_git=reads_git
+        command,
+        _make_part(command, operands_value, result, proven, context),
+        tuple(texts),
+        reads_git=reads_git,
     )
 
 
 def _apply_rules(
-    command: SimpleCommand, named: list[FileOperand], found: list[SafetyFinding], setting: LineContext
+    command: SimpleCommand,
+    operands_value: list[FileOperand],
+    findings: list[SafetyFinding],
+    setting: LineContext,
 ) -> tuple[list[SafetyFinding], CommandRule | None]:
     """The findings together with those of the rules, and the rule that proves the command read-only, or
     None."""
-    held = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
-    proof = _find_proof(command, named, setting)
+    restrictions = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
+    proof = _find_proof(command, operands_value, setting)
     if proof.rule is not None:
         # Rules that describe the program in general do not count where its exact words are proven to read
         # only.
-        held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
-        found = [
-            one
-            for one in found
-            if one.level == "deny"
-            or one.rule.startswith(("write.", "assign"))
-            or one.rule in ("privilege", "code.unknown", "mode")
+        restrictions = [rule for rule in restrictions if rule.source != "built-in" or rule.level == "deny"]
+        findings = [
+            finding
+            for finding in findings
+            if finding.level == "deny"
+            or finding.rule.startswith(("write.", "assign"))
+            or finding.rule in ("privilege", "code.unknown", "mode")
         ]
-        found += _check_redirected_reads(named, command, setting.context.sandbox)
-    found += [
+        findings += _check_redirected_reads(operands_value, command, setting.context.sandbox)
+    findings += [
         SafetyFinding(
             rule.level,
             rule.id,
@@ -177,30 +186,30 @@ def _apply_rules(
             rule.alternative,
             git.find_git_remote(command) if "net.egress" in rule.capabilities else "",
         )
-        for rule in held
+        for rule in restrictions
     ]
-    if proof.rule is None and not found:
-        found.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
-    return found, proof.rule
+    if proof.rule is None and not findings:
+        findings.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
+    return findings, proof.rule
 
 
 def _check_redirected_reads(
-    named: list[FileOperand], command: SimpleCommand, held: bool
+    operands_value: list[FileOperand], command: SimpleCommand, restrictions: bool
 ) -> list[SafetyFinding]:
     """Reads by redirections outside of the workspace, which count even for a proven reader."""
     targets = {id(item.target) for item in command.redirects}
     return [
-        ask("read.outside", one.place.reason, "fs.read", "fs.outside", risk=30)
-        for one in named
-        if id(one.word) in targets
-        and not one.written
-        and one.place.rank > 1
-        and not (held and one.place.kind == "unknown")
+        ask("read.outside", operand.place.reason, "fs.read", "fs.outside", risk=30)
+        for operand in operands_value
+        if id(operand.word) in targets
+        and not operand.written
+        and operand.place.rank > 1
+        and not (restrictions and operand.place.kind == "unknown")
     ]
 
 
 def _find_proof(
-    command: SimpleCommand, named: list[FileOperand], setting: LineContext
+    command: SimpleCommand, operands_value: list[FileOperand], setting: LineContext
 ) -> read_only_proof.ReadOnlyProof:
     name = command.program
     proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.context)
@@ -239,12 +248,12 @@ def _plain_wrapper(command: SimpleCommand) -> bool:
 
 def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
     """A `find` command without its `-exec reader ... ;`, None where it runs anything else."""
-    kept: list[ShellWord] = []
+    remaining: list[ShellWord] = []
     words = list(command.words)
     while words:
         word = words.pop(0)
         if word.literal not in ("-exec", "-execdir"):
-            kept.append(word)
+            remaining.append(word)
             continue
         if not words or words[0].literal not in XARGS_READERS:
             return None
@@ -253,7 +262,7 @@ def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
         if not words:
             return None
         words.pop(0)
-    return replace(command, words=tuple(kept))
+    return replace(command, words=tuple(remaining))
 
 
 def _plain_xargs(command: SimpleCommand) -> bool:
@@ -268,7 +277,7 @@ def _plain_xargs(command: SimpleCommand) -> bool:
 
 
 def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
-    found = []
+    findings = []
     for name, word in command.assignments:
         if name == "IFS" and command.program == "read":
             continue
@@ -276,39 +285,42 @@ def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
             HARMLESS_VARIABLES.fullmatch(name) or SCRATCH_VARIABLES.fullmatch(name)
         ):
             strong = re.match(r"LD_PRELOAD|LD_AUDIT|DYLD_INSERT|BASH_ENV|PROMPT_COMMAND", name)
-            found.append(
+            findings.append(
                 ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40)
             )
         elif word.taints & {"secret"}:
-            found.append(ask("assign.secret", f"{name} stores a secret", "secret.read", risk=50))
-    return found
+            findings.append(ask("assign.secret", f"{name} stores a secret", "secret.read", risk=50))
+    return findings
 
 
 def _make_part(
     command: SimpleCommand,
-    named: list[FileOperand],
-    found: list[SafetyFinding],
+    operands_value: list[FileOperand],
+    result: list[SafetyFinding],
     proven: str,
     context: ExecutionContext,
 ) -> CommandPart:
     order = {"allow": 0, "ask": 1, "deny": 2}
-    worst = max(found, key=lambda one: (order[one.level], one.risk), default=None)
+    worst = max(result, key=lambda finding: (order[finding.level], finding.risk), default=None)
     level: Level = worst.level if worst else "allow"
-    capabilities: set[Capability] = set().union(*(one.capabilities for one in found)) if found else set()
+    capabilities: set[Capability] = (
+        set().union(*(finding.capabilities for finding in result)) if result else set()
+    )
     if not capabilities:
-        capabilities = {"fs.read"} if any(not one.written for one in named) else {"none"}
+        capabilities = {"fs.read"} if any(not operand.written for operand in operands_value) else {"none"}
     if command.program in ("cat", "grep", "rg", "ls", "find", "head", "tail") and level == "allow":
         capabilities = {"fs.read"}
     risk = (
         min(
             100,
-            max((one.risk for one in found), default=0) + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
+            max((finding.risk for finding in result), default=0)
+            + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
         )
-        if found
+        if result
         else 0
     )
     argv = tuple(word.literal for word in command.words)
-    ids = tuple(dict.fromkeys([*(one.rule for one in found), *([proven] if proven else [])]))
+    ids = tuple(dict.fromkeys([*(finding.rule for finding in result), *([proven] if proven else [])]))
     return CommandPart(
         text=command.text,
         argv=argv,
@@ -317,13 +329,21 @@ def _make_part(
         capabilities=frozenset(capabilities),
         rules=ids,
         reason=worst.reason if worst else "",
-        alternative=next((one.alternative for one in found if one.alternative), ""),
+        alternative=next((finding.alternative for finding in result if finding.alternative), ""),
         reads=tuple(
-            dict.fromkeys(one.place.path for one in named if not one.written and one.place.kind != "unknown")
+            dict.fromkeys(
+                operand.place.path
+                for operand in operands_value
+                if not operand.written and operand.place.kind != "unknown"
+            )
         ),
         writes=tuple(
-            dict.fromkeys(one.place.path for one in named if one.written and one.place.kind != "unknown")
+            dict.fromkeys(
+                operand.place.path
+                for operand in operands_value
+                if operand.written and operand.place.kind != "unknown"
+            )
         ),
-        destination=next((one.destination for one in found if one.destination), ""),
-        shape=make_remembered_rule(command, found, level),
+        destination=next((finding.destination for finding in result if finding.destination), ""),
+        shape=make_remembered_rule(command, result, level),
     )

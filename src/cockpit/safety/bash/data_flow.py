@@ -92,21 +92,22 @@ def reads_stdin(command: SimpleCommand) -> bool:
 
 
 def _decodes(command: SimpleCommand) -> bool:
-    name, given = command.program, command.arguments
+    name, arguments = command.program, command.arguments
     if name in PLAIN_FILTERS:
         return False
     if name in ("base64", "base32", "basenc"):
         return any(
-            one.startswith(("-d", "-D", "--d")) or ("d" in one[1:3] and one[:1] == "-") for one in given
+            argument.startswith(("-d", "-D", "--d")) or ("d" in argument[1:3] and argument[:1] == "-")
+            for argument in arguments
         )
     if name == "xxd":
-        return any(one.startswith("-") and "r" in one for one in given)
+        return any(argument.startswith("-") and "r" in argument for argument in arguments)
     if name in ("gzip", "xz", "zstd", "bzip2", "lz4", "brotli"):
-        return any("d" in one for one in given if one.startswith("-"))
+        return any("d" in argument for argument in arguments if argument.startswith("-"))
     if name == "openssl":
-        return "-d" in given
+        return "-d" in arguments
     if name == "printf":
-        return any("\\x" in one or "\\0" in one or "\\1" in one for one in given)
+        return any("\\x" in argument or "\\0" in argument or "\\1" in argument for argument in arguments)
     if name == "echo":
         return False
     return name in DECODERS
@@ -159,7 +160,11 @@ def _path_output(command: SimpleCommand) -> str | None:
         case "basename":
             return posixpath.basename(first.rstrip("/"))
         case "find" | "ls" | "fd":
-            return None if any("name" in one or "path" in one for one in command.arguments) else first
+            return (
+                None
+                if any("name" in argument or "path" in argument for argument in command.arguments)
+                else first
+            )
         case _:
             return posixpath.normpath(posixpath.join(command.likely_cwd, first))
 
@@ -184,8 +189,8 @@ def _decode_known(command: SimpleCommand) -> str | None:
 def format_printf(texts: list[str]) -> str:
     form, rest = (texts[0], texts[1:]) if texts[0] != "--" else ("".join(texts[1:2]), texts[2:])
     out = _unescape(form, True)
-    for one in rest:
-        out = out.replace("%s", one, 1).replace("%b", _unescape(one, True), 1) if "%" in out else out
+    for word in rest:
+        out = out.replace("%s", word, 1).replace("%b", _unescape(word, True), 1) if "%" in out else out
     return out.replace("%%", "%")
 
 
@@ -194,7 +199,7 @@ def _unescape(text: str, escapes: bool) -> str:
 
 
 def _operands(command: SimpleCommand) -> list[str]:
-    return [one for one in command.arguments if not one.startswith("-")]
+    return [argument for argument in command.arguments if not argument.startswith("-")]
 
 
 def apply_effects(reading: LineReading, command: SimpleCommand, scope: ShellScope) -> None:

@@ -67,8 +67,8 @@ class WordExpander:
         piece = self._part(node, scope, quoted=False)
         span = (node.start_byte, node.end_byte)
         out = []
-        for one in letters.expand_braces(piece.text):
-            whole = letters.expand_tilde(one, self.home, self.user, scope.cwd)
+        for brace in letters.expand_braces(piece.text):
+            whole = letters.expand_tilde(brace, self.home, self.user, scope.cwd)
             out += [ShellWord(part, piece.sure, piece.taints, span) for part in letters.split_fields(whole)]
         return out
 
@@ -159,12 +159,12 @@ class WordExpander:
             return False
         bare = re.sub(r"\\[^`]", "  ", text)
         pairs = list(re.finditer(r"(?<!\\)`((?:[^`\\]|\\.)*)`", bare, re.S))
-        inside = [re.sub(r"\\([`$\\])", r"\1", text[one.start(1) : one.end(1)]) for one in pairs]
-        for one in (
+        inside = [re.sub(r"\\([`$\\])", r"\1", text[pair.start(1) : pair.end(1)]) for pair in pairs]
+        for item in (
             *inside[:MAX_BACKTICKS],
             *(["\n".join(inside[MAX_BACKTICKS:])] if inside[MAX_BACKTICKS:] else []),
         ):
-            self.script(one, scope.copy())
+            self.script(item, scope.copy())
         if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
             self.note("expansion", text)
         return bool(pairs)
@@ -215,25 +215,27 @@ class WordExpander:
         taints = frozenset().union(*(piece.taints for piece in parts))
         if self._ticks(node, scope):
             return WordPart(UNKNOWN, False, taints)
-        found = EXPANSION.fullmatch(node_text(node))
-        if found and found["index"] and not found["mark"] and not found["rest"]:
-            held = scope.variables.get(found["name"])
-            if held and re.fullmatch(r"[@*]|\d+", found["index"]):
+        match = EXPANSION.fullmatch(node_text(node))
+        if match and match["index"] and not match["mark"] and not match["rest"]:
+            known_word = scope.variables.get(match["name"])
+            if known_word and re.fullmatch(r"[@*]|\d+", match["index"]):
                 # Checks look for the worst case, so it does not matter which item is meant.
-                return WordPart(_split_blanks(held.text), False, held.taints | taints)
-        if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
+                return WordPart(_split_blanks(known_word.text), False, known_word.taints | taints)
+        if not match or match["index"] or match["mark"] == "!" or "@" in match["rest"][:1]:
             self.note("expansion", node_text(node))
-            second = scope.variables.get(found["name"]) if found and found["mark"] == "!" else None
-            if second and (held := scope.variables.get(second.text)):
+            second = scope.variables.get(match["name"]) if match and match["mark"] == "!" else None
+            if second and (known_word := scope.variables.get(second.text)):
                 return WordPart(
-                    held.text if quoted else _split_blanks(held.text), False, held.taints | taints
+                    known_word.text if quoted else _split_blanks(known_word.text),
+                    False,
+                    known_word.taints | taints,
                 )
             return WordPart(UNKNOWN, False, taints)
-        if found["mark"] == "#" and not found["rest"]:
+        if match["mark"] == "#" and not match["rest"]:
             return WordPart("0")
-        value = self._variable(found["name"], scope, True)
+        value = self._variable(match["name"], scope, True)
         known = value.text if UNKNOWN not in value.text and UNKNOWN_HARMLESS not in value.text else None
-        text, sure = _apply_operator(found["rest"], known, value, parts)
+        text, sure = _apply_operator(match["rest"], known, value, parts)
         return WordPart(text if quoted else _split_blanks(text), sure, value.taints | taints)
 
     def _arithmetic(self, node: "Node", scope: ShellScope) -> WordPart:
@@ -276,17 +278,17 @@ def _apply_operator(rest: str, known: str | None, value: WordPart, parts: list[W
         return other, known is not None and sure
     if known is None:
         return UNKNOWN, False
-    if found := re.fullmatch(r":\s*(-?\d+)(?::(-?\d+))?", rest):
-        start = int(found[1])
+    if match := re.fullmatch(r":\s*(-?\d+)(?::(-?\d+))?", rest):
+        start = int(match[1])
         tail = known[start:]
-        return (tail[: int(found[2])] if found[2] else tail), False
+        return (tail[: int(match[2])] if match[2] else tail), False
     simple = {"^^": known.upper(), ",,": known.lower(), "^": known[:1].upper() + known[1:]}
     if rest in simple:
         return simple[rest], False
-    if found := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
-        return known.replace(found[2], found[3] or "", -1 if found[1] == "//" else 1), False
-    if found := re.fullmatch(r"(##?|%%?)(.+)", rest, re.S):
-        return _trim_affix(known, found[1], found[2]), False
+    if match := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
+        return known.replace(match[2], match[3] or "", -1 if match[1] == "//" else 1), False
+    if match := re.fullmatch(r"(##?|%%?)(.+)", rest, re.S):
+        return _trim_affix(known, match[1], match[2]), False
     return UNKNOWN, False
 
 

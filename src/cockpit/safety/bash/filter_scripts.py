@@ -18,8 +18,8 @@ def sed_only_prints(script: str) -> bool:
         if script[at] == "#":
             at = script.find("\n", at) if "\n" in script[at:] else len(script)
             continue
-        if found := re.compile(SED_RANGE).match(script, at):
-            at = found.end()
+        if match := re.compile(SED_RANGE).match(script, at):
+            at = match.end()
         if at >= len(script):
             return False
         letter = script[at]
@@ -44,8 +44,8 @@ def sed_only_prints(script: str) -> bool:
 
 
 def _skip_pattern(script: str, at: int, pattern: str) -> int:
-    found = re.compile(pattern).match(script, at)
-    return found.end() if found else at
+    match = re.compile(pattern).match(script, at)
+    return match.end() if match else at
 
 
 def _skip_substitution(script: str, at: int, letter: str) -> int:
@@ -68,8 +68,8 @@ def _skip_substitution(script: str, at: int, letter: str) -> int:
         at += 1
     if letter == "y":
         return at
-    found = re.compile(r"[gpIiMm0-9]*").match(script, at)
-    end = found.end() if found else at
+    match = re.compile(r"[gpIiMm0-9]*").match(script, at)
+    end = match.end() if match else at
     return end if end >= len(script) or script[end] in " \t\n;}" else -1
 
 
@@ -113,18 +113,18 @@ def awk_only_prints(program: str) -> bool:
     printing = -1  # bracket depth of the current print statement, -1 outside one
     while at < len(program):
         if program[at] == "/" and _starts_pattern(before):
-            found = AWK_PATTERN.match(program, at)
+            match = AWK_PATTERN.match(program, at)
             # A slash inside a class ends the pattern in some awks only.
-            if found is None or re.search(r"\[[^\]]*/", found[0]):
+            if match is None or re.search(r"\[[^\]]*/", match[0]):
                 return False
-            at, before = found.end(), "x"
+            at, before = match.end(), "x"
             continue
-        found = AWK_TOKEN.match(program, at)
-        if found is None:
+        match = AWK_TOKEN.match(program, at)
+        if match is None:
             return False
-        at = found.end()
-        text = found[0]
-        if found["blank"]:
+        at = match.end()
+        text = match[0]
+        if match["blank"]:
             continue
         if text in ("|", "|&", "@", "`", '"', "/=") or text in AWK_FORBIDDEN:
             return False

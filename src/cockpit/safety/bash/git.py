@@ -68,14 +68,14 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _config_stamp(root: str) -> tuple[tuple[str, int, int], ...]:
-    found = []
+    result = []
     for path in _config_files(root):
         try:
             status = path.stat()
         except OSError:
             continue
-        found.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(found)
+        result.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(result)
 
 
 def _config_files(root: str) -> list[Path]:
@@ -203,8 +203,8 @@ def find_git_remote(command: SimpleCommand) -> str:
     words = [word.guess for word in command.words]
     if command.program != "git" or len(words) < 2 or words[1] not in REMOTE_SUBCOMMANDS:
         return ""
-    named = [one for one in words[2:] if not one.startswith("-")]
-    return named[0] if named else CONFIGURED_REMOTE
+    names = [word for word in words[2:] if not word.startswith("-")]
+    return names[0] if names else CONFIGURED_REMOTE
 
 
 LOCATION_OPTIONS = ("--git-dir", "--work-tree")
@@ -240,17 +240,17 @@ def _working_folders(command: SimpleCommand, context: ExecutionContext) -> Itera
     """The folders git would work in: `-C` options one after the other, and folders named by options and
     variables."""
     folder = command.cwd or command.likely_cwd
-    named = [word for name, word in command.assignments if name in ("GIT_DIR", "GIT_WORK_TREE")]
-    given = list(command.words[1:])
-    while given and given[0].guess.startswith("-"):
-        option, _, value = given.pop(0).text.partition("=")
-        if option == "-C" and given:
-            folder = locations.locate(given.pop(0), folder, folder, context).path
+    names = [word for name, word in command.assignments if name in ("GIT_DIR", "GIT_WORK_TREE")]
+    options = list(command.words[1:])
+    while options and options[0].guess.startswith("-"):
+        option, _, value = options.pop(0).text.partition("=")
+        if option == "-C" and options:
+            folder = locations.locate(options.pop(0), folder, folder, context).path
         elif option in LOCATION_OPTIONS and value:
-            named.append(ShellWord(value))
-        elif option in GIT_VALUE_OPTIONS and given:
-            word = given.pop(0)
-            named += [word] if option in LOCATION_OPTIONS else []
+            names.append(ShellWord(value))
+        elif option in GIT_VALUE_OPTIONS and options:
+            word = options.pop(0)
+            names += [word] if option in LOCATION_OPTIONS else []
     yield folder
-    for word in named:
+    for word in names:
         yield locations.locate(word, folder, folder, context).path

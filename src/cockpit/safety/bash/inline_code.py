@@ -63,38 +63,38 @@ def check_inline_code(
     if len(text) > 20_000:
         return [ask("code.long", "its code is too long to check", "code.exec", "shell.opaque", risk=70)], []
     strings = _strings(text)
-    found = _check_patterns(text, command.program)
-    for one in strings:
-        found += _check_named_path(one, text, command, context)
-    shelled = [one for one in strings if " " in one or "/" in one] if SHELL_CALLS.search(text) else []
+    findings = _check_patterns(text, command.program)
+    for text_value in strings:
+        findings += _check_named_path(text_value, text, command, context)
+    shelled = [text for text in strings if " " in text or "/" in text] if SHELL_CALLS.search(text) else []
     if command.program in ("sed", "gsed"):
         shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
     if SHELL_CALLS.search(text):
-        words = [one for one in strings if one and "\n" not in one]
+        words = [text for text in strings if text and "\n" not in text]
         shelled.append(" ".join(words))
         shelled += re.findall(r"(?:system|exec|spawn|qx|`|:?!|shell)\s*\(?\s*([^;\n]{2,200})", text)
-    return found, shelled
+    return findings, shelled
 
 
 def _strings(text: str) -> list[str]:
     out = []
     for groups in STRING_LITERALS.findall(text):
-        one = next((group for group in groups if group), "")
-        if one:
-            out.append(unquote_ansi(one) if "\\" in one else one)
-            inner = STRING_LITERALS.findall(one)
+        item = next((group for group in groups if group), "")
+        if item:
+            out.append(unquote_ansi(item) if "\\" in item else item)
+            inner = STRING_LITERALS.findall(item)
             out += [next((group for group in each if group), "") for each in inner]
     return out[:64]
 
 
 def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
-    found = []
+    findings = []
     if (
         SOCKET_CALLS.search(text)
         and SHELL_TIES.search(re.sub(r"import [^;\n]*", "", text))
         and re.search(r"dup2|/bin/|exec|spawn|popen|pty|system|sh\b", text)
     ):
-        found.append(
+        findings.append(
             deny(
                 "net.reverse-shell",
                 "its code connects a shell to the network",
@@ -104,18 +104,18 @@ def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
             )
         )
     if FETCH_CALLS.search(text) and RUN_CALLS.search(text) and program not in ("awk", "sed"):
-        found.append(
+        findings.append(
             deny("code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress")
         )
     elif DECODE_CALLS.search(text) and re.search(
         r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text
     ):
-        found.append(deny("code.decoded", "its code runs a text that cannot be read", "code.remote"))
+        findings.append(deny("code.decoded", "its code runs a text that cannot be read", "code.remote"))
     if FORK_LOOPS.search(text):
-        found.append(deny("fork-bomb", "its code starts processes endlessly", "host.mutate"))
+        findings.append(deny("fork-bomb", "its code starts processes endlessly", "host.mutate"))
     if KILL_CALLS.search(text) and SHELL_CALLS.search(text):
-        found.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
-    return found
+        findings.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
+    return findings
 
 
 def _check_named_path(
@@ -127,19 +127,19 @@ def _check_named_path(
     path = one.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)
     path = context.home + path[1:] if path.startswith("~") else path
     word = ShellWord(path)
-    spot = locate(word, command.cwd, command.likely_cwd, context)
+    location = locate(word, command.cwd, command.likely_cwd, context)
     if REMOVE_CALLS.search(text) and (
         reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context)
     ):
         return [
             deny("destroy.tree", f"its code deletes or changes a whole tree: {reason}", "fs.delete", risk=100)
         ]
-    if spot.kind in ("secret", "process"):
-        return [deny("read.secret", f"its code names {one}: {spot.reason}", "secret.read")]
+    if location.kind in ("secret", "process"):
+        return [deny("read.secret", f"its code names {one}: {location.reason}", "secret.read")]
     changes = WRITE_CALLS.search(text) or REMOVE_CALLS.search(text)
-    if changes and spot.kind in ("protected", "persist", "own", "origin", "system", "device"):
-        return [deny("write.protected", f"its code writes {one}: {spot.reason}", "persist", "fs.write")]
-    if spot.kind == "project secret" and FETCH_CALLS.search(text):
+    if changes and location.kind in ("protected", "persist", "own", "origin", "system", "device"):
+        return [deny("write.protected", f"its code writes {one}: {location.reason}", "persist", "fs.write")]
+    if location.kind == "project secret" and FETCH_CALLS.search(text):
         return [
             deny("secret.sent", f"its code reads {one} and talks to the network", "secret.read", "net.egress")
         ]

@@ -193,7 +193,8 @@ def _deny_part(text: str, reason: str, *rules: str) -> CommandPart:
 def _drop_hidden(text: str) -> str:
     """The line without its hidden characters, as a reader sees it."""
     return "".join(
-        " " if is_hidden(sign) and sign in "\u00a0\r" else "" if is_hidden(sign) else sign for sign in text
+        " " if is_hidden(character) and character in "\u00a0\r" else "" if is_hidden(character) else character
+        for character in text
     )
 
 

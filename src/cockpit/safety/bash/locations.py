@@ -141,7 +141,7 @@ def locate(word: ShellWord, cwd: str | None, likely_cwd: str, context: Execution
         _cached_lookup(path, cwd, likely_cwd, context, not at)
         for at, path in enumerate(glob_candidates(text, likely_cwd, context))
     ]
-    worst = max(spots, key=lambda spot: spot.rank)
+    worst = max(spots, key=lambda item: item.rank)
     if worst.kind in ("plain", "outside") and cwd is None and not text.startswith("/"):
         return BashLocation(worst.path, "unknown", "the folder it runs in is not known")
     if worst.kind == "plain" and not word.sure:
@@ -155,8 +155,8 @@ def _locate_partly_known(text: str, likely_cwd: str, context: ExecutionContext) 
     guess = _cached_lookup(show_signs(tail).replace(UNKNOWN, "x"), likely_cwd, likely_cwd, context)
     if guess.rank > KIND_ORDER.index("project secret") and guess.kind != "system":
         return guess
-    if "/" in tail and (found := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
-        return BashLocation(show_signs(text), "secret", found)
+    if "/" in tail and (result := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
+        return BashLocation(show_signs(text), "secret", result)
     return BashLocation(
         show_signs(text).replace(UNKNOWN, "…"), "unknown", "the path is only known when it runs"
     )
@@ -169,9 +169,9 @@ def _cached_lookup(
     if known is None:
         return _look_up(text, cwd, likely_cwd, context, looked)
     key = (text, cwd, likely_cwd, looked)
-    if (spot := known.get(key)) is None:
-        spot = known[key] = _look_up(text, cwd, likely_cwd, context, looked)
-    return spot
+    if (location := known.get(key)) is None:
+        location = known[key] = _look_up(text, cwd, likely_cwd, context, looked)
+    return location
 
 
 def _look_up(
@@ -194,7 +194,7 @@ def _look_up(
     second = _classify_letters(real, context)
     if first.kind == "plain" and second.kind == "outside":
         return BashLocation(real, "outside", f"it is a link to {real}, outside the workspace")
-    return max(first, second, key=lambda spot: spot.rank)
+    return max(first, second, key=lambda item: item.rank)
 
 
 def resolve_real_path(path: str) -> str:
@@ -226,8 +226,8 @@ def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
         return BashLocation(path, "project secret" if soft else "secret", secret)
     # Above the root of a worktree, protected names do not count: the root is what is worked in.
     tree = origin_tree(context.root)
-    named = path[len(context.root) :] if tree and inside else path
-    if any(is_within(path, folder) for folder in context.own) or COCKPIT_PATHS.search(named):
+    operands = path[len(context.root) :] if tree and inside else path
+    if any(is_within(path, folder) for folder in context.own) or COCKPIT_PATHS.search(operands):
         return BashLocation(path, "own", f"{path} belongs to cockpit itself")
     if path.startswith("/dev/") and not path.startswith("/dev/shm"):
         return BashLocation(path, "device", f"{path} is a device")
@@ -277,7 +277,7 @@ def glob_candidates(text: str, likely_cwd: str, context: ExecutionContext) -> li
         fits = [] if bare else [name for name in SENTINELS if _matches_sentinel(name, pattern, part)]
         choices.append([plain, *fits])
         known = posixpath.join(known, plain)
-    return ["/".join(one) for one in itertools.islice(itertools.product(*choices), MAX_CANDIDATES)]
+    return ["/".join(name) for name in itertools.islice(itertools.product(*choices), MAX_CANDIDATES)]
 
 
 def _matches_sentinel(name: str, pattern: str, part: str) -> bool:
@@ -303,12 +303,14 @@ def match_glob(word: ShellWord, cwd: str | None) -> list[str] | None:
         return []
     try:
         with os.scandir(posixpath.join(cwd, folder)) as entries:
-            found = list(itertools.islice((entry.name for entry in entries), 2000))
+            result = list(itertools.islice((entry.name for entry in entries), 2000))
     except (OSError, ValueError):
         return []
     pattern = _fnmatch_pattern(last)
-    fitting = [f"{folder}/{name}" if folder else name for name in found if fnmatch.fnmatchcase(name, pattern)]
-    return None if len(found) >= 2000 else fitting
+    fitting = [
+        f"{folder}/{name}" if folder else name for name in result if fnmatch.fnmatchcase(name, pattern)
+    ]
+    return None if len(result) >= 2000 else fitting
 
 
 TOP_FOLDERS = re.compile(
@@ -347,8 +349,8 @@ def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context
         if everything:
             whole |= {posixpath.dirname(posixpath.normpath(joined).rstrip("/"))}
             whole -= {posixpath.normpath(joined)} if posixpath.dirname(joined.rstrip("/")) in whole else set()
-        for one in whole:
-            if reason := _explain_path_loss(one[1:] if one.startswith("//") else one, context, everything):
+        for item in whole:
+            if reason := _explain_path_loss(item[1:] if item.startswith("//") else item, context, everything):
                 return reason
     return ""
 

@@ -93,19 +93,19 @@ class FileOperand:
 
 def list_file_operands(command: SimpleCommand, context: ExecutionContext) -> list[FileOperand]:
     """All files that `command` names, including its redirections."""
-    found = []
+    operands = []
     for item in command.redirects:
         if item.copies:
             continue
-        spot = locate(item.target, command.cwd, command.likely_cwd, context)
-        found.append(FileOperand(item.target, spot, item.writes))
+        location = locate(item.target, command.cwd, command.likely_cwd, context)
+        operands.append(FileOperand(item.target, location, item.writes))
     if command.program in TEXT_COMMANDS or not command.words:
-        return found
+        return operands
     for word, written in _named_words(command):
-        spot = locate(word, command.cwd, command.likely_cwd, context)
+        location = locate(word, command.cwd, command.likely_cwd, context)
         shown = command.program not in METADATA_COMMANDS and command.program not in KEY_USERS
-        found.append(FileOperand(word, spot, written, shown))
-    return found
+        operands.append(FileOperand(word, location, written, shown))
+    return operands
 
 
 def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
@@ -120,41 +120,49 @@ def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
 
 
 def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:
-    name, found = command.program, []
+    name, operands = command.program, []
     plain = list_plain_operands(command)
     chosen = _written_words(command, plain)
     skipped = plain[:1] if name in PATTERN_FIRST_COMMANDS and not _has_script_option(command) else []
     before = ""
     for word in command.words[1:]:
         text = word.guess
-        if any(word is one for one in skipped) or (name == "find" and before in ("-name", "-iname", "-path")):
+        if any(word is entry for entry in skipped) or (
+            name == "find" and before in ("-name", "-iname", "-path")
+        ):
             before = text
             continue
         if name == "dd":
-            found.append((ShellWord(word.text.partition("=")[2], word.sure), text.startswith("of=")))
+            operands.append((ShellWord(word.text.partition("=")[2], word.sure), text.startswith("of=")))
         elif (
             (before == "-O" and name in ("wget", "fetch"))
             or (OUTPUT_OPTIONS.match(before) and _writes_by(before, name))
             or before in FOLDER_OPTIONS.get(name, ())
         ):
-            found.append((word, True))
+            operands.append((word, True))
         elif (
             before in KEY_OPTIONS
             or (name in SSH_COMMANDS and before in SSH_KEY_OPTIONS)
             or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep"))
         ):
             pass
-        elif any(word is one for one in plain):
-            found += [(one, any(word is other for other in chosen)) for one in _possible_paths(word, name)]
+        elif any(word is entry for entry in plain):
+            operands += [
+                (possible_path, any(word is other for other in chosen))
+                for possible_path in _possible_paths(word, name)
+            ]
         elif "=" in text:
             left, _, _right = text.partition("=")
             value = ShellWord(word.text.partition("=")[2], word.sure)
             if left not in KEY_OPTIONS:
-                found += [(one, bool(OUTPUT_OPTIONS.match(left))) for one in _possible_paths(value, name)]
+                operands += [
+                    (possible_path, bool(OUTPUT_OPTIONS.match(left)))
+                    for possible_path in _possible_paths(value, name)
+                ]
         elif len(text) > 2 and text[1] != "-" and ("/" in text or "@" in text):
-            found.append((ShellWord(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
+            operands.append((ShellWord(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
         before = text
-    return [(word, written) for word, written in found if word.text]
+    return [(word, written) for word, written in operands if word.text]
 
 
 def _writes_by(option: str, program: str) -> bool:
@@ -173,14 +181,16 @@ def _written_words(command: SimpleCommand, plain: list[ShellWord]) -> list[Shell
     if name in COPIERS:
         return plain[-1:] if len(plain) > 1 else []
     if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(
-        IN_PLACE_OPTIONS.match(one) for one in command.arguments
+        IN_PLACE_OPTIONS.match(argument) for argument in command.arguments
     ):
         return plain
     return []
 
 
 def _has_script_option(command: SimpleCommand) -> bool:
-    return any(re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", one) for one in command.arguments)
+    return any(
+        re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", argument) for argument in command.arguments
+    )
 
 
 def _possible_paths(word: ShellWord, program: str) -> list[ShellWord]:

@@ -60,7 +60,7 @@ def blank_unsupported_syntax(text: str) -> str:
     positions stay the same.
     """
     if "coproc" in text:
-        text = COPROC.sub(lambda found: " " * len(found[0]), text)
+        text = COPROC.sub(lambda match: " " * len(match[0]), text)
     if "!" in text or "time" in text:
-        text = NEGATED.sub(lambda found: " " * len(found[0]), text)
+        text = NEGATED.sub(lambda match: " " * len(match[0]), text)
     return SUBSHELL.sub(r"$( \1 \2", text) if "$((" in text else text

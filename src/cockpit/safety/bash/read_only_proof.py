@@ -58,8 +58,8 @@ def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, contex
         return True
     if not word.sure or UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text:
         # In a sandbox a reader may read anything it is given; only the known part is judged.
-        spot = locations.locate(word, command.cwd, command.likely_cwd, context)
-        return context.sandbox and (spot.kind == "unknown" or is_readable_location(spot, context))
+        location = locations.locate(word, command.cwd, command.likely_cwd, context)
+        return context.sandbox and (location.kind == "unknown" or is_readable_location(location, context))
     if kind == "REV" and (
         ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
     ):
@@ -75,22 +75,24 @@ def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, contex
         )
     if word.text.startswith("/dev/fd/"):
         return True
-    spot = locations.locate(word, command.cwd, command.likely_cwd, context)
-    if not is_readable_location(spot, context):
+    location = locations.locate(word, command.cwd, command.likely_cwd, context)
+    if not is_readable_location(location, context):
         return False
-    found = locations.match_glob(word, command.cwd)
-    if found is None:
+    result = locations.match_glob(word, command.cwd)
+    if result is None:
         return False
-    for one in found:
-        inner = locations.locate(ShellWord(one), command.cwd, command.likely_cwd, context)
-        if one.startswith("-") or not is_readable_location(inner, context):
+    for finding in result:
+        inner = locations.locate(ShellWord(finding), command.cwd, command.likely_cwd, context)
+        if finding.startswith("-") or not is_readable_location(inner, context):
             return False
     return True
 
 
-def is_readable_location(spot: locations.BashLocation, context: ExecutionContext) -> bool:
+def is_readable_location(location: locations.BashLocation, context: ExecutionContext) -> bool:
     """Whether it can be read without asking: inside the workspace and not a secret."""
-    return spot.rank <= 1 or (spot.kind == "protected" and locations.is_within(spot.path, context.root))
+    return location.rank <= 1 or (
+        location.kind == "protected" and locations.is_within(location.path, context.root)
+    )
 
 
 TRUSTED_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
@@ -112,7 +114,7 @@ class ReadOnlyProof:
 def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) -> list[CommandRule]:
     """The ask and deny rules that apply."""
     name, _ = command.subcommand()
-    given = command.arguments
+    present = command.arguments
     return [
         rule
         for rule in rules
@@ -120,7 +122,7 @@ def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) ->
         and (not rule.subcommands or name in rule.subcommands)
         and (
             not rule.options_any
-            or any(_has_option(one, option) for one in given for option in rule.options_any)
+            or any(_has_option(argument, option) for argument in present for option in rule.options_any)
         )
     ]
 
@@ -154,8 +156,8 @@ def prove_read_only(
         if rule.needs == "sandbox" and not context.sandbox:
             why = why or "it is only safe in a sandbox"
             continue
-        found, at = command.subcommand() if rule.subcommands else ("", 0)
-        if rule.subcommands and found not in rule.subcommands:
+        result, at = command.subcommand() if rule.subcommands else ("", 0)
+        if rule.subcommands and result not in rule.subcommands:
             continue
         if rule.needs == "git" and (fault := _explain_git(command, at, context)):
             return ReadOnlyProof(why=fault)
@@ -178,14 +180,14 @@ def _explain_git(command: SimpleCommand, at: int, context: ExecutionContext) -> 
     before = list(command.words[1:at])
     folder = command.cwd
     while before:
-        one = before.pop(0).guess
-        if one == "-C" and before:
-            spot = locations.locate(before.pop(0), folder, command.likely_cwd, context)
-            if not is_readable_location(spot, context):
+        item = before.pop(0).guess
+        if item == "-C" and before:
+            location = locations.locate(before.pop(0), folder, command.likely_cwd, context)
+            if not is_readable_location(location, context):
                 return "it reads another folder"
-            folder = spot.path
-        elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
-            return f"git's option {one} is not known to be read-only"
+            folder = location.path
+        elif item not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
+            return f"git's option {item} is not known to be read-only"
     if not context.git_is_plain or not is_folder_plain(folder, context):
         return "the repository's configuration names programs that git would run"
     if any("%G" in word.guess or "%(signature" in word.guess for word in command.words):
@@ -199,7 +201,7 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
     """Says why an option or an operand does not fit, or returns an empty string."""
     words = list(command.words[at + 1 :])
     plain: list[ShellWord] = []
-    given: set[str] = set()
+    present: set[str] = set()
     literal = False
     while words:
         word = words.pop(0)
@@ -228,7 +230,7 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
             literal = True
         elif word.literal is None and not (word.sure and _globs_in_value(text)):
             return f"{word.guess} is only known when it runs"
-        elif fault := _explain_option(word, words, rule, given, command, context):
+        elif fault := _explain_option(word, words, rule, present, command, context):
             return fault
         elif plain and not rule.whole and command.program != "git":
             # awk, and most programs on macOS, read words after an operand as operands.
@@ -237,9 +239,9 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
                 locations.locate(behind, command.cwd, command.likely_cwd, context), context
             ):
                 return f"{behind.guess} may be read as a file"
-    if rule.options_any and not given & set(rule.options_any):
+    if rule.options_any and not present & set(rule.options_any):
         return "without a read-only option it changes something"
-    return _explain_operands(plain, rule, given, command, context)
+    return _explain_operands(plain, rule, present, command, context)
 
 
 def _globs_in_value(text: str) -> bool:
@@ -269,7 +271,7 @@ def _explain_option(
     word: ShellWord,
     rest: list[ShellWord],
     rule: CommandRule,
-    given: set[str],
+    present: set[str],
     command: SimpleCommand,
     context: ExecutionContext,
 ) -> str:
@@ -282,7 +284,7 @@ def _explain_option(
         kind = rule.options.get(name)
         if kind is None:
             return no
-        given.add(name)
+        present.add(name)
         if sign:
             return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, context) else no
         if kind and not kind.startswith("?"):
@@ -294,7 +296,7 @@ def _explain_option(
         kind = rule.options.get(f"-{letter}")
         if kind is None:
             return no
-        given.add(f"-{letter}")
+        present.add(f"-{letter}")
         if kind.startswith("?"):
             return "" if fits_type(ShellWord(text[at + 1 :]), "PATTERN", command, context) else no
         if kind:
@@ -318,12 +320,12 @@ def _explain_value(
 def _explain_operands(
     plain: list[ShellWord],
     rule: CommandRule,
-    given: set[str],
+    present: set[str],
     command: SimpleCommand,
     context: ExecutionContext,
 ) -> str:
     types = list(rule.positional)
-    if types and rule.first_unless & given:
+    if types and rule.first_unless & present:
         types = types[1:]
     if not types:
         return f"{plain[0].guess} is not an expected operand" if plain else ""

@@ -65,10 +65,10 @@ MODULE_PREFIX = re.compile(
 PROGRAM_ENDINGS = (".exe", ".com", ".bat", ".cmd")
 
 
-def resolve_command_name(said: str, own: dict[str, str]) -> str:
+def resolve_command_name(text: str, own: dict[str, str]) -> str:
     """The lower-case name of the command that `said` means, with aliases, modules, paths and suffixes
     resolved."""
-    name = said.strip().lower()
+    name = text.strip().lower()
     for _ in range(4):
         name = MODULE_PREFIX.sub("", name)
         if name in own and own[name] != name:
@@ -86,9 +86,9 @@ def resolve_command_name(said: str, own: dict[str, str]) -> str:
     return ALIASES.get(base, base) if base == name else name
 
 
-def is_file_path(said: str) -> bool:
+def is_file_path(text: str) -> bool:
     """Whether a command is named by a path, so that it runs whatever file is there."""
-    return bool(re.search(r"[\\/]", MODULE_PREFIX.sub("", said))) or said.lower().endswith(
+    return bool(re.search(r"[\\/]", MODULE_PREFIX.sub("", text))) or text.lower().endswith(
         (".ps1", ".bat", ".cmd", ".psm1")
     )
 
@@ -166,12 +166,12 @@ ASKED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
 
 @cache
 def _family_table() -> dict[str, SafetyFinding]:
-    found: dict[str, SafetyFinding] = {}
+    findings: dict[str, SafetyFinding] = {}
     for rule, capability, reason, names in ASKED_FAMILIES:
-        found |= dict.fromkeys(names.split(), ask(rule, reason, capability, risk=55))
+        findings |= dict.fromkeys(names.split(), ask(rule, reason, capability, risk=55))
     for rule, capability, reason, names in DENIED_FAMILIES:
-        found |= dict.fromkeys(names.split(), deny(rule, reason, capability))
-    return found
+        findings |= dict.fromkeys(names.split(), deny(rule, reason, capability))
+    return findings
 
 
 def find_family(name: str) -> SafetyFinding | None:
@@ -341,11 +341,11 @@ def cmdlet_table(kind: str) -> dict[str, dict[str, tuple[str, int]]]:
 
 
 def _parse_parameters(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
-    found: dict[str, tuple[str, int]] = {}
+    table: dict[str, tuple[str, int]] = {}
     for text in texts:
         name, _, kind = text.lower().partition(":")
-        found[name] = (kind[0], int(kind[1]) if len(kind) > 1 else -1)
-    return found
+        table[name] = (kind[0], int(kind[1]) if len(kind) > 1 else -1)
+    return table
 
 
 def find_parameters(name: str) -> dict[str, tuple[str, int]] | None:
@@ -378,47 +378,47 @@ def bind_arguments(
     wanting, place = "", 0
     by_place = {at: (name, kind) for name, (kind, at) in parameters.items() if at >= 0}
     last: tuple[str, str] = ("", "v")
-    taken: set[str] = set()
+    accepted: set[str] = set()
     for word in command.words[1:]:
-        said = None if word.joined else parse_parameter(word)
-        if said is None:
+        text = None if word.joined else parse_parameter(word)
+        if text is None:
             if word.joined:
                 name, kind = last
             elif wanting:
                 name, kind = wanting, parameters[wanting][0]
             else:
-                free = [at for at in by_place if at >= place and by_place[at][0] not in taken]
+                free = [at for at in by_place if at >= place and by_place[at][0] not in accepted]
                 name, kind = by_place[min(free)] if free else ("", "x" if by_place else "v")
                 place = min(free) + 1 if free else place + 1
             operands.append(BoundOperand(name, kind, fold_word(word, scope), word))
-            taken.add(name)
+            accepted.add(name)
             last, wanting = (name, kind), ""
             continue
         wanting = ""
-        full = resolve_parameter(said[0], parameters)
+        full = resolve_parameter(text[0], parameters)
         if not full:
-            strange.append(said[0])
+            strange.append(text[0])
         elif parameters[full][0] == "s":
             switches.add(full)
-        elif parameters[full][0] == "x" and not said[1]:
+        elif parameters[full][0] == "x" and not text[1]:
             strange.append(full)
             wanting = full
-        elif said[1]:
-            rest = PowerShellWord(word.pieces, said[1])
+        elif text[1]:
+            rest = PowerShellWord(word.pieces, text[1])
             values = fold_word(word, scope)
-            cut = None if values is None else tuple(one.partition(":")[2] for one in values)
+            cut = None if values is None else tuple(value.partition(":")[2] for value in values)
             operands.append(BoundOperand(full, parameters[full][0], cut, rest))
-            taken.add(full)
+            accepted.add(full)
             last = (full, parameters[full][0])
         else:
             wanting = full
     return BoundArguments(tuple(operands), frozenset(switches), tuple(strange))
 
 
-def resolve_parameter(said: str, parameters: dict[str, tuple[str, int]]) -> str:
+def resolve_parameter(text: str, parameters: dict[str, tuple[str, int]]) -> str:
     """The parameter that an abbreviation means; if several fit, the one with the most effect."""
-    if said in parameters:
-        return said
-    fits = [name for name in parameters if name.startswith(said)]
+    if text in parameters:
+        return text
+    fits = [name for name in parameters if name.startswith(text)]
     kinds = {parameters[name][0] for name in fits}
     return fits[0] if fits and (len(fits) == 1 or len(kinds) == 1) else ""

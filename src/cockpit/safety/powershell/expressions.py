@@ -42,11 +42,11 @@ def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list
     if name := find_computed_place(word.text):
         return [deny("ps-delete-tree", f"it removes {name}, computed when it runs", "fs.delete")]
     for value in (*_inner_paths(word.pieces, scope), *_known_folder(word.pieces, scope)):
-        seen = locate(value, "write", scope)
-        if seen.tree in PROTECTED_TREES or (
-            seen.level == "deny" and seen.sort in ("secret", "protected", "system")
+        location = locate(value, "write", scope)
+        if location.tree in PROTECTED_TREES or (
+            location.level == "deny" and location.sort in ("secret", "protected", "system")
         ):
-            return [deny("ps-delete-tree", f"it removes a path computed from {seen.real}", "fs.delete")]
+            return [deny("ps-delete-tree", f"it removes a path computed from {location.real}", "fs.delete")]
     return []
 
 
@@ -54,15 +54,17 @@ def is_command_output(piece: WordPiece) -> bool:
     """Whether it is the output of commands only, which are judged on their own."""
     if piece.kind != "group" or piece.script is None or not piece.script.pipelines:
         return False
-    return all(isinstance(one, PowerShellCommand) for pipe in piece.script.pipelines for one in pipe.elements)
+    return all(
+        isinstance(element, PowerShellCommand) for pipe in piece.script.pipelines for element in pipe.elements
+    )
 
 
 def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
     """The paths in the groups of a word; `Split-Path` gives the parent folder."""
-    found = [
+    result = [
         value for piece in pieces if piece.script is not None for value in list_mentioned((piece,), scope)
     ]
-    return [one for one in found if re.search(r"[\\/~:]|^\.\.$", one)]
+    return [finding for finding in result if re.search(r"[\\/~:]|^\.\.$", finding)]
 
 
 def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
@@ -74,31 +76,33 @@ def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list
         known.append(piece)
     if not known or len(known) == len(pieces):
         return []
-    heads = [re.match(r"(.*[\\/])[^\\/]*$", one, re.DOTALL) for one in fold_pieces(tuple(known), scope) or ()]
-    return [found[1] for found in heads if found]
+    heads = [
+        re.match(r"(.*[\\/])[^\\/]*$", piece, re.DOTALL) for piece in fold_pieces(tuple(known), scope) or ()
+    ]
+    return [head[1] for head in heads if head]
 
 
 def list_mentioned(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
     """Every literal in `pieces`, groups included, and every known value of a variable."""
-    found: list[str] = []
+    result: list[str] = []
     for piece in pieces:
         if piece.kind == "text":
-            found.append(piece.text)
+            result.append(piece.text)
         elif piece.kind == "var" and piece.text not in ("true", "false", "null"):
-            found += fold_pieces((piece,), scope) or ()
+            result += fold_pieces((piece,), scope) or ()
         elif piece.script is not None and piece.kind != "block":
             for pipeline in piece.script.pipelines:
                 for element in pipeline.elements:
                     words = element.words if isinstance(element, PowerShellCommand) else ()
-                    inner = [one for word in words for one in _word_values(word, scope)]
-                    found += (
+                    inner = [word_value for word in words for word_value in _word_values(word, scope)]
+                    result += (
                         inner
                         if isinstance(element, PowerShellCommand)
                         else list_mentioned(element.pieces, scope)
                     )
                     if not isinstance(element, PowerShellCommand) and element.assigned is not None:
-                        found += list_mentioned((WordPiece("group", "", element.assigned),), scope)
-    return found
+                        result += list_mentioned((WordPiece("group", "", element.assigned),), scope)
+    return result
 
 
 def iter_inner_pieces(pieces: tuple[WordPiece, ...]) -> Iterator[WordPiece]:
@@ -117,26 +121,26 @@ def _word_values(word: PowerShellWord, scope: PowerShellScope) -> list[str]:
 
 def list_literals(pieces: tuple[WordPiece, ...]) -> list[str]:
     """Every literal in `pieces`, groups included."""
-    found: list[str] = []
+    result: list[str] = []
     for piece in pieces:
         if piece.kind == "text":
-            found.append(piece.text)
+            result.append(piece.text)
         elif piece.script is not None and piece.kind != "block":
-            found += list_script_literals(piece.script)
-    return found
+            result += list_script_literals(piece.script)
+    return result
 
 
 def list_script_literals(script: PowerShellScript) -> list[str]:
     """Every literal of a script's commands and expressions."""
-    found: list[str] = []
+    result: list[str] = []
     for pipeline in script.pipelines:
         for element in pipeline.elements:
             if isinstance(element, PowerShellCommand):
                 for word in element.words:
-                    found += list_literals(word.pieces)
+                    result += list_literals(word.pieces)
             else:
-                found += list_literals(element.pieces)
-    return found
+                result += list_literals(element.pieces)
+    return result
 
 
 PROCESS_STARTERS = frozenset(
@@ -151,7 +155,7 @@ def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[
     """Find blocks that start processes endlessly: `while (1) { start x }`, `function f { f; f }`."""
     keyword = command.words[0].text.lower()
     names = [
-        resolve_command_name(one, scope.aliases) for one in _inner_command_names(_command_pieces(command))
+        resolve_command_name(name, scope.aliases) for name in _inner_command_names(_command_pieces(command))
     ]
     if keyword == "function" and len(command.words) > 1:
         own = command.words[1].text.lower()
@@ -160,7 +164,7 @@ def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[
         return [_fork_bomb("a function that starts itself repeatedly")] if copies else []
     if not _never_ends(command, keyword):
         return []
-    started = next((one for one in names if one in PROCESS_STARTERS), "")
+    started = next((name for name in names if name in PROCESS_STARTERS), "")
     return [_fork_bomb(f"an endless loop that starts {started}")] if started else []
 
 
@@ -253,7 +257,7 @@ def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -
 
 def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on types, members and variables."""
-    found: list[SafetyFinding] = []
+    findings: list[SafetyFinding] = []
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
     values = list_mentioned(pieces, scope)
@@ -261,35 +265,39 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
         members += [piece.text for piece in iter_inner_pieces(pieces) if piece.kind == "member"]
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
     if HIDDEN_CODE.search(re.sub(r"['\"+ ]", "", flat)):
-        found.append(deny("ps-hidden-code", "it bypasses protection or changes other processes", "code.exec"))
-    if "reflection" in types and any(one.startswith("load") for one in members):
-        found.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
-    if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(one) for one in members):
-        scope.seen.has_network = True
-        scope.seen.saved |= {base_name(value) for value in values if "." in base_name(value)}
-        found.append(ask("ps-net", "it connects to the network", "net.egress", risk=55, remember=False))
-    found += _check_code(types, members, values, pieces, scope)
+        findings.append(
+            deny("ps-hidden-code", "it bypasses protection or changes other processes", "code.exec")
+        )
+    if "reflection" in types and any(member.startswith("load") for member in members):
+        findings.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
+    if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(member) for member in members):
+        scope.facts.has_network = True
+        scope.facts.saved |= {base_name(value) for value in values if "." in base_name(value)}
+        findings.append(ask("ps-net", "it connects to the network", "net.egress", risk=55, remember=False))
+    findings += _check_code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
-        found.append(deny("ps-shadow", "it deletes backups", "host.mutate"))
+        findings.append(deny("ps-shadow", "it deletes backups", "host.mutate"))
     if {"win32shutdown", "reboot"} & set(members):
-        found.append(deny("ps-power", "it shuts the machine down", "host.mutate"))
+        findings.append(deny("ps-power", "it shuts the machine down", "host.mutate"))
     if "win32_shadowcopy" in flat:
-        scope.seen.marks.add("shadow")
+        scope.facts.marks.add("shadow")
     if {"delete", "remove"} & set(members):
-        scope.seen.marks.add("delete")
-    found += _check_files(types, members, values, scope)
-    found += judge_variables(pieces, scope)
-    return found or [ask("ps-dynamic", "its value is only known when it runs", "shell.opaque", risk=30)]
+        scope.facts.marks.add("delete")
+    findings += _check_files(types, members, values, scope)
+    findings += judge_variables(pieces, scope)
+    return findings or [ask("ps-dynamic", "its value is only known when it runs", "shell.opaque", risk=30)]
 
 
 def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
     """Secrets of the environment that are used."""
-    found: list[SafetyFinding] = []
+    findings: list[SafetyFinding] = []
     for piece in pieces:
         if piece.kind == "var" and piece.text.startswith("env:") and SECRET_NAMES.search(piece.text):
-            scope.seen.reads_secret = True
-            found.append(ask("ps-secret", f"it uses ${piece.text}", "secret.read", risk=45, remember=False))
-    return found
+            scope.facts.reads_secret = True
+            findings.append(
+                ask("ps-secret", f"it uses ${piece.text}", "secret.read", risk=45, remember=False)
+            )
+    return findings
 
 
 def _check_code(
@@ -300,13 +308,13 @@ def _check_code(
         # A program and its arguments, as they are given to a COM object.
         judge_inner_text(" ".join(list_mentioned(pieces[starting + 1 :], scope)), scope)
         return [ask("ps-run", "it starts a program", "code.exec", risk=70, remember=False)]
-    runs = [one for one in members if CODE_MEMBERS.match(one)]
+    runs = [member for member in members if CODE_MEMBERS.match(member)]
     if not runs or not (
         CODE_TYPES.search(types)
         or set(runs) & {"invoke", "invokescript", "invokecommand", "addscript", "newscriptblock"}
     ):
         return []
-    scope.seen.runs_computed = "it runs text as code"
+    scope.facts.runs_computed = "it runs text as code"
     for value in values:
         judge_inner_text(value, scope)
     if "diagnostics.process" in types and len(values) > 1:
@@ -317,22 +325,26 @@ def _check_code(
 def _check_files(
     types: str, members: list[str], values: list[str], scope: PowerShellScope
 ) -> list[SafetyFinding]:
-    found: list[SafetyFinding] = []
-    changes = any(CHANGE_MEMBERS.match(one) for one in members)
-    reads = any(one.startswith(("read", "open")) for one in members)
+    findings: list[SafetyFinding] = []
+    changes = any(CHANGE_MEMBERS.match(member) for member in members)
+    reads = any(member.startswith(("read", "open")) for member in members)
     if not changes and not reads:
-        return found
+        return findings
     for value in values:
-        seen = locate(value, "write" if changes else "read", scope)
-        if seen.level == "deny" and seen.sort in ("secret", "protected", "system", "network"):
-            found.append(deny(f"ps-{seen.sort}", seen.reason, "fs.write" if changes else "secret.read"))
-        elif seen.tree in PROTECTED_TREES and any(one.startswith(("delete", "move")) for one in members):
-            found.append(deny("ps-delete-tree", f"it removes {seen.real}", "fs.delete"))
+        location = locate(value, "write" if changes else "read", scope)
+        if location.level == "deny" and location.sort in ("secret", "protected", "system", "network"):
+            findings.append(
+                deny(f"ps-{location.sort}", location.reason, "fs.write" if changes else "secret.read")
+            )
+        elif location.tree in PROTECTED_TREES and any(
+            member.startswith(("delete", "move")) for member in members
+        ):
+            findings.append(deny("ps-delete-tree", f"it removes {location.real}", "fs.delete"))
     if "delete" in " ".join(members) and (known := find_computed_place(" ".join((types, *members, *values)))):
-        found.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
+        findings.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
     if "registry" in types and changes:
-        found.append(ask("ps-registry", "it changes the registry", "host.mutate", risk=60))
-    return found
+        findings.append(ask("ps-registry", "it changes the registry", "host.mutate", risk=60))
+    return findings
 
 
 def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
@@ -348,7 +360,7 @@ def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
     operator = next((piece.text for piece in expression.pieces if piece.kind == "op"), "=")
     before = scope.variables.get(expression.target, ())
     if operator == "+=":
-        value = tuple(one + more for one in before or ("",) for more in value)
+        value = tuple(word + more for word in before or ("",) for more in value)
     scope.variables[expression.target] = tuple(dict.fromkeys((*value, *before)))[:64]
 
 
@@ -357,7 +369,7 @@ def _assign_mentioned(target: str, element: PowerShellExpression, scope: PowerSh
     kinds = {piece.kind for piece in element.pieces}
     if kinds == {"hash"}:
         scope.variables[f"@{target}"] = tuple(
-            one.rpartition("=")[2] for one in list_mentioned(element.pieces, scope)
+            text.rpartition("=")[2] for text in list_mentioned(element.pieces, scope)
         )
     elif kinds == {"type", "text"} and element.pieces[0].text.startswith(("io.", "system.io.")):
         scope.variables[target] = tuple(piece.text for piece in element.pieces if piece.kind == "text")

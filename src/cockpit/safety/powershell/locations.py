@@ -43,12 +43,12 @@ UNREACHABLE_ROOT = "Z:\\-\\-"
 def locate(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
     """The location that `value` names. Raises nothing."""
     key = (value, access, scope.cwd)
-    if key not in scope.seen.places:
-        scope.seen.places[key] = _locate_uncached(value, access, scope)
-    found = scope.seen.places[key]
-    if found.sort in FILE_SORTS and found.real:
-        scope.seen.touched.append((access, found.real))
-    return found
+    if key not in scope.facts.places:
+        scope.facts.places[key] = _locate_uncached(value, access, scope)
+    result = scope.facts.places[key]
+    if result.sort in FILE_SORTS and result.real:
+        scope.facts.touched.append((access, result.real))
+    return result
 
 
 def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
@@ -110,7 +110,7 @@ def _locate_windows(
 
 
 def _windows_tree(whole: str, home: str) -> str:
-    parts = tuple(one.casefold() for one in path_names.windows_parts(whole))
+    parts = tuple(part.casefold() for part in path_names.windows_parts(whole))
     if not parts:
         return "root"
     if parts[0] in path_names.WINDOWS_SYSTEM_FOLDERS and len(parts) <= 3:
@@ -135,7 +135,7 @@ def _locate_posix(value: str, access: Access, scope: PowerShellScope) -> PowerSh
     if wild:
         rest = value[len(base[0]) + len(base[1]) :]
         judged = _judge_wildcard(
-            judged, rest, lambda one: classify_path(posixpath.join(full, one), access, context), access
+            judged, rest, lambda item: classify_path(posixpath.join(full, item), access, context), access
         )
     return _make_location(judged, _posix_tree(judged.real or posixpath.normpath(full), scope))
 
@@ -168,9 +168,9 @@ def _judge_wildcard(
     samples = SAMPLE_SECRETS if access == "read" else (*SAMPLE_SECRETS, *SAMPLE_PROTECTED)
     for name in samples:
         if fnmatchcase(name, first):
-            found = judge(name + pattern[len(re.split(r"[\\/]", pattern)[0]) :].replace("*", "x"))
-            if found.level == "deny":
-                return found
+            result = judge(name + pattern[len(re.split(r"[\\/]", pattern)[0]) :].replace("*", "x"))
+            if result.level == "deny":
+                return result
     return judged
 
 
@@ -218,8 +218,8 @@ def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list
         return []
     if values is None:
         return [ask("ps-dynamic", "where it writes is only known when it runs", "fs.write", risk=50)]
-    found = [ask("ps-redirect", "it writes a file", "fs.write", risk=40, alternative="use the write tool")]
-    return found + [one for value in values for one in check_written(value, scope)]
+    findings = [ask("ps-redirect", "it writes a file", "fs.write", risk=40, alternative="use the write tool")]
+    return findings + [finding for value in values for finding in check_written(value, scope)]
 
 
 def judge_operand(
@@ -228,98 +228,105 @@ def judge_operand(
     """The findings on one operand of the cmdlet `name`."""
     if operand.kind not in "lrwdx" or operand.values is None:
         return []
-    found: list[SafetyFinding] = []
+    findings: list[SafetyFinding] = []
     for value in operand.values:
         match operand.kind:
             case "l":
-                found += check_listed(value, scope)
+                findings += check_listed(value, scope)
             case "r":
-                found += check_read(value, scope)
+                findings += check_read(value, scope)
             case "w" if name == "rename-item" and not any(sign in value for sign in "/\\"):
-                found += check_written(value, scope)
+                findings += check_written(value, scope)
             case "w":
-                found += check_written(value, scope)
+                findings += check_written(value, scope)
             case "d":
-                found += check_removed(value, recursive, scope)
+                findings += check_removed(value, recursive, scope)
             case _:
-                found.append(
+                findings.append(
                     ask("ps-parameter", f"{value!r} makes it more than a reader", "shell.opaque", risk=30)
                 )
     if name.endswith("itemproperty") and operand.kind == "v":
-        found += native_programs.check_registry(
+        findings += native_programs.check_registry(
             tuple(operand.values), writes=name != "get-itemproperty", removes=False
         )
-    return found
+    return findings
 
 
 def check_listed(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on a path that is listed or tested, without showing its content."""
-    seen = locate(value, "read", scope)
-    if seen.sort in ("secret", "env-file"):
-        return [ask("ps-secret", seen.reason, "secret.read", risk=50, remember=False)]
-    if seen.sort == "registry":
-        return [*native_programs.check_registry((value,), writes=False, removes=False), _ask_about(seen)]
-    return _check_other_sorts(seen, scope)
+    location = locate(value, "read", scope)
+    if location.sort in ("secret", "env-file"):
+        return [ask("ps-secret", location.reason, "secret.read", risk=50, remember=False)]
+    if location.sort == "registry":
+        return [*native_programs.check_registry((value,), writes=False, removes=False), _ask_about(location)]
+    return _check_other_sorts(location, scope)
 
 
 def check_read(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on a path whose content is read."""
-    seen = locate(value, "read", scope)
-    if seen.sort in ("secret", "env-file"):
-        scope.seen.reads_secret = True
-    if seen.sort == "secret":
-        return [deny("ps-secret", seen.reason, "secret.read", alternative="ask the user for the value")]
-    return _check_other_sorts(seen, scope)
+    location = locate(value, "read", scope)
+    if location.sort in ("secret", "env-file"):
+        scope.facts.reads_secret = True
+    if location.sort == "secret":
+        return [deny("ps-secret", location.reason, "secret.read", alternative="ask the user for the value")]
+    return _check_other_sorts(location, scope)
 
 
 def check_written(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on a path that is written."""
-    seen = locate(value, "write", scope)
-    if seen.sort == "registry":
-        return native_programs.check_registry((value,), writes=True, removes=False) or [_ask_about(seen)]
-    if seen.sort in ("secret", "protected", "system", "device", "odd") and seen.level == "deny":
-        capability: Capability = "persist" if seen.sort == "protected" else "fs.outside"
-        return [deny(f"ps-{seen.sort}", seen.reason or "it must not be written", capability)]
-    if seen.sort == "outside":
-        return [deny("ps-outside", f"{seen.reason}; {STAY_INSIDE}", "fs.outside")]
-    return _check_other_sorts(seen, scope)
+    location = locate(value, "write", scope)
+    if location.sort == "registry":
+        return native_programs.check_registry((value,), writes=True, removes=False) or [_ask_about(location)]
+    if location.sort in ("secret", "protected", "system", "device", "odd") and location.level == "deny":
+        capability: Capability = "persist" if location.sort == "protected" else "fs.outside"
+        return [deny(f"ps-{location.sort}", location.reason or "it must not be written", capability)]
+    if location.sort == "outside":
+        return [deny("ps-outside", f"{location.reason}; {STAY_INSIDE}", "fs.outside")]
+    return _check_other_sorts(location, scope)
 
 
 def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on a path that is removed or moved away."""
-    seen = locate(value, "write", scope)
-    if seen.tree in PROTECTED_TREES:
-        return [deny("ps-delete-tree", f"it removes {seen.real or value}", "fs.delete")]
-    if seen.sort == "registry":
-        found = native_programs.check_registry((value,), writes=True, removes=True)
-        return found or [ask("ps-registry", "it removes a part of the registry", "host.mutate", risk=65)]
-    if seen.level == "deny":
-        return [deny(f"ps-{seen.sort}", seen.reason, "fs.delete")]
-    if seen.sort == "outside":
-        return [deny("ps-outside", f"{seen.reason}; {STAY_INSIDE}", "fs.delete", "fs.outside")]
-    risk = 70 if seen.tree == "workspace" else 55 if recursive else 45
+    location = locate(value, "write", scope)
+    if location.tree in PROTECTED_TREES:
+        return [deny("ps-delete-tree", f"it removes {location.real or value}", "fs.delete")]
+    if location.sort == "registry":
+        findings = native_programs.check_registry((value,), writes=True, removes=True)
+        return findings or [ask("ps-registry", "it removes a part of the registry", "host.mutate", risk=65)]
+    if location.level == "deny":
+        return [deny(f"ps-{location.sort}", location.reason, "fs.delete")]
+    if location.sort == "outside":
+        return [deny("ps-outside", f"{location.reason}; {STAY_INSIDE}", "fs.delete", "fs.outside")]
+    risk = 70 if location.tree == "workspace" else 55 if recursive else 45
     return [ask("ps-delete", "it removes files", "fs.delete", risk=risk, alternative="use the delete tool")]
 
 
-def _check_other_sorts(seen: PowerShellLocation, scope: PowerShellScope) -> list[SafetyFinding]:
-    match seen.sort:
-        case "plain" if seen.level == "allow":
+def _check_other_sorts(location: PowerShellLocation, scope: PowerShellScope) -> list[SafetyFinding]:
+    match location.sort:
+        case "plain" if location.level == "allow":
             return []
         case "network" | "device" | "odd":
             return [
-                deny(f"ps-{seen.sort}", seen.reason, "net.egress" if seen.sort == "network" else "fs.outside")
+                deny(
+                    f"ps-{location.sort}",
+                    location.reason,
+                    "net.egress" if location.sort == "network" else "fs.outside",
+                )
             ]
         case "env-file" | "environment":
-            scope.seen.reads_secret = True
-            return [ask("ps-secret", seen.reason, "secret.read", risk=55, remember=False)]
+            scope.facts.reads_secret = True
+            return [ask("ps-secret", location.reason, "secret.read", risk=55, remember=False)]
         case "url":
-            scope.seen.has_network = True
-            return [ask("ps-net", seen.reason, "net.egress", risk=55, remember=False)]
+            scope.facts.has_network = True
+            return [ask("ps-net", location.reason, "net.egress", risk=55, remember=False)]
         case _:
-            return [_ask_about(seen)]
+            return [_ask_about(location)]
 
 
-def _ask_about(seen: PowerShellLocation) -> SafetyFinding:
+def _ask_about(location: PowerShellLocation) -> SafetyFinding:
     return ask(
-        f"ps-{seen.sort}", seen.reason or f"{seen.real} is outside the workspace", "fs.outside", risk=45
+        f"ps-{location.sort}",
+        location.reason or f"{location.real} is outside the workspace",
+        "fs.outside",
+        risk=45,
     )

@@ -34,20 +34,20 @@ CMD_PREFIXES = frozenset(
 def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The words of each command and the files it redirects to, split as cmd.exe splits them. Raises
     nothing."""
-    found: list[tuple[list[str], list[str]]] = [([], [])]
+    result: list[tuple[list[str], list[str]]] = [([], [])]
     word, redirecting = "", False
 
     def ended() -> None:
         nonlocal word, redirecting
         if word:
-            found[-1][1 if redirecting else 0].append(_expand_cmd_variables(word, home))
+            result[-1][1 if redirecting else 0].append(_expand_cmd_variables(word, home))
             redirecting = False
         word = ""
 
     for piece in CMD_TOKENS.findall(text):
         if piece in ("&", "&&", "|", "||", "(", ")", "\n"):
             ended()
-            found.append(([], []))
+            result.append(([], []))
         elif piece in (">", ">>"):
             ended()
             redirecting = True
@@ -58,7 +58,7 @@ def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tupl
         else:
             word += piece.replace('"', "")
     ended()
-    return [(_strip_cmd_prefixes(tuple(words)), tuple(files)) for words, files in found if words or files]
+    return [(_strip_cmd_prefixes(tuple(words)), tuple(files)) for words, files in result if words or files]
 
 
 def _strip_cmd_prefixes(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def _expand_cmd_variables(word: str, home: str) -> str:
         "temp": "C:\\temp\\", "tmp": "C:\\temp\\", "programfiles": "C:\\Program Files", "comspec": "cmd",
         "programdata": "C:\\ProgramData", "public": "C:\\Users\\Public", "allusersprofile": "C:\\ProgramData",
     }  # fmt: skip
-    return CMD_VARIABLE.sub(lambda found: known.get(found[1].lower(), found[0]), word)
+    return CMD_VARIABLE.sub(lambda match: known.get(match[1].lower(), match[0]), word)
 
 
 RUN_KEYS = re.compile(
@@ -203,28 +203,28 @@ WINDOWS_PATH = re.compile(r"(^|[=:,])([A-Za-z]:[\\/]|\\\\)|\\\.\.|\.\.\\")
 def check_windows_program(name: str, arguments: str) -> list[SafetyFinding]:
     """Findings on the arguments of a Windows program."""
     low = f" {arguments.lower()} "
-    found = [deny(rule, reason, "host.mutate") for one, pattern, rule, reason in REFUSED_ARGUMENTS
-             if one == name and re.search(pattern, low)]  # fmt: skip
+    findings = [deny(rule, reason, "host.mutate") for refused_argument, pattern, rule, reason in REFUSED_ARGUMENTS
+             if refused_argument == name and re.search(pattern, low)]  # fmt: skip
     if name == "reg" and (RUN_KEYS.search(low) and re.search(r"\b(add|import|copy)\b", low)):
-        found.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
+        findings.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if SWITCHED_OFF.search(low) and name in ("reg", "netsh", "sc", "wmic"):
-        found.append(deny("ps-defender", "it turns protection off", "host.mutate"))
-    return found
+        findings.append(deny("ps-defender", "it turns protection off", "host.mutate"))
+    return findings
 
 
 def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[SafetyFinding]:
     """Findings on the use of these registry paths and value names."""
-    found: list[SafetyFinding] = []
+    findings: list[SafetyFinding] = []
     text = " ".join(values)
     if any(PASSWORD_STORES.search(value) for value in values) and (writes or "sam" in text.lower()):
-        found.append(deny("ps-credentials", "it is the machine's password store", "secret.read"))
+        findings.append(deny("ps-credentials", "it is the machine's password store", "secret.read"))
     if removes and any(REGISTRY_HIVES.match(value) for value in values):
-        found.append(deny("ps-registry", "it removes whole branches of the registry", "host.mutate"))
+        findings.append(deny("ps-registry", "it removes whole branches of the registry", "host.mutate"))
     if writes and (RUN_KEYS.search(text) or re.search(r"\\(run|runonce)(\\|\s|$)", text, re.I)):
-        found.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
+        findings.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if writes and SWITCHED_OFF.search(text):
-        found.append(deny("ps-defender", "it turns protection off", "host.mutate"))
-    return found
+        findings.append(deny("ps-defender", "it turns protection off", "host.mutate"))
+    return findings
 
 
 def judge_shared_program(
@@ -237,17 +237,17 @@ def judge_shared_program(
     words = argv
     if context.platform == "windows":
         context = translate_to_unix(context, "")
-        words = (argv[0], *(one.replace("\\", "/") for one in argv[1:]))
-    line = scope.seen.programs.get(key) or judge_argv(words, context, scope.rules)
-    scope.seen.programs[key] = line
+        words = (argv[0], *(word.replace("\\", "/") for word in argv[1:]))
+    line = scope.facts.programs.get(key) or judge_argv(words, context, scope.rules)
+    scope.facts.programs[key] = line
     verdict = line.verdict
     reason = verdict.reason or f"{argv[0]} is not a known program"
     rule = verdict.rules[0] if verdict.rules else "program"
-    found = [
+    findings = [
         SafetyFinding(verdict.level, rule, verdict.risk, verdict.capabilities, reason, verdict.alternative)
     ]
     if any(WINDOWS_PATH.search(word) for word in argv[1:]):
-        found.append(
+        findings.append(
             ask(
                 "windows-path",
                 "its Windows path cannot be judged by the rules for programs",
@@ -257,8 +257,8 @@ def judge_shared_program(
         )
     added = _hardening_words(words, line.script) if line.environment else ()
     if verdict.level == "allow":
-        scope.seen.environment = line.environment
-    return found, added
+        scope.facts.environment = line.environment
+    return findings, added
 
 
 def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionContext:
@@ -286,7 +286,7 @@ def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
             left.pop(0)
         else:
             added.append(word)
-    return tuple(added) if not left and all(one.startswith("--") for one in added) else ()
+    return tuple(added) if not left and all(word.startswith("--") for word in added) else ()
 
 
 POWERSHELL_NAMES = frozenset({"powershell", "pwsh", "powershell_ise", "pwsh-preview"})
@@ -309,39 +309,39 @@ def check_powershell(
     arguments: list[str | None], scope: PowerShellScope, is_fed: bool
 ) -> list[SafetyFinding]:
     """`powershell ...`: judge what it is told to run as well."""
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
+    findings = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     at = 0
     while at < len(arguments):
-        said = arguments[at]
-        if said is None:
-            scope.seen.runs_computed = "the command of the inner shell is computed"
-            return found
-        if said == "-" or said[:1] not in "-/\u2013\u2014\u2015":
-            return found + _judge_command_text(arguments[at:], scope, is_fed)
-        name, takes = _match_parameter(said[1:].lower())
+        text_given = arguments[at]
+        if text_given is None:
+            scope.facts.runs_computed = "the command of the inner shell is computed"
+            return findings
+        if text_given == "-" or text_given[:1] not in "-/\u2013\u2014\u2015":
+            return findings + _judge_command_text(arguments[at:], scope, is_fed)
+        name, takes = _match_parameter(text_given[1:].lower())
         value = arguments[at + 1] if at + 1 < len(arguments) else None
         if name in ("encodedcommand", "ec", "encodedarguments"):
-            return [*found, *_check_encoded(value, scope)]
+            return [*findings, *_check_encoded(value, scope)]
         if name in ("command", "commandwithargs"):
-            return found + _judge_command_text(arguments[at + 1 :], scope, is_fed)
+            return findings + _judge_command_text(arguments[at + 1 :], scope, is_fed)
         if name == "file":
-            return found + _check_script_file(value, scope)
+            return findings + _check_script_file(value, scope)
         if name == "windowstyle" and (value or "").lower().startswith("h"):
-            found.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, remember=False))
+            findings.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, remember=False))
         at += 2 if takes else 1
     if is_fed:
-        scope.seen.runs_computed = "a shell runs what it reads from the pipeline"
-    return found
+        scope.facts.runs_computed = "a shell runs what it reads from the pipeline"
+    return findings
 
 
-def _match_parameter(said: str) -> tuple[str, bool]:
-    said = said.partition(":")[0]
-    if said in ("e", "en", "enc"):
+def _match_parameter(text_given: str) -> tuple[str, bool]:
+    text_given = text_given.partition(":")[0]
+    if text_given in ("e", "en", "enc"):
         return "encodedcommand", True
     for name, takes in PARAMETERS:
-        if said and name.startswith(said):
+        if text_given and name.startswith(text_given):
             return name, takes
-    return said, False
+    return text_given, False
 
 
 def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
@@ -352,11 +352,11 @@ def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFind
         text = ""
     if text:
         judge_inner_text(text, scope)
-    said = f": {text.strip()[:80]!r}" if text.strip() else ""
+    text_given = f": {text.strip()[:80]!r}" if text.strip() else ""
     return [
         deny(
             "ps-encoded",
-            f"its command is encoded{said}",
+            f"its command is encoded{text_given}",
             "code.exec",
             alternative="write the command in plain text",
         )
@@ -364,16 +364,16 @@ def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFind
 
 
 def _judge_command_text(rest: list[str | None], scope: PowerShellScope, is_fed: bool) -> list[SafetyFinding]:
-    words = [one for one in rest if one is not None]
+    words = [word for word in rest if word is not None]
     if len(words) != len(rest) or words == ["-"] or (not words and is_fed):
-        scope.seen.runs_computed = "the command of the inner shell is computed"
+        scope.facts.runs_computed = "the command of the inner shell is computed"
     if words and words != ["-"]:
         judge_inner_text(" ".join(words), scope)
     return []
 
 
 def _check_script_file(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
-    scope.seen.started.add(base_name(value or ""))
+    scope.facts.started.add(base_name(value or ""))
     if value and re.match(r"^(\\\\|//|https?:)", value):
         return [deny("ps-code", "it runs a script from the network", "code.remote")]
     return [ask("ps-script", "it runs a script", "code.exec", risk=45)]
@@ -382,29 +382,29 @@ def _check_script_file(value: str | None, scope: PowerShellScope) -> list[Safety
 def judge_inner_text(text: str, scope: PowerShellScope) -> None:
     """Judge `text` as PowerShell, one shell deeper."""
     if scope.depth < MAX_SHELL_DEPTH:
-        scope.seen.read(text, scope)
+        scope.facts.read(text, scope)
         return
-    scope.seen.overdeep = True
+    scope.facts.overdeep = True
 
 
 def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> list[SafetyFinding]:
     """`bash -c ...` and `wsl ...`: judge the text by the rules for bash."""
-    words = [one for one in arguments if one is not None]
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
+    words = [argument for argument in arguments if argument is not None]
+    findings = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     if len(words) != len(arguments):
-        scope.seen.runs_computed = "the command of the inner shell is computed"
+        scope.facts.runs_computed = "the command of the inner shell is computed"
     flags = [at for at, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)]
     text = words[flags[0] + 1] if flags and flags[0] + 1 < len(words) else " ".join(_without_flags(words))
     if not text:
-        return found
-    scope.seen.started.add(base_name(text))
+        return findings
+    scope.facts.started.add(base_name(text))
     context = scope.context
     if context.platform == "windows":
         context = replace(
             translate_to_unix(context, "/mnt"), home=f"/home/{ntpath.basename(context.home) or 'user'}"
         )
     line = judge_bash(text, context, scope.rules)
-    scope.seen.parts += line.verdict.parts
+    scope.facts.parts += line.verdict.parts
     if line.verdict.level != "deny" and (low := text.lower()) != text:
         # On a disk that ignores case, these programs can be written in any case.
         lower = judge_bash(low, context, scope.rules)
@@ -412,10 +412,10 @@ def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> li
     verdict = line.verdict
     if verdict.level == "deny":
         rule = verdict.rules[0] if verdict.rules else "bash"
-        found.append(
+        findings.append(
             SafetyFinding("deny", rule, verdict.risk, verdict.capabilities, verdict.reason, remember=False)
         )
-    return found
+    return findings
 
 
 def _without_flags(words: list[str]) -> list[str]:
@@ -427,15 +427,15 @@ def read_cmd_commands(
     arguments: list[str | None], scope: PowerShellScope
 ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The commands after `cmd /c`."""
-    words = [one for one in arguments if one is not None]
+    words = [argument for argument in arguments if argument is not None]
     if len(words) != len(arguments):
-        scope.seen.runs_computed = "the command of cmd is computed"
+        scope.facts.runs_computed = "the command of cmd is computed"
     return split_cmd_commands(" ".join(words), scope.context.home)
 
 
 def first_values(folded: list[Values | None]) -> list[str | None]:
     """The first value of each word, None where it is not known."""
-    return [None if one is None or not one else one[0] for one in folded]
+    return [None if value is None or not value else value[0] for value in folded]
 
 
 def base_name(text: str) -> str:

@@ -48,10 +48,10 @@ class TextCursor:
         return self.at < len(self.text) and self.text[self.at] in signs
 
     def eat(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
-        found = pattern.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-        return found
+        match = pattern.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+        return match
 
     def fault(self, what: str) -> None:
         self.faults.append(what)
@@ -121,8 +121,8 @@ def read_piece(at: TextCursor, sign: str, pieces: list[WordPiece]) -> None:
         read_members(at, pieces)
     elif sign == "{":
         read_group(at, 1, "}", "block", pieces)
-    elif found := at.eat(BARE_TEXT):
-        pieces.append(WordPiece("text", found[0]))
+    elif match := at.eat(BARE_TEXT):
+        pieces.append(WordPiece("text", match[0]))
     else:
         pieces.append(WordPiece("text", sign))
         at.at += 1
@@ -141,8 +141,8 @@ def read_variable(at: TextCursor, pieces: list[WordPiece]) -> None:
     """`$name`, `${name}`, `$( )`, or a plain dollar sign."""
     if at.text.startswith("$(", at.at):
         read_group(at, 2, ")", "group", pieces)
-    elif found := at.eat(VARIABLE):
-        pieces.append(WordPiece("var", (found[1] or found[2] or "").lower()))
+    elif match := at.eat(VARIABLE):
+        pieces.append(WordPiece("var", (match[1] or match[2] or "").lower()))
     else:
         pieces.append(WordPiece("text", "$"))
         at.at += 1
@@ -150,11 +150,11 @@ def read_variable(at: TextCursor, pieces: list[WordPiece]) -> None:
 
 def read_at_sign(at: TextCursor, pieces: list[WordPiece]) -> None:
     """A here-string, an array, a hash table, a splat, or a plain @."""
-    if found := at.eat(HERE_STRING):
-        if found[1] in SINGLE_QUOTES:
-            pieces.append(WordPiece("text", found[2]))
+    if match := at.eat(HERE_STRING):
+        if match[1] in SINGLE_QUOTES:
+            pieces.append(WordPiece("text", match[2]))
         else:
-            inner = TextCursor(found[2], at.script, depth=at.depth + 1)
+            inner = TextCursor(match[2], at.script, depth=at.depth + 1)
             pieces += read_double_quoted(inner, "")
             at.faults += inner.faults
     elif at.text.startswith("@(", at.at):
@@ -173,8 +173,8 @@ def read_at_sign(at: TextCursor, pieces: list[WordPiece]) -> None:
 def read_members(at: TextCursor, pieces: list[WordPiece]) -> None:
     """`.Name`, `::Name`, `[index]` and `(arguments)` directly after a variable or a group."""
     while True:
-        if found := at.eat(MEMBER):
-            pieces.append(WordPiece("member", found[1].lower()))
+        if match := at.eat(MEMBER):
+            pieces.append(WordPiece("member", match[1].lower()))
             if at.sees("({"):
                 read_group(at, 1, ")" if at.sees("(") else "}", "group", pieces)
         elif at.look() == "[" and (index := TYPE_LITERAL.match(at.text, at.at)):
@@ -220,8 +220,8 @@ def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
             at.at += 2
         elif sign == "$":
             read_variable(at, pieces)
-        elif found := at.eat(STRING_PART):
-            pieces.append(WordPiece("text", found[0]))
+        elif match := at.eat(STRING_PART):
+            pieces.append(WordPiece("text", match[0]))
         else:
             pieces.append(WordPiece("text", sign))
             at.at += 1
@@ -368,14 +368,14 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
     words: list[PowerShellWord] = []
     redirects: list[PowerShellRedirect] = []
     joined = False
-    told: set[str] = set()
+    message: set[str] = set()
     while True:
         if not joined and (plain := _plain(at, words)):
-            if len(words) > MAX_WORDS and plain in told and not SHELL_STARTERS.search(words[0].text):
+            if len(words) > MAX_WORDS and plain in message and not SHELL_STARTERS.search(words[0].text):
                 # A repeated word adds nothing to the command, which is asked about.
                 at.fault("it repeats more words than are read")
                 continue
-            told.add(plain)
+            message.add(plain)
             words.append(PowerShellWord((WordPiece("text", plain),), plain))
             continue
         if _is_over(at, words):
@@ -383,8 +383,8 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
         sign = at.look()
         if sign == "#":
             at.eat(COMMENT)
-        elif found := at.eat(REDIRECT):
-            redirects.append(read_redirect(at, found[0]))
+        elif match := at.eat(REDIRECT):
+            redirects.append(read_redirect(at, match[0]))
         elif sign == ",":
             at.at += 1
             joined = True
@@ -402,8 +402,8 @@ def _plain(at: TextCursor, words: list[PowerShellWord]) -> str:
     if not words or words[0].text.lower() in BLOCK_KEYWORDS:
         return ""
     at.eat(BLANK)
-    found = at.eat(PLAIN_WORD)
-    return found[0] if found else ""
+    match = at.eat(PLAIN_WORD)
+    return match[0] if match else ""
 
 
 def _is_over(at: TextCursor, words: list[PowerShellWord]) -> bool:
@@ -432,10 +432,10 @@ def read_redirect(at: TextCursor, operator: str) -> PowerShellRedirect:
 
 def read_verbatim(at: TextCursor) -> list[PowerShellWord]:
     """Text after `--%` is passed on unchanged, up to the end of the line or a pipe."""
-    found = at.eat(REST_OF_COMMAND)
-    rest = found[0] if found else ""
+    match = at.eat(REST_OF_COMMAND)
+    rest = match[0] if match else ""
     at.fault("it stops parsing (--%)")
-    return [PowerShellWord((WordPiece("text", one.replace('"', "")),), one) for one in rest[3:].split()]
+    return [PowerShellWord((WordPiece("text", part.replace('"', "")),), part) for part in rest[3:].split()]
 
 
 def read_expression(at: TextCursor, start: int) -> PowerShellExpression:
@@ -449,22 +449,22 @@ def read_expression(at: TextCursor, start: int) -> PowerShellExpression:
             break
         if sign == "#":
             at.eat(COMMENT)
-        elif found := at.eat(REDIRECT):
-            redirects.append(read_redirect(at, found[0]))
-        elif found := at.eat(NUMBER):
-            pieces.append(WordPiece("text", found[0]))
-        elif found := at.eat(OPERATOR):
-            pieces.append(WordPiece("op", found[0].lower()))
-            if found[0].endswith("="):
+        elif match := at.eat(REDIRECT):
+            redirects.append(read_redirect(at, match[0]))
+        elif match := at.eat(NUMBER):
+            pieces.append(WordPiece("text", match[0]))
+        elif match := at.eat(OPERATOR):
+            pieces.append(WordPiece("op", match[0].lower()))
+            if match[0].endswith("="):
                 target = pieces[0].text if len(pieces) == 2 and pieces[0].kind == "var" else "?"
                 at.eat(STATEMENT_GAP)
                 assigned = PowerShellScript((read_pipeline(at),))
                 break
-        elif sign == "[" and (found := at.eat(TYPE_LITERAL)):
-            pieces.append(WordPiece("type", found[0].strip("[] ").lower()))
+        elif sign == "[" and (match := at.eat(TYPE_LITERAL)):
+            pieces.append(WordPiece("type", match[0].strip("[] ").lower()))
             read_members(at, pieces)
-        elif found := at.eat(MEMBER):
-            pieces.append(WordPiece("member", found[1].lower()))
+        elif match := at.eat(MEMBER):
+            pieces.append(WordPiece("member", match[1].lower()))
         else:
             read_piece(at, sign, pieces)
             read_members(at, pieces)

@@ -77,7 +77,7 @@ class PowerShellScope:
 
     context: ExecutionContext
     rules: RuleSet
-    seen: LineFacts
+    facts: LineFacts
     cwd: str | None = ""
     variables: dict[str, Values] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
@@ -112,9 +112,9 @@ def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values
     if skip:
         return None
     if len(options) == 1:
-        return tuple(_drop_home_drive(one, scope) for one in options[0])
+        return tuple(_drop_home_drive(option, scope) for option in options[0])
     joined = ("".join(parts) for parts in itertools.islice(itertools.product(*options), MAX_VALUES))
-    return tuple(_drop_home_drive(one, scope) for one in joined)
+    return tuple(_drop_home_drive(text, scope) for text in joined)
 
 
 def _drop_home_drive(value: str, scope: PowerShellScope) -> str:
@@ -165,13 +165,15 @@ def fold_script(script: PowerShellScript | None, scope: PowerShellScope) -> Valu
 
 def _fold_path_command(command: PowerShellCommand, scope: PowerShellScope) -> Values | None:
     folded = [fold_pieces(word.pieces, scope) for word in command.words]
-    if not folded or any(one is None for one in folded):
+    if not folded or any(value is None for value in folded):
         return None
-    values = [one[0] for one in folded if one]
+    values = [value[0] for value in folded if value]
     name = values[0].lower() if values else ""
-    rest = [one for one in values[1:] if not one.startswith("-")]
+    rest = [value for value in values[1:] if not value.startswith("-")]
     if name == "join-path" and len(rest) > 1:
-        return ("/".join(one.rstrip("/\\") if at == 0 else one.strip("/\\") for at, one in enumerate(rest)),)
+        return (
+            "/".join(word.rstrip("/\\") if at == 0 else word.strip("/\\") for at, word in enumerate(rest)),
+        )
     if name in ("resolve-path", "convert-path", "get-item", "gi", "rvpa") and len(rest) == 1:
         return (rest[0],)
     return (

@@ -88,7 +88,10 @@ class ScriptReading:
 def list_pieces(element: PipelineElement) -> tuple[WordPiece, ...]:
     """All pieces of an element's words and redirections, in order."""
     if isinstance(element, PowerShellExpression):
-        words = [one.target for one in element.redirects if one.target is not None]
+        words = [redirect.target for redirect in element.redirects if redirect.target is not None]
         return (*element.pieces, *(piece for word in words for piece in word.pieces))
-    words = [*element.words, *(one.target for one in element.redirects if one.target is not None)]
+    words = [
+        *element.words,
+        *(redirect.target for redirect in element.redirects if redirect.target is not None),
+    ]
     return tuple(piece for word in words for piece in word.pieces)

@@ -30,12 +30,12 @@ def compute_digest(files: list[Path]) -> str:
 def load_compiled(files: list[Path]) -> tuple[CommandRule, ...] | None:
     """The compiled rules, or None if they were not compiled from these files."""
     try:
-        found = json.loads(FILE.read_text(encoding="utf-8"))
+        result = json.loads(FILE.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if found["digest"] != compute_digest(files):
+    if result["digest"] != compute_digest(files):
         return None
-    return tuple(_rule(table) for table in found["rules"])
+    return tuple(_rule(table) for table in result["rules"])
 
 
 def _rule(table: dict[str, object]) -> CommandRule:
@@ -45,11 +45,11 @@ def _rule(table: dict[str, object]) -> CommandRule:
     for name in TUPLES:
         if isinstance(value := table.get(name), list):
             table[name] = tuple(value)
-    made = CommandRule("", "ask", ())
+    created = CommandRule("", "ask", ())
     for name, value in table.items():
         # The names come from `write_compiled`, so a frozen value can be filled by name.
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(created, name, value)
+    return created
 
 
 def write_compiled() -> None:

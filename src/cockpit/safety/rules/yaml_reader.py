@@ -38,24 +38,24 @@ class _YamlNode:
 
         if not isinstance(self.node, MappingNode):
             raise self.fault("expected a table of keys")
-        found: dict[str, _YamlNode] = {}
+        table: dict[str, _YamlNode] = {}
         for key, value in self.node.value:
             name = str(key.value)
             if name not in allowed:
                 raise _YamlNode(key, self.file).fault(
                     f"unknown key `{name}`; known keys are {', '.join(sorted(allowed))}"
                 )
-            if name in found:
+            if name in table:
                 raise _YamlNode(key, self.file).fault(f"duplicate key `{name}`")
-            found[name] = _YamlNode(value, self.file)
-        return found
+            table[name] = _YamlNode(value, self.file)
+        return table
 
     def items(self) -> "list[_YamlNode]":
         from yaml.nodes import SequenceNode
 
         if not isinstance(self.node, SequenceNode):
             raise self.fault("expected a list")
-        return [_YamlNode(one, self.file) for one in self.node.value]
+        return [_YamlNode(item, self.file) for item in self.node.value]
 
     def text(self) -> str:
         from yaml.nodes import ScalarNode
@@ -69,7 +69,9 @@ class _YamlNode:
         from yaml.nodes import ScalarNode
 
         return (
-            self.text().split() if isinstance(self.node, ScalarNode) else [one.text() for one in self.items()]
+            self.text().split()
+            if isinstance(self.node, ScalarNode)
+            else [item.text() for item in self.items()]
         )
 
 
@@ -89,15 +91,15 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
     if root is None:
         return []
     top = _YamlNode(root, file).table(frozenset({"rules"}))
-    rules = [_rule(one) for one in top["rules"].items()] if "rules" in top else []
-    seen: dict[str, int] = {}
+    rules = [_rule(item) for item in top["rules"].items()] if "rules" in top else []
+    location: dict[str, int] = {}
     for rule in rules:
-        if rule.id in seen:
+        if rule.id in location:
             raise SettingsInvalid(
-                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {seen[rule.id]} has it too",
+                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {location[rule.id]} has it too",
                 "rename one of the two rules",
             )
-        seen[rule.id] = rule.line
+        location[rule.id] = rule.line
     return rules
 
 
@@ -132,8 +134,8 @@ def _rule(at: _YamlNode) -> CommandRule:
         needs=_needs(table),
         reason=table["reason"].text(),
         alternative=table["alternative"].text() if "alternative" in table else "",
-        match=tuple(one.text() for one in examples["match"].items()) if "match" in examples else (),
-        not_match=tuple(one.text() for one in examples["not_match"].items())
+        match=tuple(example.text() for example in examples["match"].items()) if "match" in examples else (),
+        not_match=tuple(example.text() for example in examples["not_match"].items())
         if "not_match" in examples
         else (),
         line=at.line,
@@ -162,44 +164,46 @@ def _needs(table: "dict[str, _YamlNode]") -> str:
 
 
 def _capabilities(table: "dict[str, _YamlNode]") -> frozenset[Capability]:
-    wanted = table["capabilities"].texts() if "capabilities" in table else []
-    for one in wanted:
-        if one not in CAPABILITIES:
+    expected = table["capabilities"].texts() if "capabilities" in table else []
+    for argument in expected:
+        if argument not in CAPABILITIES:
             raise table["capabilities"].fault(
-                f"unknown capability {one!r}; known are {', '.join(sorted(CAPABILITIES))}"
+                f"unknown capability {argument!r}; known are {', '.join(sorted(CAPABILITIES))}"
             )
-    return frozenset(one for one in get_args(Capability) if one in wanted)
+    return frozenset(capability for capability in get_args(Capability) if capability in expected)
 
 
 def _types(at: _YamlNode) -> tuple[str, ...]:
-    found = tuple(at.texts())
-    for one in found:
-        if one not in OPERAND_TYPES and not one.startswith(("=", "!", "/")):
+    result = tuple(at.texts())
+    for finding in result:
+        if finding not in OPERAND_TYPES and not finding.startswith(("=", "!", "/")):
             raise at.fault(
-                f"unknown operand type {one!r}; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
+                f"unknown operand type {finding!r}; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
                 f"WORD, !WORD, /REGEX"
             )
-    return found
+    return result
 
 
 def _options(at: _YamlNode) -> dict[str, str]:
     """Parse `-abc` (letters without a value), `-n:TYPE`, `--long`, `--long=TYPE`, `--long[=]`, `-#`."""
-    found: dict[str, str] = {}
-    for one in at.texts():
-        if one.endswith("[=]"):
-            found[one[:-3]] = "?TEXT"
-        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", one):
+    table: dict[str, str] = {}
+    for text in at.texts():
+        if text.endswith("[=]"):
+            table[text[:-3]] = "?TEXT"
+        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", text):
             kind = matched[2] or "PATTERN"
             if kind.lstrip("?") not in OPERAND_TYPES and not kind.startswith(("=", "/")):
-                raise at.fault(f"unknown type {kind!r} in {one!r}")
-            found[matched[1]] = kind
-        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", one) or (one.startswith("-") and one.endswith("!")):
-            found[one.rstrip("!")] = ""
-        elif re.fullmatch(r"-[\w@]+", one):
-            found.update({f"-{letter}": "" for letter in one[1:]})
+                raise at.fault(f"unknown type {kind!r} in {text!r}")
+            table[matched[1]] = kind
+        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", text) or (
+            text.startswith("-") and text.endswith("!")
+        ):
+            table[text.rstrip("!")] = ""
+        elif re.fullmatch(r"-[\w@]+", text):
+            table.update({f"-{letter}": "" for letter in text[1:]})
         else:
-            raise at.fault(f"invalid option {one!r}")
-    return found
+            raise at.fault(f"invalid option {text!r}")
+    return table
 
 
 if TYPE_CHECKING:
