@@ -104,15 +104,15 @@ def test_only_results_of_the_later_era_are_mended(later: bool) -> None:
     era = ProtocolCompat()
     meta = {"_meta": {VERSION_KEY: NEW}} if later else {}
     era.sent(JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/list", params=meta))
-    mended = era.mended(JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": []}))
-    assert isinstance(mended, JSONRPCResponse) and ("resultType" in mended.result) is later
+    repair = era.repair(JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": []}))
+    assert isinstance(repair, JSONRPCResponse) and ("resultType" in repair.result) is later
     kept = JSONRPCResponse(jsonrpc="2.0", id=1, result={"resultType": "input_required"})
-    assert era.mended(kept) is kept
+    assert era.repair(kept) is kept
 
 
 def test_a_late_answer_to_a_question_that_was_given_up_goes_nowhere() -> None:
     era = ProtocolCompat()
     era.sent(JSONRPCRequest(jsonrpc="2.0", id=7, method="server/discover", params={}))
     assert isinstance(era.give_up(7), JSONRPCError)
-    assert era.mended(JSONRPCResponse(jsonrpc="2.0", id=7, result={})) is None
+    assert era.repair(JSONRPCResponse(jsonrpc="2.0", id=7, result={})) is None
     assert era.give_up(7) is None

@@ -183,11 +183,11 @@ def changed(before: str, after: str) -> ChangeSet:
 
 
 def test_a_marker_of_ours_is_never_written_into_a_file(redactor: Redactor) -> None:
-    assert redactor.spoilt(changed("key = 1\n", f"key = '[redacted {KEY}]'\n")) == "a.py"
-    assert redactor.spoilt(changed("key = 1\n", "see [redacted github token]\n")) == "a.py"
+    assert redactor.find_new_marker(changed("key = 1\n", f"key = '[redacted {KEY}]'\n")) == "a.py"
+    assert redactor.find_new_marker(changed("key = 1\n", "see [redacted github token]\n")) == "a.py"
     there = f"docs say [redacted {KEY}]\n"
-    assert redactor.spoilt(changed(there, f"{there}more\n")) == ""
-    assert redactor.spoilt(changed("x\n", "docs say [redacted NAME]\n")) == ""
+    assert redactor.find_new_marker(changed(there, f"{there}more\n")) == ""
+    assert redactor.find_new_marker(changed("x\n", "docs say [redacted NAME]\n")) == ""
 
 
 def test_keys_that_were_typed_or_saved_are_known_from_then_on(redactor: Redactor) -> None:

@@ -63,7 +63,8 @@ def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None
     import subprocess
 
     script = (
-        "import sys; from pathlib import Path; from cockpit.safety.policy import load_rules; load_rules(Path('/none'));"
+        "import sys; from pathlib import Path; from cockpit.safety.policy import load_rules;"
+        "load_rules(Path('/none'));"
         "assert not {'yaml', 'tree_sitter', 'tree_sitter_bash'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

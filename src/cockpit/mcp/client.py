@@ -71,51 +71,54 @@ def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str
     return values
 
 
-def _parse_field(name: str, one: Mapping[str, Json], required: bool) -> FormField:
-    shown = one.get("items") if one.get("type") == "array" else one
+def _parse_field(name: str, field_schema: Mapping[str, Json], required: bool) -> FormField:
+    shown = field_schema.get("items") if field_schema.get("type") == "array" else field_schema
     options, labels = _parse_choices(_as_mapping(shown))
-    kind: FormKind = FORM_KINDS.get(str(one.get("type")), "text")
-    if one.get("type") == "array":
+    kind: FormKind = FORM_KINDS.get(str(field_schema.get("type")), "text")
+    if field_schema.get("type") == "array":
         kind = "choices"
     elif options:
         kind = "choice"
     return FormField(
         name=name,
-        label=clean_prose(str(one.get("title") or name), 200),
+        label=clean_prose(str(field_schema.get("title") or name), 200),
         kind=kind,
         required=required,
         options=options,
         labels=labels,
-        default=one.get("default"),
-        note=_describe_field(one),
+        default=field_schema.get("default"),
+        note=_describe_field(field_schema),
     )
 
 
-def _parse_choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parse_choices(field_schema: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The values a field may have, and their labels where they differ (`enumNames`, `oneOf`, `anyOf`)."""
-    titled = one.get("oneOf") or one.get("anyOf")
+    titled = field_schema.get("oneOf") or field_schema.get("anyOf")
     if isinstance(titled, list):
         rows = [row for row in titled if isinstance(row, dict) and isinstance(row.get("const"), str)]
         rows = [row for row in rows if clean(str(row["const"])) == row["const"]]
         values = tuple(str(row["const"]) for row in rows)
         return values, tuple(clean_prose(str(row.get("title") or row["const"]), 200) for row in rows)
-    values_value = one.get("enum")
-    values = tuple(str(value) for value in values_value) if isinstance(values_value, list) else ()
+    enum = field_schema.get("enum")
+    values = tuple(str(value) for value in enum) if isinstance(enum, list) else ()
     if any(clean(value) != value for value in values):
         return tuple(value for value in values if clean(value) == value), ()
-    names = one.get("enumNames")
+    names = field_schema.get("enumNames")
     if not isinstance(names, list) or len(names) != len(values):
         return values, ()
     return values, tuple(clean_prose(str(name), 200) for name in names)
 
 
-def _describe_field(one: Mapping[str, Json]) -> str:
+def _describe_field(field_schema: Mapping[str, Json]) -> str:
     """Further text for the user: the description, then the limits."""
-    words = [clean_prose(str(one["description"]), 500)] if one.get("description") else []
-    if one.get("format"):
-        words.append(clean_prose(str(one["format"]), 40))
-    low, high = one.get("minimum", one.get("minLength")), one.get("maximum", one.get("maxLength"))
-    unit = " characters" if "minLength" in one or "maxLength" in one else ""
+    words = [clean_prose(str(field_schema["description"]), 500)] if field_schema.get("description") else []
+    if field_schema.get("format"):
+        words.append(clean_prose(str(field_schema["format"]), 40))
+    low, high = (
+        field_schema.get("minimum", field_schema.get("minLength")),
+        field_schema.get("maximum", field_schema.get("maxLength")),
+    )
+    unit = " characters" if "minLength" in field_schema or "maxLength" in field_schema else ""
     if low is not None and high is not None:
         words.append(f"{low} to {high}{unit}")
     elif low is not None or high is not None:
@@ -128,13 +131,13 @@ def _as_mapping(value: object) -> Mapping[str, Json]:
 
 
 class ClientCallbacks:
-    """The client callbacks of one connection. `asking` returns who handles requests at the moment."""
+    """The client callbacks of one connection. `handler` returns who handles requests at the moment."""
 
     def __init__(
-        self, terms: ConnectionSettings, asking: Callable[[], ServerRequestHandler], log: ServerLog
+        self, terms: ConnectionSettings, handler: Callable[[], ServerRequestHandler], log: ServerLog
     ) -> None:
         self._terms = terms
-        self._asking = asking
+        self._handler = handler
         self._log = log
 
     async def elicit(
@@ -143,17 +146,17 @@ class ClientCallbacks:
         match params:
             case types.ElicitRequestFormParams(message=message, requested_schema=schema):
                 fields = parse_fields(schema)
-                answer = await self._asking().form(sdk_conversion.clean_message(message), fields, "")
+                answer = await self._handler().form(sdk_conversion.clean_message(message), fields, "")
                 content: Any = fill_defaults(answer, fields) if answer.action == "accept" else None
                 return types.ElicitResult(action=answer.action, content=content)
             case types.ElicitRequestURLParams(message=message, url=url):
-                answer = await self._asking().form(sdk_conversion.clean_message(message), (), url)
+                answer = await self._handler().form(sdk_conversion.clean_message(message), (), url)
                 return types.ElicitResult(action=answer.action)
 
     async def sample(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
-        reply = await self._asking().sample(sdk_conversion.convert_sampling(params))
+        reply = await self._handler().sample(sdk_conversion.convert_sampling(params))
         if reply.refused:
             return types.ErrorData(code=-1, message=reply.refused)
         content = types.TextContent(type="text", text=reply.text)
@@ -201,21 +204,23 @@ async def open_session(
     server: McpServer,
     terms: ConnectionSettings,
     mode: str,
-    asking: Callable[[], ServerRequestHandler],
+    handler: Callable[[], ServerRequestHandler],
     answers: LastHttpResponse,
     gone: asyncio.Event,
 ) -> AsyncIterator["McpSession"]:
     """Start or reach a server and complete its handshake.
 
-    `asking` returns who handles its requests at the moment; `gone` is set when its process closes stdout.
+    `handler` returns who handles its requests at the moment; `gone` is set when its process closes stdout.
     """
     _silence_sdk_logs()
     log = ServerLog(terms.log)
-    era = ProtocolCompat()
+    compat = ProtocolCompat()
     transport = (
-        open_stdio(server, terms, gone, era) if server.command else open_http(server, terms, answers, era)
+        open_stdio(server, terms, gone, compat)
+        if server.command
+        else open_http(server, terms, answers, compat)
     )
-    callbacks = ClientCallbacks(terms, asking, log)
+    callbacks = ClientCallbacks(terms, handler, log)
     client = Client(
         _SdkTransport(transport),
         mode=mode,
@@ -229,7 +234,7 @@ async def open_session(
         cache=None,
     )
     async with client:
-        yield McpSession(client, terms, era)
+        yield McpSession(client, terms, compat)
 
 
 def _silence_sdk_logs() -> None:
@@ -260,9 +265,9 @@ class _SdkTransport:
 class McpSession:
     """One connected server. Every method raises `McpFailed`, or `ServerGone` where the connection is over."""
 
-    def __init__(self, client: Client, terms: ConnectionSettings, era: ProtocolCompat) -> None:
+    def __init__(self, client: Client, terms: ConnectionSettings, compat: ProtocolCompat) -> None:
         self._client = client
-        self._era = era
+        self._compat = compat
         self._terms = terms
         self.welcome: ServerWelcome = sdk_conversion.convert_welcome(
             client.protocol_version, client.server_info, client.server_capabilities, client.instructions
@@ -311,11 +316,11 @@ class McpSession:
         return (*fixed, *await self._taken("template", open_ones, sdk_conversion.convert_template, refused))
 
     async def call(self, name: str, arguments: Mapping[str, Json], heard: ProgressReport) -> McpResult:
-        async def told(progress: float, total: float | None, message: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             heard(progress, total, single_line(message or "", 300))
 
         with _translate_errors():
-            result = await self._client.call_tool(name, dict(arguments), progress_callback=told)
+            result = await self._client.call_tool(name, dict(arguments), progress_callback=report)
         return sdk_conversion.convert_result(result)
 
     async def read(self, uri: str) -> McpResult:
@@ -367,22 +372,22 @@ class McpSession:
     async def _taken(
         self, what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]
     ) -> tuple[T, ...]:
-        refused += self._era.left_out()
+        refused += self._compat.left_out()
         # Converting hundreds of schemas would block the loop.
         return await asyncio.to_thread(_convert_rows, what, items, read, refused)
 
 
 def _convert_rows(what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
     out: dict[str, T] = {}
-    for one_value in items:
-        key = str(getattr(one_value, "uri", "") or getattr(one_value, "uri_template", "") or one_value.name)
+    for row in items:
+        key = str(getattr(row, "uri", "") or getattr(row, "uri_template", "") or row.name)
         if key in out:
             refused.append(f"{what} {single_line(key, 80)} is left out: it is listed twice")
             continue
         try:
-            out[key] = read(one_value)
+            out[key] = read(row)
         except UnsafeDefinition as error:
-            refused.append(f"{what} {single_line(one_value.name, 80)} is left out: {error}")
+            refused.append(f"{what} {single_line(row.name, 80)} is left out: {error}")
     return tuple(out.values())
 
 

@@ -53,11 +53,11 @@ def ignore_progress(done: float, total: float | None, message: str) -> None:
 class CallProgress:
     """What a call heard from its server, and when."""
 
-    def __init__(self, progress: ProgressCallback, asking: ServerRequestHandler | None) -> None:
-        self.asking: ServerRequestHandler = asking or DecliningHandler()
+    def __init__(self, progress: ProgressCallback, handler: ServerRequestHandler | None) -> None:
+        self.handler: ServerRequestHandler = handler or DecliningHandler()
         self.heard = 0.0
         self.waited = 0.0
-        self.is_asking = 0
+        self.pending_questions = 0
         self._progress = progress
         self._said = 0.0
 
@@ -71,28 +71,28 @@ class CallProgress:
 class CallHandler:
     """Handles a server's requests during one call. While the user answers, the call's time does not run."""
 
-    def __init__(self, told: CallProgress) -> None:
-        self._told = told
+    def __init__(self, progress_state: CallProgress) -> None:
+        self._state = progress_state
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
-        with self._asking():
-            return await self._told.asking.form(question, fields, url)
+        with self._waiting_for_user():
+            return await self._state.handler.form(question, fields, url)
 
     async def sample(self, request: SamplingRequest) -> SamplingReply:
-        with self._asking():
-            return await self._told.asking.sample(request)
+        with self._waiting_for_user():
+            return await self._state.handler.sample(request)
 
     @contextlib.contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _waiting_for_user(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        self._told.is_asking += 1
+        self._state.pending_questions += 1
         try:
             yield
         finally:
-            self._told.is_asking -= 1
-            self._told.heard = loop.time()
-            self._told.waited += loop.time() - began
+            self._state.pending_questions -= 1
+            self._state.heard = loop.time()
+            self._state.waited += loop.time() - began
 
 
 def explain_failure(error: BaseException, answers: "LastHttpResponse | None") -> McpFailed:
@@ -106,7 +106,7 @@ def explain_failure(error: BaseException, answers: "LastHttpResponse | None") ->
         return LoginNeeded(problem.message, problem.hint)
     if problem is not None:
         return McpFailed(problem.message, problem.hint)
-    if answers is not None and answers.wanted:
+    if answers is not None and answers.login_challenge:
         return LoginNeeded("the server requires a login", "log in with cockpit mcp login")
     if answers is not None and answers.status >= 400:
         return McpFailed(f"the server answered with HTTP {answers.status}", "check the server's address")
@@ -219,7 +219,7 @@ class McpConnection:
         self,
         name: str,
         arguments: Mapping[str, Json],
-        asking: ServerRequestHandler | None = None,
+        handler: ServerRequestHandler | None = None,
         progress: ProgressCallback = ignore_progress,
         seconds: float = 0.0,
     ) -> McpResult:
@@ -232,20 +232,20 @@ class McpConnection:
         async def ask(talk: "McpSession") -> McpResult:
             return await talk.call(name, arguments, progress_state.take)
 
-        progress_state = CallProgress(progress, asking)
+        progress_state = CallProgress(progress, handler)
         return await self._asked(ask, progress_state, seconds or self.terms.call_seconds)
 
-    async def read(self, uri: str, asking: ServerRequestHandler | None = None) -> McpResult:
+    async def read(self, uri: str, handler: ServerRequestHandler | None = None) -> McpResult:
         """Read a resource. Raises `McpFailed`."""
         return await self._asked(
-            lambda talk: talk.read(uri), CallProgress(ignore_progress, asking), self.terms.call_seconds
+            lambda talk: talk.read(uri), CallProgress(ignore_progress, handler), self.terms.call_seconds
         )
 
     async def prompt(
-        self, name: str, arguments: Mapping[str, str], asking: ServerRequestHandler | None = None
+        self, name: str, arguments: Mapping[str, str], handler: ServerRequestHandler | None = None
     ) -> PromptText:
         """Fill in a prompt's arguments. Raises `McpFailed`."""
-        progress_state = CallProgress(ignore_progress, asking)
+        progress_state = CallProgress(ignore_progress, handler)
         return await self._asked(
             lambda talk: talk.prompt(name, arguments), progress_state, self.terms.call_seconds
         )
@@ -257,59 +257,65 @@ class McpConnection:
         return await self._ask(lambda talk: talk.complete(ref, argument, value, known), 2.0)
 
     async def _asked(
-        self, make: Callable[["McpSession"], Awaitable[T]], told: "CallProgress", seconds: float
+        self, make: Callable[["McpSession"], Awaitable[T]], progress_state: "CallProgress", seconds: float
     ) -> T:
         from cockpit.mcp.client import PageNeeded
 
-        handler = CallHandler(told)
+        handler = CallHandler(progress_state)
         self._calls.append(handler)
         token = _current_call.set(handler)
         try:
             try:
-                return await self._ask(make, seconds, told)
+                return await self._ask(make, seconds, progress_state)
             except PageNeeded as needed:
                 for message, url in needed.pages:
                     answer = await handler.form(message or "The server wants you to open a page.", (), url)
                     if answer.action != "accept":
                         raise McpFailed(f"the user did not open {url}") from needed
-                return await self._ask(make, seconds, told)
+                return await self._ask(make, seconds, progress_state)
         finally:
             _current_call.reset(token)
             self._calls.remove(handler)
 
     async def _ask(
-        self, make: Callable[["McpSession"], Awaitable[T]], seconds: float, told: "CallProgress | None" = None
+        self,
+        make: Callable[["McpSession"], Awaitable[T]],
+        seconds: float,
+        progress_state: "CallProgress | None" = None,
     ) -> T:
         """Run one request until it ends, its time is over or the connection ends."""
         talk = self._talk
         if talk is None or self._over.done():
             raise self._over.result() if self._over.done() else ServerGone("the server is not connected")
         loop = asyncio.get_running_loop()
-        asking = asyncio.ensure_future(make(talk))
+        handler = asyncio.ensure_future(make(talk))
         started = heard = loop.time()
         try:
-            while not asking.done():
-                heard = max(heard, told.heard) if told is not None else heard
+            while not handler.done():
+                heard = max(heard, progress_state.heard) if progress_state is not None else heard
                 late = min(
-                    heard + seconds, started + MAX_CALL_SECONDS + (told.waited if told is not None else 0.0)
+                    heard + seconds,
+                    started
+                    + MAX_CALL_SECONDS
+                    + (progress_state.waited if progress_state is not None else 0.0),
                 )
                 left = late - loop.time()
-                if told is not None and told.is_asking:
+                if progress_state is not None and progress_state.pending_questions:
                     left = RETRY_SECONDS
                 if left <= 0:
                     raise McpFailed(f"{self.server.name} did not answer within {seconds:g} s")
-                await asyncio.wait((asking, self._over), timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                if self._over.done() and not asking.done():
+                await asyncio.wait((handler, self._over), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                if self._over.done() and not handler.done():
                     raise self._over.result()
-            return asking.result()
+            return handler.result()
         except ServerGone:
             self._gone.set()
             raise
         finally:
-            if not asking.done():
+            if not handler.done():
                 # The SDK tells the server that the request is cancelled.
-                asking.cancel()
-                await asyncio.wait((asking,), timeout=1.0)
+                handler.cancel()
+                await asyncio.wait((handler,), timeout=1.0)
 
     async def _own(self, greeted: "asyncio.Future[ServerWelcome]") -> None:
         """The task that enters and leaves the SDK."""

@@ -33,7 +33,7 @@ class LastHttpResponse:
     """The last answer of the server: its `status` and how it requires a login. `auth` handles the login."""
 
     status: int = 0
-    wanted: str = ""
+    login_challenge: str = ""
     auth: "OAuthLogin | None" = None
 
     def problem(self) -> CockpitError | None:
@@ -43,7 +43,7 @@ class LastHttpResponse:
 
 @asynccontextmanager
 async def open_http(
-    server: McpServer, terms: ConnectionSettings, answers: LastHttpResponse, era: ProtocolCompat
+    server: McpServer, terms: ConnectionSettings, answers: LastHttpResponse, compat: ProtocolCompat
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server at `server.url`."""
     timeout = httpx2.Timeout(terms.connect_seconds, read=READ_TIMEOUT)
@@ -52,9 +52,9 @@ async def open_http(
     async def note(response: httpx2.Response) -> None:
         answers.status = response.status_code
         if response.status_code in (401, 403):
-            answers.wanted = response.headers.get("www-authenticate", "") or "login"
+            answers.login_challenge = response.headers.get("www-authenticate", "") or "login"
         elif response.is_success:
-            answers.wanted = ""
+            answers.login_challenge = ""
         _limit_body(response, terms.largest)
 
     def client(
@@ -68,14 +68,14 @@ async def open_http(
     if server.transport == "sse":
         old = sse_client(server.url, dict(server.headers), terms.connect_seconds, READ_TIMEOUT, client, auth)
         async with old as streams:
-            yield wrap_streams(streams, era)
+            yield wrap_streams(streams, compat)
         return
     async with client(dict(server.headers)) as created:
         most = terms.largest
         async with streamable_http_client(
             server.url, http_client=created, max_sse_event_size=most
         ) as streams:
-            yield wrap_streams(streams, era)
+            yield wrap_streams(streams, compat)
 
 
 def _limit_body(response: httpx2.Response, largest: int) -> None:

@@ -121,11 +121,13 @@ def choose_capabilities(server: McpServer, definition: ToolDefinition) -> frozen
     return frozenset({"code.exec"})
 
 
-def make_tool(lives: SupervisorLookup, server: McpServer, definition: ToolDefinition, name: str) -> Tool:
+def make_tool(
+    supervisors: SupervisorLookup, server: McpServer, definition: ToolDefinition, name: str
+) -> Tool:
     """A server's tool under the name `name`."""
 
     async def run(arguments: Arguments, context: Context) -> Done:
-        return await _call_tool(lives, server.name, definition.name, arguments, context)
+        return await _call_tool(supervisors, server.name, definition.name, arguments, context)
 
     async def preview(arguments: Arguments, context: Context) -> Preview:
         # The server runs in the session's root, whatever worktree its caller works in.
@@ -159,14 +161,14 @@ def _format_arguments(arguments: Arguments) -> str:
 
 
 async def _call_tool(
-    lives: SupervisorLookup, server: str, name: str, arguments: Arguments, context: Context
+    supervisors: SupervisorLookup, server: str, name: str, arguments: Arguments, context: Context
 ) -> Done:
-    life = lives.life(server)
+    supervisor = supervisors.supervisor(server)
     try:
-        connection = await life.connected()
-        await _require_approval(life, name, context)
+        connection = await supervisor.connected()
+        await _require_approval(supervisor, name, context)
         report = context.running().progress
-        asking = lives.asking(server, context)
+        asking = supervisors.asking(server, context)
 
         def heard(done: float, total: float | None, message: str) -> None:
             report(f"{message or 'working'} {_format_progress(done, total)}".rstrip() + "\n")
@@ -186,11 +188,11 @@ def _format_progress(done: float, total: float | None) -> str:
     return f"{done:g}/{total:g}" if total else f"{done:g}" if done else ""
 
 
-async def _require_approval(life: ServerSupervisor, name: str, context: Context) -> None:
+async def _require_approval(supervisor: ServerSupervisor, name: str, context: Context) -> None:
     """Ask the user if the tool has changed since it was approved. Raises `ToolFailed`."""
-    if name not in life.changed:
+    if name not in supervisor.changed:
         return
-    changed, server = life.changed[name], life.server.name
+    changed, server = supervisor.changed[name], supervisor.server.name
     text = (
         f"the tool {name} of the MCP server {server} has changed since it was approved, so it was not called"
     )
@@ -206,9 +208,9 @@ async def _require_approval(life: ServerSupervisor, name: str, context: Context)
         raise refused from error
     if answer.action != "accept" or answer.values.get("answer") != YES:
         raise refused
-    if life.changed.get(name) != changed:
+    if supervisor.changed.get(name) != changed:
         raise ToolFailed(f"{name} changed again while the user looked at it; call it again")
-    await life.accept(name)
+    await supervisor.accept(name)
 
 
 # One word, with or without quotes; an open quote extends to the end.
@@ -216,22 +218,22 @@ ARGUMENT_WORD = re.compile(r"""(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+""")
 
 
 def make_command(
-    lives: SupervisorLookup, server: McpServer, definition: PromptDefinition, name: str
+    supervisors: SupervisorLookup, server: McpServer, definition: PromptDefinition, name: str
 ) -> Command:
     """A server's prompt as the command `name`."""
 
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         try:
             values = await _collect_arguments(definition.arguments, invoked, context)
-            connection = await lives.life(server.name).connected()
-            asking = lives.asking(server.name, context)
+            connection = await supervisors.supervisor(server.name).connected()
+            asking = supervisors.asking(server.name, context)
             prompt = await connection.prompt(definition.name, values, asking)
         except McpFailed as error:
             return Show((Text(str(error)),))
         return AsPrompt(prompt.text)
 
     async def complete(text: str, context: Context) -> tuple[Completion, ...]:
-        return await _complete_argument(lives, server.name, definition, text)
+        return await _complete_argument(supervisors, server.name, definition, text)
 
     hint = " ".join(
         f"<{argument.name}>" if argument.required else f"[{argument.name}]"
@@ -243,18 +245,18 @@ def make_command(
 
 
 async def _complete_argument(
-    lives: SupervisorLookup, server: str, definition: PromptDefinition, text: str
+    supervisors: SupervisorLookup, server: str, definition: PromptDefinition, text: str
 ) -> tuple[Completion, ...]:
     """Values that the server offers for the argument at the end of `text`. Empty if the server is not ready
     or a complete value is already there, so that Enter sends."""
-    life = lives.life(server)
+    supervisor = supervisors.supervisor(server)
     start, word = _last_word(text)
     known = _parse_arguments(definition.arguments, text[:start])
     argument, typed = _match_argument(definition.arguments, known, word)
-    if argument is None or life.state != "ready" or not (typed or argument.required):
+    if argument is None or supervisor.state != "ready" or not (typed or argument.required):
         return ()
     try:
-        connection = await life.connected()
+        connection = await supervisor.connected()
         values = await connection.complete(definition.name, argument.name, typed, known)
     except McpFailed:
         return ()

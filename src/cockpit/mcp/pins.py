@@ -77,7 +77,7 @@ class PinStore:
         self._own = folder / "mcp" / f"{digest}.json"
         self._user = folder / "mcp" / "user.json"
 
-    def standing(self, server: McpServer) -> PinStatus:
+    def status(self, server: McpServer) -> PinStatus:
         """Whether a server may start. A server of the user's own files is approved as first seen and must
         stay the same."""
         entry, now = self._load(server), fingerprint(server, self._root)
@@ -118,7 +118,7 @@ class PinStore:
         """
         entry = self._load(server)
         known = dict(cast("Mapping[str, Mapping[str, Json]]", entry.get("tools") or {}))
-        standing: list[ToolDefinition] = []
+        status: list[ToolDefinition] = []
         changed: dict[str, str] = {}
         fresh = False
         for tool in tools:
@@ -129,11 +129,11 @@ class PinStore:
             elif before != now:
                 changed[tool.name] = diff_definitions(before, now)
                 tool = _approved_definition(before, tool)
-            standing.append(tool)
+            status.append(tool)
         if fresh or "target" not in entry:
             target = {"target": fingerprint(server, self._root), "words": describe_target(server)}
             self._save(server, {**target, "tools": cast("Json", known)})
-        return PinnedTools(tuple(standing), changed)
+        return PinnedTools(tuple(status), changed)
 
     def accept(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> None:
         """Store the approval of the definitions as they are now."""
@@ -180,8 +180,8 @@ def diff_definitions(before: Mapping[str, Json], now: Mapping[str, Json]) -> str
     return "\n".join(lines[:MAX_DIFF_LINES]) + more
 
 
-def _definition_lines(one: Mapping[str, Json]) -> list[str]:
-    return json.dumps(one, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
+def _definition_lines(definition: Mapping[str, Json]) -> list[str]:
+    return json.dumps(definition, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
 
 
 def _definition_to_json(tool: ToolDefinition) -> dict[str, Json]:

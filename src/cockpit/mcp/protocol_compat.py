@@ -109,8 +109,8 @@ def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _is_known_content(one: Any) -> bool:
-    return isinstance(one, dict) and one.get("type") in CONTENT_KINDS
+def _is_known_content(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") in CONTENT_KINDS
 
 
 def _text_content(text: str) -> dict[str, Any]:
@@ -126,7 +126,7 @@ IncomingMessage = SessionMessage | Exception
 
 
 class ProtocolCompat:
-    """Filters the messages of one connection: `sent` sees each message to the server, `mended` each from
+    """Filters the messages of one connection: `sent` sees each message to the server, `repair` each from
     it."""
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ class ProtocolCompat:
             if message.method == DISCOVER_METHOD:
                 self.probe = message.id
 
-    def mended(self, message: JSONRPCMessage) -> JSONRPCMessage | None:
+    def repair(self, message: JSONRPCMessage) -> JSONRPCMessage | None:
         """`message` in a form that the SDK accepts, None for a late answer."""
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return message
@@ -176,17 +176,17 @@ class ProtocolCompat:
         return JSONRPCError(jsonrpc="2.0", id=probe, error=error)
 
 
-def wrap_streams(streams: TransportStreams, era: ProtocolCompat) -> TransportStreams:
-    """The streams of one of the SDK's own transports, filtered by `era`."""
-    return _CompatReadStream(streams[0], era), _CompatWriteStream(streams[1], era)
+def wrap_streams(streams: TransportStreams, compat: ProtocolCompat) -> TransportStreams:
+    """The streams of one of the SDK's own transports, filtered by `compat`."""
+    return _CompatReadStream(streams[0], compat), _CompatWriteStream(streams[1], compat)
 
 
 class _CompatReadStream:
     """Messages from a server, repaired for the SDK."""
 
-    def __init__(self, inner: ReadStream[IncomingMessage], era: ProtocolCompat) -> None:
+    def __init__(self, inner: ReadStream[IncomingMessage], compat: ProtocolCompat) -> None:
         self._inner = inner
-        self._era = era
+        self._compat = compat
 
     @property
     def last_context(self) -> object:
@@ -198,7 +198,7 @@ class _CompatReadStream:
             got = await self._inner.receive()
             if isinstance(got, Exception):
                 return got
-            if (message := self._era.mended(got.message)) is not None:
+            if (message := self._compat.repair(got.message)) is not None:
                 return got if message is got.message else SessionMessage(message, got.metadata)
 
     async def aclose(self) -> None:
@@ -226,12 +226,12 @@ class _CompatReadStream:
 class _CompatWriteStream:
     """Messages to a server."""
 
-    def __init__(self, inner: WriteStream[SessionMessage], era: ProtocolCompat) -> None:
+    def __init__(self, inner: WriteStream[SessionMessage], compat: ProtocolCompat) -> None:
         self._inner = inner
-        self._era = era
+        self._compat = compat
 
     async def send(self, message: SessionMessage, /) -> None:
-        self._era.sent(message.message)
+        self._compat.sent(message.message)
         await self._inner.send(message)
 
     async def aclose(self) -> None:

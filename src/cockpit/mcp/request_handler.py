@@ -16,12 +16,13 @@ ONCE, SESSION, NO = "this once", "for this session", "no"
 
 
 class SessionRequestHandler:
-    """Handles requests for a session. `lets` are the sessions whose user allows the server to ask models."""
+    """Handles requests for a session. `allowed_sessions` are the sessions whose user allows the server to
+    ask models."""
 
-    def __init__(self, server: str, context: Context, lets: set[str]) -> None:
+    def __init__(self, server: str, context: Context, allowed_sessions: set[str]) -> None:
         self._source = f"MCP server {server}"
         self._context = context
-        self._lets = lets
+        self._allowed_sessions = allowed_sessions
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
         """Show a form, declined without a user. A page is opened after the user agrees."""
@@ -43,10 +44,10 @@ class SessionRequestHandler:
             answer = await self._context.models.complete(request.tier, _model_request(request))
         except CockpitError as error:
             return SamplingReply(refused=f"the model did not answer: {error.message}")
-        self._tell(request, answer.text, answer.model)
+        self._show(request, answer.text, answer.model)
         return SamplingReply(answer.text, answer.model)
 
-    def _tell(self, request: SamplingRequest, answer: str, model: str) -> None:
+    def _show(self, request: SamplingRequest, answer: str, model: str) -> None:
         """Show the request and the answer in the Trace, also when the user is no longer asked."""
         question, message = _shorten(_format_request(request)), _shorten(clean(answer))
         text = f"{self._source} asked {model}:\n\n{question}\n\nAnswer sent to the server:\n\n{message}"
@@ -55,7 +56,7 @@ class SessionRequestHandler:
 
     async def _may(self, request: SamplingRequest) -> bool:
         session = self._context.session
-        if session.id in self._lets:
+        if session.id in self._allowed_sessions:
             return True
         field = FormField("allow", "Let it?", "choice", True, (ONCE, SESSION, NO), (), ONCE)
         try:
@@ -64,7 +65,7 @@ class SessionRequestHandler:
             return False
         chosen = answer.values.get("allow") if answer.action == "accept" else NO
         if chosen == SESSION:
-            self._lets.add(session.id)
+            self._allowed_sessions.add(session.id)
         return chosen in (ONCE, SESSION)
 
 

@@ -118,17 +118,17 @@ def convert_welcome(
     )
 
 
-def convert_tool(one: types.Tool) -> ToolDefinition:
+def convert_tool(raw: types.Tool) -> ToolDefinition:
     """A tool, cleaned. Raises `UnsafeDefinition`."""
-    hints = one.annotations
-    name = require_visible(one.name, "its name")
+    hints = raw.annotations
+    name = require_visible(raw.name, "its name")
     if not name.strip() or len(name) > 256:
         raise UnsafeDefinition("its name is empty or too long")
-    title = one.title or (hints.title if hints is not None else None)
+    title = raw.title or (hints.title if hints is not None else None)
     return ToolDefinition(
         name=name,
-        description=clean_prose(one.description or ""),
-        parameters=clean_schema(cast("dict[str, Json]", one.input_schema)),
+        description=clean_prose(raw.description or ""),
+        parameters=clean_schema(cast("dict[str, Json]", raw.input_schema)),
         title=single_line(title or "", 200),
         reads_only=hints.read_only_hint if hints is not None else None,
         destroys=hints.destructive_hint if hints is not None else None,
@@ -137,37 +137,37 @@ def convert_tool(one: types.Tool) -> ToolDefinition:
     )
 
 
-def convert_prompt(one: types.Prompt) -> PromptDefinition:
+def convert_prompt(raw: types.Prompt) -> PromptDefinition:
     """A prompt, cleaned. Raises `UnsafeDefinition`."""
     arguments = tuple(
         PromptArgument(
             require_visible(a.name, "an argument"), clean_prose(a.description or "", 200), bool(a.required)
         )
-        for a in one.arguments or ()
+        for a in raw.arguments or ()
     )
     return PromptDefinition(
-        require_visible(one.name, "its name"), clean_prose(one.description or one.title or "", 400), arguments
+        require_visible(raw.name, "its name"), clean_prose(raw.description or raw.title or "", 400), arguments
     )
 
 
-def convert_resource(one: types.Resource) -> ResourceDefinition:
+def convert_resource(raw: types.Resource) -> ResourceDefinition:
     """A resource, cleaned. Raises `UnsafeDefinition`."""
     return ResourceDefinition(
-        uri=require_visible(str(one.uri), "its address"),
-        name=single_line(one.title or one.name, 200),
-        description=clean_prose(one.description or "", 400),
-        media_type=single_line(one.mime_type or "", 100),
-        size=one.size or 0,
+        uri=require_visible(str(raw.uri), "its address"),
+        name=single_line(raw.title or raw.name, 200),
+        description=clean_prose(raw.description or "", 400),
+        media_type=single_line(raw.mime_type or "", 100),
+        size=raw.size or 0,
     )
 
 
-def convert_template(one: types.ResourceTemplate) -> ResourceDefinition:
+def convert_template(raw: types.ResourceTemplate) -> ResourceDefinition:
     """A resource template, cleaned. Raises `UnsafeDefinition`."""
     return ResourceDefinition(
-        uri=require_visible(one.uri_template, "its address"),
-        name=single_line(one.title or one.name, 200),
-        description=clean_prose(one.description or "", 400),
-        media_type=single_line(one.mime_type or "", 100),
+        uri=require_visible(raw.uri_template, "its address"),
+        name=single_line(raw.title or raw.name, 200),
+        description=clean_prose(raw.description or "", 400),
+        media_type=single_line(raw.mime_type or "", 100),
         is_template=True,
     )
 
@@ -207,8 +207,8 @@ def convert_contents(content: Sequence[SdkContent]) -> tuple[str, tuple[Block, .
     return "\n\n".join(text for text in texts if text), tuple(blocks)
 
 
-def _convert_content(one: SdkContent) -> tuple[str, Block]:
-    match one:
+def _convert_content(raw: SdkContent) -> tuple[str, Block]:
+    match raw:
         case types.TextContent(text=clean_message):
             text = clean_output(clean_message)
             return text, Text(text)
@@ -219,14 +219,14 @@ def _convert_content(one: SdkContent) -> tuple[str, Block]:
             text = f"[audio: {single_line(kind, 60)}, {_format_size(data)}]"
             return text, Text(text)
         case types.ResourceLink():
-            about = clean_prose(one.description or "", 300)
-            name = single_line(one.title or one.name, 200)
-            text = f"[resource {name}: {single_line(str(one.uri))}] {about}".strip()
+            about = clean_prose(raw.description or "", 300)
+            name = single_line(raw.title or raw.name, 200)
+            text = f"[resource {name}: {single_line(str(raw.uri))}] {about}".strip()
             return text, Text(text)
         case types.EmbeddedResource(resource=inner):
             return _convert_embedded(inner)
         case _:
-            assert_never(one)
+            assert_never(raw)
 
 
 def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceContents) -> tuple[str, Block]:
@@ -278,8 +278,8 @@ def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingReques
     return SamplingRequest(messages, system, params.max_tokens, tier, hints)
 
 
-def _convert_message(one: types.SamplingMessage) -> SamplingMessage:
-    parts = one.content if isinstance(one.content, list) else [one.content]
+def _convert_message(raw: types.SamplingMessage) -> SamplingMessage:
+    parts = raw.content if isinstance(raw.content, list) else [raw.content]
     texts: list[str] = []
     blocks: list[Block] = []
     for part in parts:
@@ -294,7 +294,7 @@ def _convert_message(one: types.SamplingMessage) -> SamplingMessage:
                 texts.append(convert_contents(inner)[0])
             case _:
                 assert_never(part)
-    return SamplingMessage("user" if one.role == "user" else "assistant", "\n\n".join(texts), tuple(blocks))
+    return SamplingMessage("user" if raw.role == "user" else "assistant", "\n\n".join(texts), tuple(blocks))
 
 
 def _format_size(data: str) -> str:

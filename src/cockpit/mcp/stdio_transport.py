@@ -64,7 +64,7 @@ StdioIncoming = SessionMessage | Exception
 
 @asynccontextmanager
 async def open_stdio(
-    server: McpServer, terms: ConnectionSettings, gone: asyncio.Event, era: ProtocolCompat
+    server: McpServer, terms: ConnectionSettings, gone: asyncio.Event, compat: ProtocolCompat
 ) -> AsyncIterator[TransportStreams]:
     """Start the child and return its streams. `gone` is set when it closes stdout. Raises
     `ServerNotStarted`."""
@@ -80,8 +80,8 @@ async def open_stdio(
         ) from error
     into, incoming = anyio.create_memory_object_stream[StdioIncoming](0)
     outgoing, out = anyio.create_memory_object_stream[SessionMessage](0)
-    reader = _StdoutReader(child.pipes[1], into, gone, log, terms.largest, era)
-    writer = asyncio.create_task(_write_messages(child.pipes[0], out, into, era))
+    reader = _StdoutReader(child.pipes[1], into, gone, log, terms.largest, compat)
+    writer = asyncio.create_task(_write_messages(child.pipes[0], out, into, compat))
     threading.Thread(target=reader.run, name=f"mcp-{server.name}", daemon=True).start()
     try:
         yield incoming, outgoing
@@ -133,7 +133,7 @@ class _StdoutReader:
         gone: asyncio.Event,
         log: ServerLog,
         largest: int,
-        era: ProtocolCompat,
+        compat: ProtocolCompat,
     ) -> None:
         self._pipe = pipe
         self._into = into
@@ -142,7 +142,7 @@ class _StdoutReader:
         self._largest = largest
         self._loop = asyncio.get_running_loop()
         self._sieve = MessageRateLimit(log)
-        self._era = era
+        self._compat = compat
 
     def run(self) -> None:
         with contextlib.suppress(OSError, ValueError), self._pipe:
@@ -189,15 +189,15 @@ class _StdoutReader:
             asyncio.run_coroutine_threadsafe(self._hand(message), self._loop).result()
 
     async def _hand(self, message: JSONRPCMessage) -> None:
-        if (mended := self._era.mended(message)) is not None:
-            await self._into.send(SessionMessage(mended))
+        if (repair := self._compat.repair(message)) is not None:
+            await self._into.send(SessionMessage(repair))
 
 
 async def _write_messages(
     pipe: IO[bytes],
     out: "MemoryObjectReceiveStream[SessionMessage]",
     into: "MemoryObjectSendStream[StdioIncoming]",
-    era: ProtocolCompat,
+    compat: ProtocolCompat,
 ) -> None:
     """Pass our messages to a thread, as a server that does not read blocks the pipe."""
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -211,9 +211,9 @@ async def _write_messages(
     try:
         async with out:
             async for message in out:
-                era.sent(message.message)
-                if era.probe is not None and silence is None:
-                    silence = asyncio.create_task(_give_up_probe(era, era.probe, into))
+                compat.sent(message.message)
+                if compat.probe is not None and silence is None:
+                    silence = asyncio.create_task(_give_up_probe(compat, compat.probe, into))
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
                 sent += len(line)
                 if written.failed or sent - written.size > MAX_QUEUED_BYTES:
@@ -227,11 +227,11 @@ async def _write_messages(
 
 
 async def _give_up_probe(
-    era: ProtocolCompat, probe: RequestId, into: "MemoryObjectSendStream[StdioIncoming]"
+    compat: ProtocolCompat, probe: RequestId, into: "MemoryObjectSendStream[StdioIncoming]"
 ) -> None:
     """Give up the version probe, as an older server may not answer a request that it does not know."""
     await asyncio.sleep(DISCOVER_TIMEOUT)
-    if (error := era.give_up(probe)) is not None:
+    if (error := compat.give_up(probe)) is not None:
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await into.send(SessionMessage(error))
 

@@ -80,14 +80,14 @@ REFRESH_INTERVAL = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SupervisorContext:
-    """Settings that all supervisors of a root share. `told` is called on each change; its argument says
+    """Settings that all supervisors of a root share. `on_change` is called on each change; its argument says
     whether the offer changed too."""
 
     root: str
     state: Path
     pins: PinStore
     auth: AuthProvider
-    told: Callable[[bool], None]
+    on_change: Callable[[bool], None]
     connect_seconds: float = 15.0
     call_seconds: float = 30.0
 
@@ -197,7 +197,7 @@ class ServerSupervisor:
         mine = tuple(agreed.get(tool.name, tool) for tool in self.offer.tools)
         self.offer = replace(self.offer, tools=mine)
         self.changed = {name: what for name, what in self.changed.items() if name not in agreed}
-        self._ground.told(True)
+        self._ground.on_change(True)
 
     async def _live(self) -> None:
         """Start it again and again, until it fails too often."""
@@ -228,9 +228,9 @@ class ServerSupervisor:
 
     async def _connect(self) -> McpConnection | None:
         """Start it and read its offer. Returns None if the user must approve it first."""
-        standing = await asyncio.to_thread(self._ground.pins.standing, self.server)
-        if not standing.allowed:
-            self._say("disabled" if standing.is_refused else "needs approval", standing.reason)
+        status = await asyncio.to_thread(self._ground.pins.status, self.server)
+        if not status.allowed:
+            self._say("disabled" if status.is_refused else "needs approval", status.reason)
             self._settled.set()
             return None
         connection = await self._open()
@@ -243,7 +243,7 @@ class ServerSupervisor:
             raise
         self._say("ready")
         # Callers that wait for the server must find its tools.
-        self._ground.told(True)
+        self._ground.on_change(True)
         self._settled.set()
         return connection
 
@@ -309,7 +309,7 @@ class ServerSupervisor:
             except (McpFailed, OSError) as error:
                 ServerLog(self.log).say("cockpit", f"its new offer cannot be read: {error}")
             if (self.offer, self.changed) != before:
-                self._ground.told(True)
+                self._ground.on_change(True)
             await asyncio.sleep(REFRESH_INTERVAL)
 
     def _end(self, state: ConnectionState, error: Exception) -> None:
@@ -322,11 +322,11 @@ class ServerSupervisor:
 
     def _say(self, state: ConnectionState, reason: str = "") -> None:
         self._state, self._reason = state, reason
-        self._ground.told(False)
+        self._ground.on_change(False)
 
 
 class SupervisorLookup(Protocol):
     """Finds the supervisor of a server. Raises `McpFailed` for an unknown name."""
 
-    def life(self, server: str) -> ServerSupervisor: ...
+    def supervisor(self, server: str) -> ServerSupervisor: ...
     def asking(self, server: str, context: Context) -> SessionRequestHandler: ...

@@ -34,4 +34,4 @@ class NameRegistry:
 
     def take(self, name: str, owner: str) -> str:
         """Reserve `name` for `owner`. Returns the other owner if the name is taken, else an empty string."""
-        return "" if (owner_value := self._owners.setdefault(name.lower(), owner)) == owner else owner_value
+        return "" if (current := self._owners.setdefault(name.lower(), owner)) == owner else current

@@ -103,7 +103,7 @@ class WorkspaceResources:
         async for event in call.events():
             match event:
                 case ApprovalRequested() | QuestionAsked():
-                    await self._served.nobody(
+                    await self._served.decline(
                         event, "a resource cannot ask the user; call the tool `read` instead"
                     )
                 case ToolCallFinished(result=result):

@@ -52,29 +52,30 @@ CALL_EVENTS = (ToolCallProgressed, ApprovalRequested, QuestionAsked, ToolCallFin
 
 @dataclass(slots=True)
 class ActiveCall:
-    """A running call. `asked` is the question that waits for the user, if any."""
+    """A running call. `question` is the question that waits for the user, if any."""
 
     id: str
     name: str
     arguments: Mapping[str, Json]
-    said: "asyncio.Queue[CallEvent]" = field(default_factory=asyncio.Queue)
-    asked: ClientQuestion | None = None
-    pieces: int = 0
+    queue: "asyncio.Queue[CallEvent]" = field(default_factory=asyncio.Queue)
+    question: ClientQuestion | None = None
+    progress_count: int = 0
 
     async def events(self) -> AsyncIterator[CallEvent]:
         """The events of the call, up to its result."""
         while True:
-            event = await self.said.get()
+            event = await self.queue.get()
             yield event
             if isinstance(event, ToolCallFinished | SessionClosed):
                 return
 
 
 class ParkedCalls:
-    """Calls that wait for the user at their client. `late` is called for one whose client does not return."""
+    """Calls that wait for the user at their client. `expired` is called for one whose client does not
+    return."""
 
-    def __init__(self, late: Callable[[ActiveCall], None]) -> None:
-        self._late = late
+    def __init__(self, expired: Callable[[ActiveCall], None]) -> None:
+        self._expired = expired
         self._calls: dict[str, tuple[ActiveCall, asyncio.TimerHandle]] = {}
 
     def put(self, call: ActiveCall) -> str:
@@ -105,7 +106,7 @@ class ParkedCalls:
 
     def _expire(self, token: str) -> None:
         call, _ = self._calls.pop(token)
-        self._late(call)
+        self._expired(call)
 
 
 class SharedSession:
@@ -117,7 +118,7 @@ class SharedSession:
         self._opening: asyncio.Task[Channel] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._going: dict[str, ActiveCall] = {}
-        self.parked = ParkedCalls(self._late)
+        self.parked = ParkedCalls(self._expired)
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MAX_CONCURRENT)
         self._closed = False
@@ -186,7 +187,7 @@ class SharedSession:
 
     def end_later(self, call: ActiveCall) -> None:
         """Stop a call, from a task that is being cancelled."""
-        self._later(self.end(call))
+        self._run_later(self.end(call))
 
     async def decide(self, question: ApprovalRequested, allows: bool, note: str = "") -> None:
         """Submit the decision of the user at the client. It never allows more than this one call."""
@@ -197,7 +198,7 @@ class SharedSession:
         """Submit the answer of the user at the client."""
         await (await self.channel()).submit(answer)
 
-    async def nobody(self, question: ClientQuestion, why: str = NO_USER_TEXT) -> None:
+    async def decline(self, question: ClientQuestion, why: str = NO_USER_TEXT) -> None:
         """Reject an approval or cancel a question, as there is no user to ask."""
         channel = await self.channel()
         if isinstance(question, ApprovalRequested):
@@ -205,11 +206,11 @@ class SharedSession:
         else:
             await channel.submit(Answer(_new_id(), ORIGIN, question.id, "", "cancel"))
 
-    def _late(self, call: ActiveCall) -> None:
-        if call.asked is not None:
-            self._later(self.nobody(call.asked, NO_ANSWER_TEXT))
+    def _expired(self, call: ActiveCall) -> None:
+        if call.question is not None:
+            self._run_later(self.decline(call.question, NO_ANSWER_TEXT))
 
-    def _later(self, work: Coroutine[None, None, None]) -> None:
+    def _run_later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -219,7 +220,7 @@ class SharedSession:
             self._take(envelope)
         self._closed = True
         for call in tuple(self._going.values()):
-            call.said.put_nowait(SessionClosed("the session was closed"))
+            call.queue.put_nowait(SessionClosed("the session was closed"))
             self._forget(call)
 
     def _take(self, envelope: Envelope) -> None:
@@ -227,12 +228,12 @@ class SharedSession:
         if not isinstance(event, CALL_EVENTS):
             return
         if call is not None:
-            call.said.put_nowait(event)
+            call.queue.put_nowait(event)
             if isinstance(event, ToolCallFinished):
                 self._forget(call)
         elif isinstance(event, ApprovalRequested | QuestionAsked):
             # It belongs to no client's call, so it must not wait forever.
-            self._later(self.nobody(event))
+            self._run_later(self.decline(event))
 
     def _forget(self, call: ActiveCall) -> None:
         if self._going.pop(call.id, None) is not None:

@@ -97,7 +97,7 @@ MAX_FORM_TEXT = 8_000
 
 
 def make_elicitation(question: ApprovalRequested | QuestionAsked) -> ElicitRequest:
-    """The request that asks the user `asked`."""
+    """The request that asks the user `question`."""
     if isinstance(question, ApprovalRequested):
         choice: dict[str, Json] = {
             "type": "string",
@@ -247,13 +247,13 @@ async def _find_or_start_call(
         raise MCPError(
             INVALID_PARAMS, "requestState is unknown, was already used, or belongs to another call"
         )
-    response = (params.input_responses or {}).get(question_key(call.asked))
+    response = (params.input_responses or {}).get(question_key(call.question))
     if isinstance(response, ElicitResult):
         await _apply_answer(served, call, response)
         return call
     # The answer is missing, so the question is asked again.
-    if call.asked is not None:
-        call.said.put_nowait(call.asked)
+    if call.question is not None:
+        call.queue.put_nowait(call.question)
     return call
 
 
@@ -265,8 +265,8 @@ async def follow_call(
         async for event in call.events():
             match event:
                 case ToolCallProgressed(text=text):
-                    call.pieces += 1
-                    await ctx.session.report_progress(call.pieces, None, text)
+                    call.progress_count += 1
+                    await ctx.session.report_progress(call.progress_count, None, text)
                 case Warned():
                     await levels.tell(ctx, event)
                 case ApprovalRequested() | QuestionAsked():
@@ -286,14 +286,14 @@ async def _ask_client(
     served: SharedSession, ctx: RequestContext, call: ActiveCall, question: ClientQuestion
 ) -> InputRequiredResult | None:
     """Ask the client's user. Returns None if the question is already answered."""
-    call.asked = question
+    call.question = question
     if isinstance(question, ApprovalRequested) and not fits_in_form(question):
-        await served.nobody(question, TOO_LONG_TEXT)
+        await served.decline(question, TOO_LONG_TEXT)
         return None
     request = make_elicitation(question)
     is_page = request.params.mode == "url"
     if not _can_elicit(ctx, is_page):
-        await served.nobody(question)
+        await served.decline(question)
         if isinstance(question, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             served.end_later(call)
             raise _missing_capability(is_page)
@@ -311,7 +311,7 @@ async def _ask_client(
             result = await ctx.session.elicit_form(params.message, params.requested_schema, ctx.request_id)
     except MCPError:
         # The client claimed to support it, but does not.
-        await served.nobody(question)
+        await served.decline(question)
         return None
     await _apply_answer(served, call, result)
     return None
@@ -346,7 +346,7 @@ def _missing_capability(is_page: bool) -> MCPError:
 
 
 async def _apply_answer(served: SharedSession, call: ActiveCall, result: ElicitResult) -> None:
-    question, call.asked = call.asked, None
+    question, call.question = call.question, None
     if isinstance(question, ApprovalRequested):
         note = "" if result.action == "accept" else "the user at the client rejected it"
         await served.decide(question, is_allowed(result), note)

@@ -191,7 +191,9 @@ class AuditLog:
     def noted(self, what: str, agent: str = "main", **fields: object) -> None:
         """Record anything else that changes what may run: `rewound`, `mode_changed`. Raises `AuditFailed`."""
         record = {"time": round(time.time(), 3), "session": self._session, "agent": agent, "what": what}
-        message = {key: self._clean(value) for key, value in fields.items() if value not in ("", [], {}, ())}
+        message = {
+            key: self._redacted(value) for key, value in fields.items() if value not in ("", [], {}, ())
+        }
         try:
             self._append(record | message)
         except OSError as error:
@@ -218,9 +220,9 @@ class AuditLog:
     def _append(self, record: Mapping[str, object]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         with audit_lock(self._folder):
-            descriptor = self._current()
+            descriptor = self._open_current()
             try:
-                before = self._before(descriptor)
+                before = self._previous_hash(descriptor)
                 line, hashed = audit_chain.seal_record(record, before)
                 self._write(descriptor, line)
                 facts = os.fstat(descriptor)
@@ -231,21 +233,21 @@ class AuditLog:
             self.head = hashed
             store_head(self._folder, self._session, hashed)
 
-    def _current(self) -> int:
+    def _open_current(self) -> int:
         """The file to write to. A full one is renamed first."""
         path = current_file(self._folder)
         descriptor = open_for_append(path)
         if os.fstat(descriptor).st_size < ROTATE_BYTES:
             return descriptor
         try:
-            self._before(descriptor)
+            self._previous_hash(descriptor)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
         path.rename(next_rotated_path(self._folder))
         return open_for_append(path)
 
-    def _before(self, descriptor: int) -> str:
+    def _previous_hash(self, descriptor: int) -> str:
         """The hash that the next line refers to, after repairing what a crash left."""
         facts = os.fstat(descriptor)
         if self._known is not None and self._known[:2] == (facts.st_ino, facts.st_size):
@@ -254,9 +256,9 @@ class AuditLog:
             return self._end_of_older()
         end = _read_tail(descriptor, facts.st_size)
         if not end.endswith(b"\n"):
-            return self._mended(descriptor, facts.st_size, end.rpartition(b"\n")[2])
+            return self._repair(descriptor, facts.st_size, end.rpartition(b"\n")[2])
         last = end[:-1].rpartition(b"\n")[2]
-        return audit_chain.read_hash(last) or self._began(descriptor, facts.st_size)
+        return audit_chain.read_hash(last) or self._start_chain(descriptor, facts.st_size)
 
     def _end_of_older(self) -> str:
         older = [file for file in list_files(self._folder) if file.suffixes[0] != ".jsonl"]
@@ -265,22 +267,22 @@ class AuditLog:
         raw = older[-1].read_bytes()
         return audit_chain.read_hash(raw.rstrip(b"\n").rpartition(b"\n")[2]) or GENESIS
 
-    def _mended(self, descriptor: int, size: int, torn: bytes) -> str:
+    def _repair(self, descriptor: int, size: int, torn: bytes) -> str:
         """Cut off an incomplete last line and record that in the chain."""
         os.truncate(descriptor, size - len(torn))
         self._known = None
-        before = self._before(descriptor)
+        before = self._previous_hash(descriptor)
         digest = hashlib.sha256(torn).hexdigest()
-        return self._say(descriptor, before, {"what": "mended", "torn": len(torn), "sha256": digest})
+        return self._write_record(descriptor, before, {"what": "mended", "torn": len(torn), "sha256": digest})
 
-    def _began(self, descriptor: int, size: int) -> str:
+    def _start_chain(self, descriptor: int, size: int) -> str:
         """Write the first line of the chain to a file that an earlier version started."""
         raw = _read_all(descriptor, size)
         digest = hashlib.sha256(raw).hexdigest()
         fields: dict[str, object] = {"what": CHAIN_STARTED, "unchained": raw.count(b"\n"), "sha256": digest}
-        return self._say(descriptor, GENESIS, fields)
+        return self._write_record(descriptor, GENESIS, fields)
 
-    def _say(self, descriptor: int, before: str, fields: Mapping[str, object]) -> str:
+    def _write_record(self, descriptor: int, before: str, fields: Mapping[str, object]) -> str:
         record = {"time": round(time.time(), 3), "session": self._session, **fields}
         line, hashed = audit_chain.seal_record(record, before)
         self._write(descriptor, line)
@@ -296,13 +298,13 @@ class AuditLog:
             os.truncate(descriptor, size)
             raise
 
-    def _clean(self, value: object) -> object:
+    def _redacted(self, value: object) -> object:
         if isinstance(value, str):
             return self._redact(value)
         if isinstance(value, Mapping):
-            return {str(key): self._clean(item) for key, item in value.items()}
+            return {str(key): self._redacted(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._clean(item) for item in value]
+            return [self._redacted(item) for item in value]
         return value
 
 

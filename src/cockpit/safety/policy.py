@@ -120,7 +120,7 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 
 
 def build_context(
-    root: str, cwd: str = "", value: bool = False, home: str = "", reads_git: bool = True
+    root: str, cwd: str = "", sandbox: bool = False, home: str = "", reads_git: bool = True
 ) -> ExecutionContext:
     """The context for `root`, a real folder. `sandbox`: a full sandbox is available; `home` "" is the user's.
     With `reads_git` False the repository's configuration is not read, so that git readers ask."""

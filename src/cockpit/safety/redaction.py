@@ -140,10 +140,10 @@ class Redactor:
         whole = _search_bytes(text)
         for form, raw in self._searched:
             if raw in whole:
-                text = self._taken(text, form)
+                text = self._replace_form(text, form)
         return text
 
-    def _taken(self, text: str, form: str) -> str:
+    def _replace_form(self, text: str, form: str) -> str:
         """`text` without `form`, also where it is broken across lines."""
         end = f"[redacted {self._names[form]}]"
         plain = text.replace(form, end)
@@ -155,7 +155,7 @@ class Redactor:
             text = f"{text[:start]}[redacted {kind}]{text[end:]}"
         return text
 
-    def begins(self, text: str) -> int:
+    def partial_start(self, text: str) -> int:
         """Where the end of `text` could be the beginning of a known value (at least 4 characters of it), or
         the length of `text`. For streamed text."""
         if text[-4:] not in self._bounds:
@@ -190,7 +190,7 @@ class Redactor:
             return done
         return _clean(done, self.exact)
 
-    def spoilt(self, changes: ChangeSet) -> str:
+    def find_new_marker(self, changes: ChangeSet) -> str:
         """The path of a file into which a redaction marker would be written, or an empty string."""
         kinds = {shape.kind for shape in secret_patterns.SECRET_PATTERNS} | set(self._names.values())
         for file in changes.files:
@@ -241,7 +241,7 @@ MAX_HELD_BACK = 16_000
 OVERLAP = 24
 
 _CUES = "|".join(
-    re.escape(one) for one in sorted({one.cue.strip() for one in SECRET_PATTERNS}, key=len, reverse=True)
+    re.escape(item) for item in sorted({item.cue.strip() for item in SECRET_PATTERNS}, key=len, reverse=True)
 )
 # A cue and the characters that may belong to its secret. Blanks are allowed around `=` and `:` and after
 # `Bearer`.
@@ -258,8 +258,8 @@ _OPEN_PEM = re.compile(
 class _OpenStream:
     """A stream: the text held back, and the end of the text passed on."""
 
-    held: str = ""
-    said: str = ""
+    held_back: str = ""
+    passed_on: str = ""
 
 
 class RedactedStreams:
@@ -273,23 +273,23 @@ class RedactedStreams:
     def feed(self, name: tuple[str, ...], piece: str) -> str:
         """The text that may be passed on now, possibly empty."""
         stream = self._open.setdefault(name, _OpenStream())
-        text = stream.held + piece
+        text = stream.held_back + piece
         # The secret may have begun in text passed on earlier; a few characters of it reveal nothing.
-        cut = max(0, _safe_length(stream.said + text, self._redactor) - len(stream.said))
-        stream.held = text[cut:]
+        cut = max(0, _safe_length(stream.passed_on + text, self._redactor) - len(stream.passed_on))
+        stream.held_back = text[cut:]
         return self._passed(stream, text[:cut])
 
     def end(self, name: tuple[str, ...]) -> str:
         """The text held back, when the stream ends."""
         stream = self._open.pop(name, None)
-        return self._passed(stream, stream.held) if stream is not None else ""
+        return self._passed(stream, stream.held_back) if stream is not None else ""
 
     def _passed(self, stream: _OpenStream, text: str) -> str:
         """`text` without its secrets, also those that began in text passed on earlier."""
         if not text:
             return ""
-        seam, whole = len(stream.said), stream.said + text
-        stream.said = whole[-OVERLAP:]
+        seam, whole = len(stream.passed_on), stream.passed_on + text
+        stream.passed_on = whole[-OVERLAP:]
         pieces, at = [], seam
         for start, end, name in self._redactor.spans(whole):
             if end <= at:
@@ -302,7 +302,7 @@ class RedactedStreams:
 def _safe_length(text: str, redactor: Redactor) -> int:
     """How much of `text` can be passed on without splitting a secret."""
     tail = max(0, len(text) - LOOKBACK)
-    cut = redactor.begins(text)
+    cut = redactor.partial_start(text)
     if secrets_found := _OPEN.search(text, tail):
         cut = min(cut, secrets_found.start())
     at = text.rfind("-----BEGIN ", max(0, len(text) - MAX_HELD_BACK))

@@ -131,14 +131,14 @@ async def _exchange_token(name: str, config: OAuthConfig, token: str, audience: 
         result = response.json()
     except ValueError:
         result = {}
-    token_value = result.get("access_token") if isinstance(result, dict) else None
-    if response.status_code != 200 or not isinstance(token_value, str):
+    assertion_token = result.get("access_token") if isinstance(result, dict) else None
+    if response.status_code != 200 or not isinstance(assertion_token, str):
         raise LoginFailed(
             f"the identity provider of {name} gave no token (HTTP {response.status_code})",
             "its token may have expired; get a new one",
         )
-    api_keys.register_secret(token_value, f"{name} login")
-    return token_value
+    api_keys.register_secret(assertion_token, f"{name} login")
+    return assertion_token
 
 
 def _is_same_issuer(issuer: str, config: str) -> bool:
@@ -193,7 +193,7 @@ class OAuthLogin(OAuthClientProvider):
         person: LoginPrompt | None,
         callback: CallbackServer | None,
     ) -> None:
-        self.name, self.wanted = name, config
+        self.name, self.config = name, config
         self.problem: CockpitError | None = None
         self._person, self._callback = person, callback
         self._authorization_url = ""
@@ -231,7 +231,7 @@ class OAuthLogin(OAuthClientProvider):
 
     def _is_given(self) -> bool:
         """Whether the entry itself names the client."""
-        return bool(self.wanted.client_id)
+        return bool(self.config.client_id)
 
     async def _initialize(self) -> None:
         stored, context = await asyncio.to_thread(self._shelf.load), self.context
@@ -251,7 +251,7 @@ class OAuthLogin(OAuthClientProvider):
         self._initialized = True
 
     def _client(self, stored: StoredLogin) -> OAuthClientInformationFull | None:
-        config = self.wanted
+        config = self.config
         if self._is_given():
             secret = config.client_secret or None
             method = config.method or ("client_secret_basic" if secret else "none")
@@ -306,7 +306,7 @@ class OAuthLogin(OAuthClientProvider):
     async def _asked(self, response: httpx2.Response) -> None:
         """The server requires a login, or further scopes. Raises `OAuthLoginNeeded` without a user."""
         self._is_stepping_up = response.status_code == 403
-        if self._person is not None or self.wanted.grant != "code":
+        if self._person is not None or self.config.grant != "code":
             return
         if more := extract_scope_from_www_auth(response) if self._is_stepping_up else "":
             self._more = union_scopes(self._more, more) or ""
@@ -327,7 +327,7 @@ class OAuthLogin(OAuthClientProvider):
         if self._is_given() and self.context.client_info is None:
             # The SDK drops a client of another authorization server and would register a new one.
             raise LoginFailed(
-                f"{self.name} names another authorization server than {self.wanted.issuer}",
+                f"{self.name} names another authorization server than {self.config.issuer}",
                 "nothing was sent; correct `oauth.issuer` if the new server is right",
             )
         if is_secure_url(str(outgoing.url)):
@@ -338,13 +338,13 @@ class OAuthLogin(OAuthClientProvider):
         )
 
     async def _perform_authorization(self) -> httpx2.Request:
-        if self.wanted.grant == "code":
+        if self.config.grant == "code":
             metadata = self.context.client_metadata
-            own = " ".join(self.wanted.scopes)
+            own = " ".join(self.config.scopes)
             scope = own if own and not self._is_stepping_up else metadata.scope
             metadata.scope = union_scopes(scope, self._more)
             return await super()._perform_authorization()
-        return await token_request(self.name, self.wanted, self.context)
+        return await token_request(self.name, self.config, self.context)
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if response.status_code not in (200, 201):

@@ -129,26 +129,26 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
     if context.sandbox and command.wrappers[-1:] == ("xargs",) and command.program in XARGS_READERS:
         # In a sandbox a reader may read any names it is given; only the known ones are judged.
         command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
-    operands_value = operands.list_file_operands(command, context)
+    file_operands = operands.list_file_operands(command, context)
     inline, texts = inline_code.check_inline_code(command, context)
     if command.stdin.text and command.program not in SHELLS and network_checks.runs_standard_input(command):
         texts.append(command.stdin.text)
     result = [
-        *file_checks.check_files(command, operands_value, context),
+        *file_checks.check_files(command, file_operands, context),
         *git.check_origin_tree(command, context),
-        *network_checks.check_network(command, operands_value, setting.written),
+        *network_checks.check_network(command, file_operands, setting.written),
         *host_checks.check_host(command, context),
         *inline,
         *_check_assignments(command),
     ]
     proven, reads_git = "", False
     if command.words:
-        result, proof = _apply_rules(command, operands_value, result, setting)
+        result, proof = _apply_rules(command, file_operands, result, setting)
         if proof is not None:
             proven, reads_git = proof.id, proof.needs == "git"
     return JudgedCommand(
         command,
-        _make_part(command, operands_value, result, proven, context),
+        _make_part(command, file_operands, result, proven, context),
         tuple(texts),
         reads_git=reads_git,
     )
@@ -156,14 +156,14 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
 
 def _apply_rules(
     command: SimpleCommand,
-    operands_value: list[FileOperand],
+    file_operands: list[FileOperand],
     findings: list[SafetyFinding],
     setting: LineContext,
 ) -> tuple[list[SafetyFinding], CommandRule | None]:
     """The findings together with those of the rules, and the rule that proves the command read-only, or
     None."""
     restrictions = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
-    proof = _find_proof(command, operands_value, setting)
+    proof = _find_proof(command, file_operands, setting)
     if proof.rule is not None:
         # Rules that describe the program in general do not count where its exact words are proven to read
         # only.
@@ -175,7 +175,7 @@ def _apply_rules(
             or finding.rule.startswith(("write.", "assign"))
             or finding.rule in ("privilege", "code.unknown", "mode")
         ]
-        findings += _check_redirected_reads(operands_value, command, setting.context.sandbox)
+        findings += _check_redirected_reads(file_operands, command, setting.context.sandbox)
     findings += [
         SafetyFinding(
             rule.level,
@@ -194,22 +194,22 @@ def _apply_rules(
 
 
 def _check_redirected_reads(
-    operands_value: list[FileOperand], command: SimpleCommand, restrictions: bool
+    file_operands: list[FileOperand], command: SimpleCommand, sandbox: bool
 ) -> list[SafetyFinding]:
     """Reads by redirections outside of the workspace, which count even for a proven reader."""
     targets = {id(item.target) for item in command.redirects}
     return [
         ask("read.outside", operand.place.reason, "fs.read", "fs.outside", risk=30)
-        for operand in operands_value
+        for operand in file_operands
         if id(operand.word) in targets
         and not operand.written
         and operand.place.rank > 1
-        and not (restrictions and operand.place.kind == "unknown")
+        and not (sandbox and operand.place.kind == "unknown")
     ]
 
 
 def _find_proof(
-    command: SimpleCommand, operands_value: list[FileOperand], setting: LineContext
+    command: SimpleCommand, file_operands: list[FileOperand], setting: LineContext
 ) -> read_only_proof.ReadOnlyProof:
     name = command.program
     proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.context)
@@ -295,7 +295,7 @@ def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
 
 def _make_part(
     command: SimpleCommand,
-    operands_value: list[FileOperand],
+    file_operands: list[FileOperand],
     result: list[SafetyFinding],
     proven: str,
     context: ExecutionContext,
@@ -307,7 +307,7 @@ def _make_part(
         set().union(*(finding.capabilities for finding in result)) if result else set()
     )
     if not capabilities:
-        capabilities = {"fs.read"} if any(not operand.written for operand in operands_value) else {"none"}
+        capabilities = {"fs.read"} if any(not operand.written for operand in file_operands) else {"none"}
     if command.program in ("cat", "grep", "rg", "ls", "find", "head", "tail") and level == "allow":
         capabilities = {"fs.read"}
     risk = (
@@ -333,14 +333,14 @@ def _make_part(
         reads=tuple(
             dict.fromkeys(
                 operand.place.path
-                for operand in operands_value
+                for operand in file_operands
                 if not operand.written and operand.place.kind != "unknown"
             )
         ),
         writes=tuple(
             dict.fromkeys(
                 operand.place.path
-                for operand in operands_value
+                for operand in file_operands
                 if operand.written and operand.place.kind != "unknown"
             )
         ),

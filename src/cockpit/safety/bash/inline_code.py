@@ -64,8 +64,8 @@ def check_inline_code(
         return [ask("code.long", "its code is too long to check", "code.exec", "shell.opaque", risk=70)], []
     strings = _strings(text)
     findings = _check_patterns(text, command.program)
-    for text_value in strings:
-        findings += _check_named_path(text_value, text, command, context)
+    for literal in strings:
+        findings += _check_named_path(literal, text, command, context)
     shelled = [text for text in strings if " " in text or "/" in text] if SHELL_CALLS.search(text) else []
     if command.program in ("sed", "gsed"):
         shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
@@ -119,12 +119,12 @@ def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
 
 
 def _check_named_path(
-    one: str, text: str, command: SimpleCommand, context: ExecutionContext
+    literal: str, text: str, command: SimpleCommand, context: ExecutionContext
 ) -> list[SafetyFinding]:
     """What the code does with a path that it names."""
-    if not re.match(r"[~/.$]|\w:|id_", one) or "\n" in one or len(one) > 300:
+    if not re.match(r"[~/.$]|\w:|id_", literal) or "\n" in literal or len(literal) > 300:
         return []
-    path = one.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)
+    path = literal.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)
     path = context.home + path[1:] if path.startswith("~") else path
     word = ShellWord(path)
     location = locate(word, command.cwd, command.likely_cwd, context)
@@ -135,12 +135,19 @@ def _check_named_path(
             deny("destroy.tree", f"its code deletes or changes a whole tree: {reason}", "fs.delete", risk=100)
         ]
     if location.kind in ("secret", "process"):
-        return [deny("read.secret", f"its code names {one}: {location.reason}", "secret.read")]
+        return [deny("read.secret", f"its code names {literal}: {location.reason}", "secret.read")]
     changes = WRITE_CALLS.search(text) or REMOVE_CALLS.search(text)
     if changes and location.kind in ("protected", "persist", "own", "origin", "system", "device"):
-        return [deny("write.protected", f"its code writes {one}: {location.reason}", "persist", "fs.write")]
+        return [
+            deny("write.protected", f"its code writes {literal}: {location.reason}", "persist", "fs.write")
+        ]
     if location.kind == "project secret" and FETCH_CALLS.search(text):
         return [
-            deny("secret.sent", f"its code reads {one} and talks to the network", "secret.read", "net.egress")
+            deny(
+                "secret.sent",
+                f"its code reads {literal} and talks to the network",
+                "secret.read",
+                "net.egress",
+            )
         ]
     return []

@@ -307,17 +307,17 @@ def _find(command: SimpleCommand) -> list[InnerCommand]:
         if word.guess not in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
             continue
         inner: list[ShellWord] = []
-        for word_value in command.words[at + 1 :]:
-            if word_value.guess in (";", "+"):
+        for argument in command.words[at + 1 :]:
+            if argument.guess in (";", "+"):
                 break
-            if word_value.guess == "{}":
+            if argument.guess == "{}":
                 inner += filled
             else:
                 inner.append(
                     ShellWord(
-                        word_value.text.replace("{}", filled[0].text),
-                        word_value.sure and "{}" not in word_value.text,
-                        word_value.taints,
+                        argument.text.replace("{}", filled[0].text),
+                        argument.sure and "{}" not in argument.text,
+                        argument.taints,
                     )
                 )
         result.append(InnerCommand(tuple(inner)))

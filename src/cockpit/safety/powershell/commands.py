@@ -97,7 +97,7 @@ def _check_mentioned_path(value: str, scope: PowerShellScope) -> list[SafetyFind
 def judge_program(
     name_text: str, command: PowerShellCommand, arguments: list[str | None], scope: PowerShellScope
 ) -> list[SafetyFinding]:
-    if any(argument is None for argument in arguments) or any(word.odd for word in command.words):
+    if any(argument is None for argument in arguments) or any(word.ambiguous for word in command.words):
         return [ask("ps-dynamic", "a part of it is only known when it runs", "shell.opaque", risk=35)]
     # Windows and macOS find a program whatever the case of its name; its rules are in lower case.
     name = name_text.lower()
@@ -144,7 +144,7 @@ def judge_cmdlet(
         findings.append(
             ask("ps-parameter", f"-{bound.strange[0]} is not known to be harmless", "shell.opaque", risk=35)
         )
-    if any(word.odd for word in command.words):
+    if any(word.ambiguous for word in command.words):
         findings.append(
             ask("ps-odd", "shells could split its words in different ways", "shell.opaque", risk=30)
         )
@@ -264,7 +264,7 @@ def judge_command(
         findings.append(
             ask("ps-invoke", f"it is run by the operator {command.invoked}", "code.exec", risk=40)
         )
-    if any(piece.kind != "text" for piece in command.words[0].pieces) or command.words[0].odd:
+    if any(piece.kind != "text" for piece in command.words[0].pieces) or command.words[0].ambiguous:
         findings.append(ask("ps-dynamic", "its name is computed", "shell.opaque", risk=50))
     if is_file_path(name_text):
         scope.facts.started.add(base_name(name_text))

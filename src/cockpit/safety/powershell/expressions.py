@@ -94,7 +94,7 @@ def list_mentioned(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> lis
             for pipeline in piece.script.pipelines:
                 for element in pipeline.elements:
                     words = element.words if isinstance(element, PowerShellCommand) else ()
-                    inner = [word_value for word in words for word_value in _word_values(word, scope)]
+                    inner = [value for word in words for value in _word_values(word, scope)]
                     result += (
                         inner
                         if isinstance(element, PowerShellCommand)

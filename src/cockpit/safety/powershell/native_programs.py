@@ -203,8 +203,11 @@ WINDOWS_PATH = re.compile(r"(^|[=:,])([A-Za-z]:[\\/]|\\\\)|\\\.\.|\.\.\\")
 def check_windows_program(name: str, arguments: str) -> list[SafetyFinding]:
     """Findings on the arguments of a Windows program."""
     low = f" {arguments.lower()} "
-    findings = [deny(rule, reason, "host.mutate") for refused_argument, pattern, rule, reason in REFUSED_ARGUMENTS
-             if refused_argument == name and re.search(pattern, low)]  # fmt: skip
+    findings = [
+        deny(rule, reason, "host.mutate")
+        for program, pattern, rule, reason in REFUSED_ARGUMENTS
+        if program == name and re.search(pattern, low)
+    ]
     if name == "reg" and (RUN_KEYS.search(low) and re.search(r"\b(add|import|copy)\b", low)):
         findings.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if SWITCHED_OFF.search(low) and name in ("reg", "netsh", "sc", "wmic"):

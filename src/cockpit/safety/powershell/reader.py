@@ -84,21 +84,21 @@ def read_word(at: TextCursor, joined: bool) -> PowerShellWord:
     start = at.at
     pieces: list[WordPiece] = []
     quoted = at.look() in SINGLE_QUOTES + DOUBLE_QUOTES
-    odd = False
+    ambiguous = False
     while sign := at.look():
         if sign.isspace() or sign in ";|&),}<>":
             break
         if sign in "({" and pieces:
-            odd = True
+            ambiguous = True
             break
-        odd = odd or (quoted and bool(pieces)) or sign == "`"
+        ambiguous = ambiguous or (quoted and bool(pieces)) or sign == "`"
         read_piece(at, sign, pieces)
         if pieces and pieces[-1].kind == "block":
             break
     if at.at == start:
         at.at += 1
         at.fault(f"{at.text[start]!r} where a word is expected")
-    return PowerShellWord(tuple(pieces), at.text[start : at.at], joined, quoted, odd)
+    return PowerShellWord(tuple(pieces), at.text[start : at.at], joined, quoted, ambiguous)
 
 
 def read_piece(at: TextCursor, sign: str, pieces: list[WordPiece]) -> None:

@@ -22,13 +22,13 @@ class WordPiece:
 @dataclass(frozen=True, slots=True)
 class PowerShellWord:
     """One argument. `joined`: it follows a comma. `quoted`: it starts with a quote, so that a dash in it does
-    not make it a parameter. `odd`: shells could disagree about where it ends."""
+    not make it a parameter. `ambiguous`: shells could disagree about where it ends."""
 
     pieces: tuple[WordPiece, ...]
     text: str
     joined: bool = False
     quoted: bool = False
-    odd: bool = False
+    ambiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
