@@ -1,4 +1,4 @@
-"""What a person agreed to holds for exactly that, and for nothing that calls itself the same."""
+"""An approval covers exactly what the user approved, and nothing else of the same name."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -113,7 +113,7 @@ def test_projects_do_not_share_what_was_agreed_to(tmp_path: Path) -> None:
     assert one.status(PROJECT).allowed and not other.status(PROJECT).allowed
 
 
-def test_a_file_that_cannot_be_read_means_that_nobody_agreed(pins: PinStore, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_means_that_no_one_agreed(pins: PinStore, tmp_path: Path) -> None:
     pins.approve(PROJECT)
     for file in (tmp_path / "state" / "mcp").iterdir():
         file.write_text("{broken", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Rule files: what they say, what they may not say, who may loosen."""
+"""Rule files: their form, their errors, and who may loosen rules."""
 
 import os
 import sys
@@ -70,7 +70,7 @@ def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_a_person_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
+def test_a_user_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
     rules = load_rules(user=file(tmp_path, MINE))
     assert level("mytool -v a.txt", rules) == "allow"
     assert level("mytool --depth=3 a.txt", rules) == "allow"
@@ -80,7 +80,7 @@ def test_a_person_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_
     assert level("mytool ~/.ssh/id_rsa", rules) == "deny"
 
 
-def test_a_person_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
+def test_a_user_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
     text = """rules:
   - id: run.tests
     level: allow
@@ -120,7 +120,7 @@ def test_a_project_tightens_and_what_would_loosen_is_left_out_and_said(tmp_path:
     assert level("make", load_rules()) == "ask"
 
 
-def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
+def test_a_project_cannot_replace_a_rule_of_the_user(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("rules:\n  - {id: no.make, level: deny, argv: {program: make}, reason: no}\n")
     theirs = file(tmp_path, "rules:\n  - {id: no.make, level: ask, argv: {program: make}, reason: well}\n")

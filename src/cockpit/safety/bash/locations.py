@@ -238,7 +238,7 @@ def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
     if HARD_SYSTEM.match(path) and not SOFT_SYSTEM.match(path):
         return BashLocation(path, "system", f"{path} belongs to the system")
     if not inside and tree and is_within(path, tree):
-        return BashLocation(path, "origin", f"{path} lies in the tree that this worktree was made from")
+        return BashLocation(path, "origin", f"{path} is in the tree that this worktree was made from")
     if not inside:
         return BashLocation(path, "outside", f"{path} is outside the workspace")
     return BashLocation(path, "plain")

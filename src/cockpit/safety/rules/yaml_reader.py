@@ -86,7 +86,7 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         raise SettingsInvalid(
-            f"{file}:{line}: not valid YAML: {getattr(error, 'problem', error)}", "mend it"
+            f"{file}:{line}: not valid YAML: {getattr(error, 'problem', error)}", "correct the YAML"
         ) from error
     if root is None:
         return []

@@ -1,4 +1,4 @@
-"""One broken row, or a kind of content that is newer than this program, loses nothing else."""
+"""A broken row or a newer kind of content loses nothing else."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The person of a login, at a terminal and at a session."""
+"""Login prompts at a terminal and in a session."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""Servers of both eras on pipes: what the SDK takes too strictly, and how the old ones are greeted."""
+"""Servers of both protocol versions on pipes: results the SDK rejects, and the older handshake."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ async def test_a_result_of_the_later_era_without_its_kind_is_a_complete_one(tmp_
     await connection.close()
 
 
-async def test_a_server_that_is_mute_to_the_later_era_is_greeted_in_the_old_way_at_its_next_start(
+async def test_server_silent_to_the_newer_handshake_gets_the_older_one_at_its_next_start(
     tmp_path: Path,
 ) -> None:
     one = server(spec(tmp_path, tool("say", "say:hi"), mute=["server/discover"]))

@@ -1,4 +1,4 @@
-"""`cockpit mcp-serve` as the process that other programs start, or reach on a port."""
+"""`cockpit mcp-serve` as a process that other programs start or reach on a port."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What an entry says about its login, and what is wrong with it."""
+"""The `oauth` table of an entry, and its errors."""
 
 import pytest
 
