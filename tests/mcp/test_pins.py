@@ -58,7 +58,7 @@ def test_the_yes_ends_when_the_projects_script_changes(pins: PinStore, tmp_path:
     assert pins.status(own).allowed
     script.write_text("print(2)", encoding="utf-8")
     standing = pins.status(own)
-    assert not standing.allowed and "is different" in standing.reason
+    assert not standing.allowed and "have changed" in standing.reason
 
 
 def test_a_key_may_change_without_a_new_yes(pins: PinStore) -> None:
@@ -69,7 +69,7 @@ def test_a_key_may_change_without_a_new_yes(pins: PinStore) -> None:
 def test_a_users_server_that_became_another_is_asked_about(pins: PinStore) -> None:
     pins.checked(USER, (TOOL,))
     standing = pins.status(replace(USER, command=("npx", "evil")))
-    assert not standing.allowed and "it was 'npx -y thing', it is 'npx evil'" in standing.reason
+    assert not standing.allowed and "it was 'npx -y thing' and is now 'npx evil'" in standing.reason
 
 
 def test_a_no_holds_until_the_server_is_another(pins: PinStore) -> None:

@@ -139,7 +139,7 @@ def test_a_project_cannot_replace_a_rule_of_the_user(tmp_path: Path) -> None:
         ("rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x, risk: 300}\n", 2, "risk"),
         ("rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x, capabilities: [fly]}\n", 2, "fly"),
         ("rules: [\n", 2, "YAML"),
-        ("rules:\n  - {id: a, level: allow, argv: {program: '*'}, reason: x}\n", 2, "names its programs"),
+        ("rules:\n  - {id: a, level: allow, argv: {program: '*'}, reason: x}\n", 2, "must name its programs"),
         (
             "rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x}\n  - {id: a, level: "
             "ask, argv: {program: y}, reason: x}\n",

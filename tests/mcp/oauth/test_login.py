@@ -136,7 +136,7 @@ async def test_the_body_of_a_refused_token_is_not_repeated() -> None:
 async def test_a_code_is_never_sent_without_https() -> None:
     async with authority() as made:
         made.elsewhere = "http://tokens.example/token"
-        with pytest.raises(oauth.LoginFailed, match=r"without https to tokens\.example"):
+        with pytest.raises(oauth.LoginFailed, match=r"to tokens\.example without https"):
             await oauth.login(made.server(), Browser())
 
 
